@@ -1,5 +1,5 @@
-//! Where `bindings check` reports no error about a declaration, no answer is wrong; where it reports no warning
-//! either, no statement fails.
+//! Where `bindings check` reports no error about a declaration, no answer is wrong; where it reports no
+//! warning either, no statement fails.
 //!
 //! Each declaration of `declared` with each of its types of columns, and with types that ids seldom have.
 

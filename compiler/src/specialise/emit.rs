@@ -13,9 +13,10 @@ use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::limits;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::question::CompileError;
-use crate::refusal::VarName;
+use crate::refusal::{Limit, VarName};
 use rustc_hash::FxHashSet;
 use std::hash::Hash;
 
@@ -58,6 +59,7 @@ impl Specialiser<'_> {
     ) -> Result<Vec<Emitted<C>>, CompileError> {
         let numbering = Numbering::new(self);
         let mut relations = Vec::new();
+        let mut denials = 0;
         for (at, table) in self.tables.enumerate() {
             let no_clauses = |adornments: &Vec<Adornment>| (adornments.clone(), OrderedSet::default());
             let mut answers: OrderedMap<Vec<Adornment>, OrderedSet<C>> =
@@ -68,6 +70,14 @@ impl Specialiser<'_> {
                         "a table has a solution that it does not answer with".into(),
                     ));
                 };
+                if let Origin::Rule { rule, frame, .. } = &solution.origin {
+                    let body = Body::of_rule(self.program, *rule);
+                    denials += self.denials(&body, frame)?;
+                    if denials > limits::DENIALS {
+                        let error = CompileError::too_large(Limit::Denials { most: limits::DENIALS });
+                        return Err(self.reached_in(&body, error));
+                    }
+                }
                 clauses.extend(emit(self, &numbering, solution)?);
             }
             relations.extend(answers.into_iter().map(|(adornments, clauses)| Emitted {

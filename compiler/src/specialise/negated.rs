@@ -10,9 +10,10 @@ use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};
 use super::index::SourceArg;
 use super::pattern::Pattern;
-use super::specialiser::Choice;
+use super::solve::Body;
+use super::specialiser::{Choice, Specialiser};
 use crate::datalog::{Adornment, Goal, ScanArg, Term};
-use crate::ir::{self, CompareOp, ConstId, Polarity, PredId, TypeId, VarId};
+use crate::ir::{self, CompareOp, ConstId, LiteralKind, Polarity, PredId, TypeId, VarId};
 use crate::question::CompileError;
 use crate::source::Span;
 use rustc_hash::FxHashSet;
@@ -22,6 +23,21 @@ enum LiteralMatch {
     Never,
     Always,
     If(Term),
+}
+
+impl Specialiser<'_> {
+    /// The number of ways in which the negated atoms of a solved body could hold. Each kind of fact is one,
+    /// and there may be thousands.
+    pub(super) fn denials(&self, body: &Body<'_>, frame: &Frame<'_>) -> Result<usize, CompileError> {
+        let mut denials = 0;
+        for literal in body.literals {
+            if let LiteralKind::Atom { polarity: Polarity::Negated, pred, args } = &literal.kind {
+                let pattern = Pattern::of(self.program, frame, *pred, args);
+                denials += self.choices(self.answerer_of_negated(&pattern)?).count();
+            }
+        }
+        Ok(denials)
+    }
 }
 
 impl<'p> Emitter<'_, 'p> {
@@ -37,7 +53,6 @@ impl<'p> Emitter<'_, 'p> {
         let pattern = Pattern::of(self.work.program, self.frame, pred, args);
         let answerer = self.work.answerer_of_negated(&pattern)?;
         for (choice, adornments) in self.work.choices(answerer) {
-            self.work.denial().map_err(|error| self.work.reached_in(self.body, error))?;
             let mut frame = self.frame.clone();
             let mut guards = Vec::new();
             if !self.can_hold(&mut frame, args, adornments, span, &mut guards)? {

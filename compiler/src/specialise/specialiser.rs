@@ -13,7 +13,6 @@ use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use rustc_hash::FxHashMap;
-use std::cell::Cell;
 use std::collections::VecDeque;
 
 id!(/// A call that is answered by a table.
@@ -90,8 +89,6 @@ pub(super) struct Specialiser<'p> {
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
     pub(super) queue: VecDeque<CallId>,
     pub(super) steps: usize,
-    /// How many denials were looked at for clauses.
-    denials: Cell<usize>,
 }
 
 impl<'p> Specialiser<'p> {
@@ -105,7 +102,6 @@ impl<'p> Specialiser<'p> {
             by_pattern: FxHashMap::default(),
             queue: VecDeque::new(),
             steps: 0,
-            denials: Cell::new(0),
         }
     }
 
@@ -186,16 +182,6 @@ impl<'p> Specialiser<'p> {
         self.steps += 1;
         if self.steps > limits::SPECIALISATION_STEPS {
             return Err(CompileError::too_large(Limit::RuleCopies { most: limits::SPECIALISATION_STEPS }));
-        }
-        Ok(())
-    }
-
-    /// Counts one way in which a negated atom could hold. A rule copy has one for each kind of fact, and there
-    /// may be thousands of both.
-    pub(super) fn denial(&self) -> Result<(), CompileError> {
-        self.denials.set(self.denials.get() + 1);
-        if self.denials.get() > limits::DENIALS {
-            return Err(CompileError::too_large(Limit::Denials { most: limits::DENIALS }));
         }
         Ok(())
     }
