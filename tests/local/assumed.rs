@@ -1,9 +1,9 @@
 //! What `docs/local-checks/assumptions.md` assumes of the caller's database, where nothing else tests it.
 
-use super::service::{Service, column};
+use super::service::{Service, column, decision};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
-use portcullis_testkit::local::caller::{Caller, printed};
+use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
 
 const POLICY: &str = r#"
@@ -31,10 +31,10 @@ fn caller(dialect: Dialect, columns: &str, rows: &str) -> Caller {
     caller
 }
 
-/// Whether a check is answered yes.
+/// Whether the check is answered yes.
 fn holds(service: &Service, caller: &Caller, question: &str) -> Result<bool, String> {
     let sql = service.sql_for(caller.dialect(), question, Way::Authorize, "");
-    printed(caller, &sql).map(|rows| matches!(rows[0][0].as_deref(), Some("t" | "1")))
+    decision(caller, &sql)
 }
 
 /// `é` is one character or two, and the sign for Ångström is another one than the letter Å.

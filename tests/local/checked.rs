@@ -3,7 +3,7 @@
 //!
 //! Each declaration of `declared` with each of its types of columns, and with types that ids seldom have.
 
-use super::declared::{CAPITALS, DECLARED, Held, POSTGRESQL, SQLITE, UUID, faults, prepare, sql_types};
+use super::declared::{CAPITALS, DECLARED, Held, POSTGRESQL, SQLITE, UUID, document, faults, prepare};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::caller::{Caller, printed};
 use portcullis_testkit::program::portcullis;
@@ -48,27 +48,19 @@ fn what_check_passes_is_answered_right() {
     for (at, (dialect, (ty, held, _))) in postgresql.chain(sqlite).enumerate() {
         let folder = tempfile::tempdir().unwrap();
         let (caller, address) = database(dialect, folder.path());
-        let (table, ty) = match dialect {
-            Dialect::Postgresql => (format!("checked.docs_{at}"), *ty),
-            Dialect::Sqlite => (format!("docs_{at}"), *ty),
-        };
-        prepare(&caller, &format!("TABLE {table}"), ty, held);
+        prepare(&caller, "checked", ty, held);
         if let Caller::Sqlite { connection, .. } = &caller {
             connection.execute("VACUUM INTO ?", [folder.path().join("app.db").to_str().unwrap()]).unwrap();
         }
-        let facts = format!(
-            "facts:\n  in_use(Doc:_):\n    query: SELECT id FROM {table}\n  \
-             has_relation(Doc:_, parent, Doc:_):\n    query: SELECT id, parent_id FROM {table}\n"
-        );
         for (number, declared) in DECLARED.iter().enumerate() {
-            let document = format!("dialect: {dialect}\n{facts}{}", sql_types(declared));
+            let document = format!("dialect: {dialect}\n{}", document(declared));
             let severities = severities(folder.path(), &document, &address);
             let has = |severity: &str| severities.iter().any(|found| found == severity);
             n_passed += usize::from(!has("error"));
             if has("error") && !(at + number).is_multiple_of(REJECTED) {
                 continue;
             }
-            let faults = faults(&caller, &facts, held, declared, at + number);
+            let faults = faults(&caller, held, declared, at + number);
             for fault in &faults {
                 let is_found = has("error") || fault.is_refusal && has("warning");
                 assert!(is_found, "{dialect}: {declared} over {ty}: {severities:?}, {}", fault.what);
@@ -86,15 +78,7 @@ fn database(dialect: Dialect, folder: &Path) -> (Caller, String) {
     match dialect {
         Dialect::Sqlite => (caller, format!("sqlite:{}", folder.join("app.db").display())),
         Dialect::Postgresql => {
-            caller
-                .script(
-                    "CREATE SCHEMA IF NOT EXISTS checked;
-                     DROP TYPE IF EXISTS checked.mood CASCADE; DROP DOMAIN IF EXISTS checked.small_number CASCADE;
-                     CREATE TYPE checked.mood AS ENUM ('hr', '5');
-                     CREATE DOMAIN checked.small_number AS integer CHECK (VALUE < 1000);
-                     SET search_path = checked, public;",
-                )
-                .unwrap();
+            caller.script("DROP SCHEMA IF EXISTS checked CASCADE; CREATE SCHEMA checked").unwrap();
             let place = printed(&caller, "SHOW unix_socket_directories").unwrap();
             let place = place[0][0].clone().unwrap();
             let options = "-c%20search_path%3Dchecked,public";

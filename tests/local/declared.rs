@@ -5,7 +5,7 @@
 //! below it. The answer is that of the texts. Where a declaration contradicts the column, PostgreSQL may
 //! refuse the statement instead; SQLite, which finds no statement wrong, must still be right.
 
-use super::service::{Service, column};
+use super::service::{Service, decision};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::caller::{Caller, printed};
 use portcullis_testkit::local::ways::Way;
@@ -136,13 +136,13 @@ fn a_declaration_never_changes_an_answer() {
     for (dialect, columns) in [(Dialect::Postgresql, POSTGRESQL), (Dialect::Sqlite, SQLITE)] {
         for (at, (ty, held, right)) in columns.iter().enumerate() {
             let caller = Caller::new(dialect).unwrap();
-            prepare(&caller, "TEMPORARY TABLE docs", ty, held);
+            prepare(&caller, "pg_temp", ty, held);
             let finds_no_fault = dialect == Dialect::Sqlite;
             for (number, declared) in DECLARED.iter().enumerate() {
                 if finds_no_fault && !right.contains(declared) {
                     continue;
                 }
-                for fault in faults(&caller, FACTS, held, declared, at + number) {
+                for fault in faults(&caller, held, declared, at + number) {
                     let may_fail = !finds_no_fault && !right.contains(declared);
                     assert!(may_fail && fault.is_refusal, "{declared} over {ty}, {}", fault.what);
                 }
@@ -151,26 +151,28 @@ fn a_declaration_never_changes_an_answer() {
     }
 }
 
-/// Makes a table with the column; each id is the parent of the next.
-pub(crate) fn prepare(caller: &Caller, table: &str, ty: &str, held: &[&str]) {
-    let name = table.rsplit(' ').next().unwrap();
-    let types = "CREATE TYPE pg_temp.mood AS ENUM ('hr', '5');
-                 CREATE DOMAIN pg_temp.small_number AS integer CHECK (VALUE < 1000);
-                 SET search_path = pg_temp, public;";
-    if caller.dialect() == Dialect::Postgresql && table.starts_with("TEMPORARY") {
-        caller.script(types).unwrap();
+/// Makes the table with the column, in this schema of PostgreSQL; each id is the parent of the next.
+pub(crate) fn prepare(caller: &Caller, schema: &str, ty: &str, held: &[&str]) {
+    if caller.dialect() == Dialect::Postgresql {
+        caller
+            .script(&format!(
+                "CREATE TYPE {schema}.mood AS ENUM ('hr', '5');
+                 CREATE DOMAIN {schema}.small_number AS integer CHECK (VALUE < 1000);
+                 SET search_path = {schema}, public;"
+            ))
+            .unwrap();
     }
-    caller.script(&format!("CREATE {table} (id {ty}, parent_id {ty})")).unwrap();
+    caller.script(&format!("CREATE TABLE docs (id {ty}, parent_id {ty})")).unwrap();
     for (at, id) in held.iter().enumerate() {
         let parent = at.checked_sub(1).map_or("NULL".to_owned(), |above| format!("'{}'", held[above]));
-        caller.script(&format!("INSERT INTO {name} VALUES ('{id}', {parent})")).unwrap();
+        caller.script(&format!("INSERT INTO docs VALUES ('{id}', {parent})")).unwrap();
     }
-    let shown = printed(caller, &format!("SELECT CAST(id AS TEXT) FROM {name}")).unwrap();
+    let shown = printed(caller, "SELECT CAST(id AS TEXT) FROM docs").unwrap();
     assert_eq!(texts(&shown), owned(held.iter()), "{ty}");
 }
 
 /// What is wrong with the answers about a column under a declaration, for the users of this turn.
-pub(crate) fn faults(caller: &Caller, facts: &str, held: &[&str], declared: &str, turn: usize) -> Vec<Fault> {
+pub(crate) fn faults(caller: &Caller, held: &[&str], declared: &str, turn: usize) -> Vec<Fault> {
     let dialect = caller.dialect();
     let users = STORED.iter().enumerate().map(|(user, id)| (format!("u{user}"), vec![*id]));
     let users: Vec<_> = users.chain([("all".to_owned(), STORED.to_vec())]).collect();
@@ -181,7 +183,7 @@ pub(crate) fn faults(caller: &Caller, facts: &str, held: &[&str], declared: &str
         })
     });
     let stored: String = stored.collect();
-    let service = Service::new(POLICY, &stored, &format!("{facts}{}", sql_types(declared)));
+    let service = Service::new(POLICY, &stored, &document(declared));
     let is_asked = |at: usize| at == STORED.len() || (at + turn).is_multiple_of(STEP);
     let mut faults = Vec::new();
     for (user, ids) in users.iter().enumerate().filter(|(at, _)| is_asked(*at)).map(|(_, user)| user) {
@@ -193,15 +195,13 @@ pub(crate) fn faults(caller: &Caller, facts: &str, held: &[&str], declared: &str
         ] {
             let question = format!("allow(User:{user}, {permission:?}, Doc:?)");
             let filter = service.sql_for(dialect, &question, Way::List, "id");
-            let table = facts.split("FROM ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
-            let sql = format!("SELECT CAST(id AS TEXT) FROM {table} WHERE {filter}");
+            let sql = format!("SELECT CAST(id AS TEXT) FROM docs WHERE {filter}");
             let found = printed(caller, &sql);
             faults.extend(fault(&question, &sql, found.map(|rows| texts(&rows)), &answer));
             for id in held {
                 let question = format!("allow(User:{user}, {permission:?}, Doc:{id:?})");
                 let sql = service.sql_for(dialect, &question, Way::Authorize, "");
-                let found = printed(caller, &sql)
-                    .map(|_| ["true", "1", "t"].contains(&column(caller, &sql).as_str()));
+                let found = decision(caller, &sql);
                 faults.extend(fault(&question, &sql, found, &answer.contains(*id)));
             }
         }
@@ -225,9 +225,10 @@ fn fault<A: PartialEq + Debug>(
     }
 }
 
-/// The declaration of the column's type in a document.
-pub(crate) fn sql_types(declared: &str) -> String {
-    if declared.is_empty() { String::new() } else { format!("sql_types:\n  Doc: {declared}\n") }
+/// The bindings of the table with this type declared.
+pub(crate) fn document(declared: &str) -> String {
+    let types = if declared.is_empty() { String::new() } else { format!("sql_types:\n  Doc: {declared}\n") };
+    format!("{FACTS}{types}")
 }
 
 fn texts(rows: &[Vec<Option<String>>]) -> BTreeSet<String> {

@@ -3,7 +3,7 @@
 use portcullis::engine::{LocalExplanation, LocalQuestion};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::hosted::Hosted;
-use portcullis_testkit::local::caller::{Caller, Statements};
+use portcullis_testkit::local::caller::{Caller, Statements, printed};
 use portcullis_testkit::local::ways::{self, Way};
 use portcullis_testkit::notation::{self, Fact};
 use portcullis_testkit::refusal::Told;
@@ -190,6 +190,11 @@ pub(crate) fn rows(caller: &Caller, sql: &str) -> Vec<Vec<String>> {
     let returned = caller.run(sql).unwrap_or_else(|error| panic!("{error}"));
     let cells = |row: Vec<Option<String>>| row.into_iter().map(|cell| cell.unwrap_or_else(|| "-".into()));
     returned.rows.into_iter().map(|row| cells(row).collect()).collect()
+}
+
+/// Whether a check is answered yes, or why the database refuses it.
+pub(crate) fn decision(caller: &Caller, sql: &str) -> Result<bool, String> {
+    printed(caller, sql).map(|rows| matches!(rows[0][0].as_deref(), Some("t" | "1")))
 }
 
 /// The only column of a statement, its cells joined by blanks.

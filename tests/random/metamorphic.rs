@@ -105,7 +105,7 @@ impl Compared {
     fn answer<'o>(&self, found: &'o Outcome) -> Result<Option<&'o Answer>, String> {
         match found {
             Expected::Is(answer) => Ok(Some(answer)),
-            Expected::Refused(told) if told.kind.is_some() => {
+            Expected::Refused(told) if told.kind.is_some_and(|kind| kind != Kind::Late) => {
                 self.refused.set(self.refused.get() + 1);
                 Ok(None)
             }

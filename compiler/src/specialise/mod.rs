@@ -48,8 +48,8 @@ use specialiser::Specialiser;
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the copies exceed
-/// [`SPECIALISATION_STEPS`](crate::limits::SPECIALISATION_STEPS), or a test needs the type of a variable that
-/// has none.
+/// [`SPECIALISATION_STEPS`](crate::limits::SPECIALISATION_STEPS) or what they deny
+/// [`DENIALS`](crate::limits::DENIALS), or a test needs the type of a variable that has none.
 pub(crate) fn specialise(
     program: &Program,
     catalog: &Catalog,
