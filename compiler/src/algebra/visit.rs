@@ -94,7 +94,7 @@ impl Condition {
     }
 
     /// The values of the condition itself.
-    fn own_exprs_mut(&mut self) -> Vec<&mut Expr> {
+    pub(crate) fn own_exprs_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Self::Compare { left, right, .. } => vec![left, right],
             Self::OneOf { expr, .. } | Self::In { expr, .. } => vec![expr],

@@ -1,8 +1,7 @@
 //! The types of the columns that a part answers with, so that its values are literals of the right type.
 
 use super::split::Residual;
-use crate::algebra::TableRef;
-use crate::algebra::{Expr, FromKind, Plan, Select};
+use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableRef};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::constant;
 use crate::ir::{Constant, Program, TypeId};
@@ -20,7 +19,7 @@ pub(super) struct Types<'t> {
 /// What an expression says of the type of its values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Said {
-    /// Nothing: a fixpoint's own column has the type that the base gives it.
+    /// Nothing yet: what a fixpoint makes of itself.
     Nothing,
     /// All are of this type.
     One(TypeId),
@@ -31,6 +30,14 @@ enum Said {
 impl Said {
     fn of(ty: Option<TypeId>) -> Self {
         ty.map_or(Self::Several, Self::One)
+    }
+
+    fn join(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Nothing, said) | (said, Self::Nothing) => said,
+            (Self::One(one), Self::One(other)) if one == other => self,
+            (Self::One(_) | Self::Several, _) => Self::Several,
+        }
     }
 
     fn ty(self) -> Option<TypeId> {
@@ -48,38 +55,49 @@ impl Types<'_> {
     }
 
     fn of_answer(&self, plan: &Plan) -> Vec<Option<TypeId>> {
-        let mut tables: Vec<Vec<Option<TypeId>>> = Vec::new();
+        let mut tables: Vec<Vec<Said>> = Vec::new();
         for table in &plan.tables {
-            // A step adds no type that the base does not have: its columns are the relation's.
-            let selects: Vec<&Select> = table.body.selects().collect();
-            let column = |column: usize| {
-                let said = selects.iter().filter_map(|select| {
-                    let expr = *select.output.get(column)?;
-                    Some(self.of_expr(select, expr, &tables))
-                });
-                let mut said = said.filter(|said| *said != Said::Nothing);
-                let first = said.next()?;
-                said.all(|other| other == first).then_some(first)?.ty()
-            };
-            let columns = (0..table.n_columns).map(column).collect();
+            let columns = self.of_table(table, &tables);
             tables.push(columns);
         }
         let select = plan.answer.selects().first();
         select.map_or_else(Vec::new, |select| {
-            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables).ty());
+            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables, &[]).ty());
             types.collect()
         })
     }
 
-    fn of_expr(&self, select: &Select, expr: Expr, tables: &[Vec<Option<TypeId>>]) -> Said {
+    /// The columns of a table over those before it. A step may show a column of its table in the place of
+    /// another one, so each round may learn more, until there is nothing more to learn.
+    fn of_table(&self, table: &Table, tables: &[Vec<Said>]) -> Vec<Said> {
+        let mut columns = vec![Said::Nothing; table.n_columns];
+        loop {
+            let mut learned = columns.clone();
+            for select in table.body.selects() {
+                for (said, expr) in learned.iter_mut().zip(&select.output) {
+                    *said = said.join(self.of_expr(select, *expr, tables, &columns));
+                }
+            }
+            if learned == columns {
+                return columns;
+            }
+            columns = learned;
+        }
+    }
+
+    /// What a select says of an expression; `itself` is what is known of the columns of its own table.
+    fn of_expr(&self, select: &Select, expr: Expr, tables: &[Vec<Said>], itself: &[Said]) -> Said {
+        let column_of =
+            |columns: &[Said], column: usize| columns.get(column).copied().unwrap_or(Said::Several);
         match expr {
             Expr::Column { alias, column } => {
                 let from = select.from.iter().find(|from| from.alias == alias);
                 match from.map(|from| from.kind) {
                     Some(FromKind::Source(source)) => Said::of(self.of_source(source, column)),
                     Some(FromKind::Table(TableRef::Table(table))) => {
-                        Said::of(table.of(tables).get(column).copied().flatten())
+                        column_of(table.of(tables).as_slice(), column)
                     }
+                    Some(FromKind::Table(TableRef::Itself)) => column_of(itself, column),
                     Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
                     Some(
                         FromKind::Values(
@@ -92,8 +110,8 @@ impl Types<'_> {
                         | FromKind::Embedded(_)
                         | FromKind::Row { .. }
                         | FromKind::Again { .. },
-                    ) => Said::Several,
-                    Some(FromKind::Table(TableRef::Itself)) | None => Said::Nothing,
+                    )
+                    | None => Said::Several,
                 }
             }
             Expr::Const(literal) => {

@@ -4,16 +4,14 @@
 //! table has only columns that a reader asks for, or that a step needs to make one of those. A closure loses
 //! the column in which it kept where it started, and with it the rows that differ only there.
 
-use crate::algebra::{Alias, Expr, FromKind, Plan, Select, Table, TableBody, TableId, TableRef};
+use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, Table, TableBody, TableId, TableRef};
 use indexmap::IndexSet;
 
 /// Drops the unread columns of one table; one column stays, so that a reader can ask whether there is a row.
 pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     let mut read = IndexSet::new();
-    for_each_reader(plan, id, &mut |select, aliases| {
-        for_each_column(select, aliases, &mut |column| {
-            read.insert(*column);
-        });
+    for_each_column_of_readers(plan, id, &mut |column| {
+        read.insert(*column);
     });
     let table = id.of_mut(&mut plan.tables);
     if read.is_empty() {
@@ -27,7 +25,7 @@ pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     read.sort_unstable();
     if read.len() < table.n_columns {
         keep(table, &read);
-        for_each_reader(plan, id, &mut |select, aliases| renumber(select, aliases, &read));
+        for_each_column_of_readers(plan, id, &mut |column| renumber(column, &read));
     }
 }
 
@@ -36,7 +34,7 @@ fn read_by_steps(step: &[Select], read: &mut IndexSet<usize>) {
     loop {
         let before = read.len();
         for select in step {
-            let own = aliases_of(select, TableRef::Itself);
+            let own: Vec<Alias> = readers(select, TableRef::Itself).collect();
             let made = select.output.iter().enumerate().filter(|(place, _)| read.contains(place));
             let mut needed: Vec<Expr> = made.map(|(_, expr)| *expr).collect();
             select.filter.iter().for_each(|condition| condition.for_each_expr(&mut |expr| needed.push(expr)));
@@ -55,49 +53,53 @@ fn keep(table: &mut Table, read: &IndexSet<usize>) {
     table.n_columns = read.len();
     for select in table.body.selects_mut() {
         select.output = read.iter().filter_map(|column| select.output.get(*column).copied()).collect();
-        let own = aliases_of(select, TableRef::Itself);
-        renumber(select, &own, read);
+        for_each_column(select, TableRef::Itself, &mut Vec::new(), &mut |column| renumber(column, read));
     }
 }
 
-/// Visits the selects that read a table, with the aliases under which they do.
-fn for_each_reader(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut Select, &[Alias])) {
+fn renumber(column: &mut usize, read: &IndexSet<usize>) {
+    if let Some(kept) = read.get_index_of(column) {
+        *column = kept;
+    }
+}
+
+/// Visits the columns that later tables, the guard and the answer read of a table.
+fn for_each_column_of_readers(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut usize)) {
     let later = plan.tables.iter_mut().skip(table.index() + 1).flat_map(|table| table.body.selects_mut());
     for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
-        let aliases = aliases_of(select, TableRef::Table(table));
-        if !aliases.is_empty() {
-            visit(select, &aliases);
-        }
+        for_each_column(select, TableRef::Table(table), &mut Vec::new(), visit);
     }
 }
 
-/// The aliases under which a select and its branches read a table.
-fn aliases_of(select: &Select, table: TableRef) -> Vec<Alias> {
-    let mut aliases = Vec::new();
-    select.for_each_source(&mut |from| {
-        if from.kind == FromKind::Table(table) {
-            aliases.push(from.alias);
-        }
-    });
-    aliases
+/// The aliases under which a select reads a table, its branches not included.
+fn readers(select: &Select, table: TableRef) -> impl Iterator<Item = Alias> {
+    let readers = select.from.iter().filter(move |from| from.kind == FromKind::Table(table));
+    readers.map(|from| from.alias)
 }
 
-fn renumber(select: &mut Select, aliases: &[Alias], read: &IndexSet<usize>) {
-    for_each_column(select, aliases, &mut |column| {
-        if let Some(kept) = read.get_index_of(column) {
-            *column = kept;
-        }
-    });
-}
-
-fn for_each_column(select: &mut Select, aliases: &[Alias], visit: &mut impl FnMut(&mut usize)) {
-    select.for_each_expr_mut(&mut |expr| {
+/// Visits the columns that a select and its branches read of a table; `around` are the aliases under which
+/// the selects around it read the table. An alias counts only where its source is in scope: in a branch next
+/// to it, the same alias may be another source.
+fn for_each_column(
+    select: &mut Select,
+    table: TableRef,
+    around: &mut Vec<Alias>,
+    visit: &mut impl FnMut(&mut usize),
+) {
+    let outside = around.len();
+    around.extend(readers(select, table));
+    let own = select.filter.iter_mut().flat_map(Condition::own_exprs_mut);
+    for expr in own.chain(&mut select.output) {
         if let Expr::Column { alias, column } = expr
-            && aliases.contains(alias)
+            && around.contains(alias)
         {
             visit(column);
         }
-    });
+    }
+    for branch in select.filter.iter_mut().flat_map(Condition::branches_mut) {
+        for_each_column(branch, table, around, visit);
+    }
+    around.truncate(outside);
 }
 
 #[cfg(test)]
@@ -105,6 +107,7 @@ mod tests {
     use super::*;
     use crate::algebra::{From, PlanAnswer};
     use crate::catalog::SourceId;
+    use crate::ir::{CompareOp, ConstId};
 
     fn column(alias: usize, column: usize) -> Expr {
         Expr::Column { alias: Alias::of_number(alias), column }
@@ -126,5 +129,24 @@ mod tests {
         let before = plan.clone();
         drop_unread(&mut plan, TableId(0));
         assert_eq!(plan, before);
+    }
+
+    /// A table of triples of which one branch reads the last column. The branch next to it reads a relation
+    /// under the same alias.
+    #[test]
+    fn an_alias_is_that_of_its_branch() {
+        let source = FromKind::Source(SourceId::from_index(0));
+        let triples = reading(1, source, vec![column(1, 0), column(1, 1), column(1, 2)]);
+        let table = Table::new("triples".into(), String::new(), 3, TableBody::Union(vec![triples]));
+        let literal = Expr::Const(ConstId::from_index(0));
+        let test = |kind, at| {
+            let equal = Condition::Compare { op: CompareOp::Equal, left: column(2, at), right: literal };
+            Condition::Any(vec![Select { filter: vec![equal], ..reading(2, kind, Vec::new()) }])
+        };
+        let answer =
+            |at| Select { filter: vec![test(TableId(0).source(), at), test(source, 2)], ..Select::default() };
+        let mut plan = Plan::new(vec![table], PlanAnswer::Decision(vec![answer(2)]));
+        drop_unread(&mut plan, TableId(0));
+        assert_eq!(plan.answer.selects(), [answer(0)]);
     }
 }
