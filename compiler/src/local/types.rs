@@ -132,3 +132,48 @@ impl Types<'_> {
         self.shape.vars.get(var).and_then(|var| var.ty)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::{Alias, From, PlanAnswer, TableBody, TableId};
+    use crate::check;
+    use crate::local::split::Part;
+    use crate::source::SourceMap;
+
+    fn column(alias: usize, column: usize) -> Expr {
+        Expr::Column { alias: Alias::of_number(alias), column }
+    }
+
+    fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
+        Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
+    }
+
+    /// The types of a part that reads a fixpoint over pairs of a user and a document.
+    fn types(step: Vec<Expr>) -> Vec<Option<TypeId>> {
+        let policy = "actor User {} resource Doc {}";
+        let program = check(&SourceMap::new("policy.polar", policy)).program.unwrap();
+        let value = |ty: &str| Constant { ty: program.type_id(ty).unwrap(), text: "1".into() };
+        let mut constants = IndexSet::new();
+        let [user, doc] = ["User", "Doc"]
+            .map(|ty| Expr::Const(crate::datalog::intern(&program, &mut constants, value(ty))));
+        let base = vec![Select { output: vec![user, doc], ..Select::default() }];
+        let step = vec![reading(1, FromKind::Table(TableRef::Itself), step)];
+        let table = Table::new("pairs".into(), String::new(), 2, TableBody::Recursive { base, step });
+        let answer = reading(2, TableId(0).source(), vec![column(2, 0), column(2, 1)]);
+        let plan = Plan::new(vec![table], PlanAnswer::Decision(vec![answer]));
+        let residual = Residual { plan: plan.clone(), parts: vec![Part { plan, sources: Vec::new() }] };
+        let shape = Shape { atoms: Vec::new(), vars: Vec::new(), paged: false };
+        let types =
+            Types { program: &program, catalog: &Catalog::default(), constants: &constants, shape: &shape };
+        let of_parts = types.of_parts(&residual);
+        assert_eq!(program.type_id("Doc"), of_parts[0][1], "nothing changes the second column");
+        of_parts.into_iter().next().unwrap()
+    }
+
+    #[test]
+    fn a_column_that_is_shown_as_another_one_gives_it_its_type() {
+        assert!(types(vec![column(1, 0), column(1, 1)])[0].is_some());
+        assert_eq!(types(vec![column(1, 1), column(1, 1)])[0], None);
+    }
+}
