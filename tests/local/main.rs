@@ -5,11 +5,11 @@
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
 //! `declared` that no declared type changes an answer, `checked` that `bindings check` reports every
-//! declaration that does, `assumed` what else the list of assumptions says, `constants` what the keys of the
-//! bindings name, `limits` how long a text may get, `starting_end` from where stored facts are read,
-//! `patterns` what each kind of rule becomes in a filter, `embeddings` the same in every statement that may
-//! hold one, `explained` what `/explain_query` says of a text, `whole_state` rules that read their own result
-//! twice. The shape of the most usual texts is kept under `snapshots/local`.
+//! declaration that does, `assumed` and `session` what else the list of assumptions says, `constants` what
+//! the keys of the bindings name, `limits` how long a text may get, `starting_end` from where stored facts
+//! are read, `patterns` what each kind of rule becomes in a filter, `embeddings` the same in every statement
+//! that may hold one, `explained` what `/explain_query` says of a text, `whole_state` rules that read their
+//! own result twice. The shape of the most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
@@ -29,6 +29,7 @@ mod patterns;
 mod plans;
 mod recursion;
 mod service;
+mod session;
 mod starting_end;
 mod templates;
 mod text;
