@@ -1,9 +1,11 @@
 //! What a pass may change, and what is a loss all the same.
 
-use super::{LOCKED, OWNER, answer, column, equal, read, sound};
+use super::{LOCKED, OWNER, TABLE, answer, column, equal, read, sound};
 use crate::algebra::verify::Keeps;
 use crate::algebra::verify::accounts::check;
-use crate::algebra::{Alias, Condition, Expr, From, Plan, Select};
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
 
 fn with(filter: Vec<Condition>) -> Plan {
     let mut plan = sound();
@@ -128,4 +130,32 @@ fn denials_within_denials_do_not_multiply() {
     let (before, after) = (of(std::slice::from_ref(&around)), of(&[]));
     assert_eq!(check(Keeps::Once, &before, &after, &[]), Ok(()));
     assert!(check(Keeps::Atoms, &before, &after, &[]).is_err());
+}
+
+/// A table of what is locked or of the user, and one that starts from its rows. The second implies the first,
+/// but neither of the ways in which the first may hold.
+#[test]
+fn a_table_implies_one_of_several_ways_in_each_case() {
+    const SECOND: FromKind = FromKind::Table(TableRef::Table(TableId(1)));
+    let locked = read(&[(2, LOCKED)], vec![equal(column(2, 0), column(1, 1))], Vec::new());
+    let any = Condition::Any(vec![locked, test(vec![equal(column(1, 0), given(0))])]);
+    let first = read(&[(1, OWNER)], vec![any], vec![column(1, 1)]);
+    let tied = equal(column(2, 1), column(1, 0));
+    let from_first = read(&[(1, TABLE), (2, OWNER)], vec![tied], vec![column(2, 1)]);
+    let plan = |kinds: &[(usize, FromKind)], filter: &[Condition], other: &Select| {
+        let mut plan = sound();
+        let table =
+            |name: &str, selects| Table::new(name.into(), String::new(), 1, TableBody::Union(selects));
+        let second = vec![from_first.clone(), other.clone()];
+        plan.tables = vec![table("first", vec![first.clone()]), table("second", second)];
+        *answer(&mut plan) = read(kinds, filter.to_vec(), vec![column(5, 0)]);
+        plan
+    };
+    let law = |other: &Select| {
+        let both = plan(&[(4, TABLE), (5, SECOND)], &[equal(column(5, 0), column(4, 0))], other);
+        check(Keeps::AllButImplied, &both, &plan(&[(5, SECOND)], &[], other), &[])
+    };
+    assert_eq!(law(&read(&[(3, TABLE)], Vec::new(), vec![column(3, 0)])), Ok(()));
+    let unrelated = law(&read(&[(3, OWNER)], Vec::new(), vec![column(3, 1)]));
+    assert!(unrelated.is_err_and(|fault| fault.contains("a condition was lost")));
 }
