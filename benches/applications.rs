@@ -1,4 +1,4 @@
-//! What the SQL of local checks costs in whole applications, beside what an expert writes by hand.
+//! What the SQL of local checks costs in whole applications, compared with what an expert writes by hand.
 //!
 //! ```sh
 //! cargo bench --bench applications -- --app patterns --variant full     # one application, one variant
@@ -53,7 +53,7 @@ const SETTINGS: &[&str] = &["jit=on"];
 /// No further round of a question begins after this time.
 const TIME_OF_ROUNDS: Duration = Duration::from_secs(2);
 
-/// What the SQL of local checks costs in whole applications, beside what an expert writes by hand.
+/// What the SQL of local checks costs in whole applications, compared with what an expert writes by hand.
 ///
 /// Starts a PostgreSQL of its own with default settings, and makes a database for each application.
 #[derive(Debug, Parser)]

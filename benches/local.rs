@@ -1,4 +1,4 @@
-//! What the SQL of local checks costs on PostgreSQL, beside what an expert writes by hand.
+//! What the SQL of local checks costs on PostgreSQL, compared with what an expert writes by hand.
 //!
 //! ```sh
 //! cargo bench --bench local               # a quarter of an hour, most of it for building and loading
@@ -57,7 +57,7 @@ const SCALE: &[&str] = &[
     "issues=1000000",
 ];
 
-/// What the SQL of local checks costs on PostgreSQL, beside what an expert writes by hand.
+/// What the SQL of local checks costs on PostgreSQL, compared with what an expert writes by hand.
 ///
 /// Starts a PostgreSQL of its own, loads a code host with a million issues, and takes nothing from elsewhere.
 #[derive(Debug, Parser)]

@@ -100,7 +100,7 @@ fn main() {
     }
 }
 
-/// One attack beside the probe.
+/// One attack while the probe measures.
 fn run(stage: &Arc<Stage>, attack: &Attack, time: Duration) -> Row {
     let stop = Arc::new(AtomicBool::new(false));
     let watched = stage.watch_memory(&stop);
@@ -117,8 +117,8 @@ fn run(stage: &Arc<Stage>, attack: &Attack, time: Duration) -> Row {
     Row { felt, isolation, memory, statuses: statuses.take() }
 }
 
-/// All attacks in turn beside a policy swap each second; how many rows have wrong answers. The memory of the
-/// last round must be that of the second: only in the first round do caches and pools fill.
+/// All attacks in turn while the policy is swapped each second; how many rows have wrong answers. The memory
+/// of the last round must be that of the second: only in the first round do caches and pools fill.
 fn soak(stage: &Arc<Stage>, attacks: &[&Attack], time: Duration, seconds: u64) -> usize {
     let stop = Arc::new(AtomicBool::new(false));
     let swaps = stage.swap_policies(&stop);

@@ -6,7 +6,7 @@ use super::probe::Felt;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a check may take beside any attack.
+/// What a check may take during any attack.
 const SLOWEST: Duration = Duration::from_millis(50);
 
 /// The most memory, in MB.
@@ -33,7 +33,7 @@ pub(crate) fn head() {
 /// What a row is measured by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Measure {
-    /// Right answers only, as for a long run beside policy swaps.
+    /// Right answers only, as for a long run during policy swaps.
     Answers,
     /// Right answers, the time of a check, and memory.
     Targets,

@@ -25,10 +25,10 @@ pub(crate) struct Options {
     /// In which order the facts are loaded
     #[arg(long, value_enum, default_value_t = Order::Tables)]
     pub(crate) order: Order,
-    /// Measure only some parts; memory and bytes are always told
+    /// Measure only some parts; memory and bytes are always shown
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART")]
     pub(crate) only: Vec<Part>,
-    /// How long eight clients check, alone, beside batches and beside policies
+    /// How long eight clients check: alone, during batches and during policy uploads
     #[arg(long, value_name = "N", default_value_t = 5.0, value_parser = seconds)]
     pub(crate) seconds: f64,
     /// Write every number into a file, as JSON
@@ -62,7 +62,7 @@ Examples:
 /// A part of the measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Part {
-    /// Nothing but what every run tells
+    /// Nothing but what every run shows
     Load,
     /// Single decisions
     Authorize,
@@ -74,9 +74,9 @@ pub(crate) enum Part {
     Resources,
     /// Why single decisions are what they are
     Explain,
-    /// Checks beside batches of facts
+    /// Checks during batches of facts
     Batches,
-    /// Checks beside new policies
+    /// Checks during policy uploads
     Swap,
 }
 

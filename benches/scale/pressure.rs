@@ -1,4 +1,4 @@
-//! Eight clients that check without a pause, alone and beside something that disturbs them.
+//! Eight clients that check without a pause, alone and while something disturbs them.
 //!
 //! First they check alone, for a while. Then a writer sends batches of 1,000 facts, one after the other: it
 //! adds issues that nobody asks about, and with the next batch deletes them, so that the store stays as large
@@ -25,7 +25,7 @@ const BATCH: usize = 1_000;
 /// How long a policy stays.
 const SWAP: Duration = Duration::from_millis(100);
 
-/// Checks, and what happened beside them.
+/// Checks, and what happened during them.
 #[derive(Clone, Debug)]
 pub(crate) struct Beside {
     pub(crate) checks: Times,
@@ -38,7 +38,7 @@ pub(crate) fn alone(address: SocketAddr, questions: &[Question], time: Duration)
     checks_while(address, questions, || std::thread::sleep(time)).0
 }
 
-/// Checks beside batches of facts.
+/// Checks during batches of facts.
 pub(crate) fn beside_batches(
     address: SocketAddr,
     questions: &[Question],
@@ -76,7 +76,7 @@ pub(crate) fn beside_batches(
     Beside { checks, others }
 }
 
-/// Checks beside new policies.
+/// Checks during policy uploads.
 pub(crate) fn beside_policies(address: SocketAddr, questions: &[Question], time: Duration) -> Beside {
     let (checks, others) = checks_while(address, questions, || {
         let mut client = Client::new(address);

@@ -29,7 +29,7 @@ pub(crate) fn times(run: &Run) -> String {
     let (most, last) = (run.memory.most, run.memory.last);
     let _ = writeln!(
         text,
-        "\nmemory: {:.0} MB of its own at most, {:.0} MB at the end; besides {:.0} MB of mapped files at most",
+        "\nmemory: {:.0} MB of its own at most, {:.0} MB at the end; plus {:.0} MB of mapped files at most",
         most.own, last.own, most.mapped
     );
     let each = |bytes: u64| bytes as f64 / run.n_facts as f64;
@@ -45,11 +45,11 @@ pub(crate) fn times(run: &Run) -> String {
             writeln!(text, "load: {:.1} s, {:.0} facts/s", loaded.elapsed.as_secs_f64(), loaded.per_second());
     }
     if let (Some(checks), Some(policies)) =
-        (run.times("checks beside policies"), run.times("policy beside checks"))
+        (run.times("checks during policy uploads"), run.times("policy upload during checks"))
     {
         let _ = writeln!(
             text,
-            "new policies: {}, beside which {} checks were all answered, and rightly",
+            "policy uploads: {}, during which {} checks were all answered correctly",
             policies.count(),
             checks.count()
         );

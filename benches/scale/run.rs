@@ -148,18 +148,18 @@ fn disturbed(
 ) {
     let questions = &asked.decisions;
     if options.asks(Part::Batches) {
-        options.say("eight clients beside batches");
+        options.say("eight clients during batches");
         timed.push(("checks alone".into(), pressure::alone(address, questions, time)));
         let beside = pressure::beside_batches(address, questions, host, time);
-        timed.push(("checks beside batches".into(), beside.checks));
-        timed.push(("batch of 1,000 beside checks".into(), beside.others));
+        timed.push(("checks during batches".into(), beside.checks));
+        timed.push(("batch of 1,000 during checks".into(), beside.others));
         assert_eq!(load::stored(address), host.n_facts(), "the batches deleted what they added");
     }
     if options.asks(Part::Swap) {
-        options.say("eight clients beside policies");
+        options.say("eight clients during policy uploads");
         let beside = pressure::beside_policies(address, questions, time);
-        timed.push(("checks beside policies".into(), beside.checks));
-        timed.push(("policy beside checks".into(), beside.others));
+        timed.push(("checks during policy uploads".into(), beside.checks));
+        timed.push(("policy upload during checks".into(), beside.others));
     }
 }
 

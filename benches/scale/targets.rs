@@ -185,10 +185,10 @@ pub(crate) const TARGETS: &[Target] = &[
         measured: |run| Some(run.memory.most.own),
     },
     Target {
-        what: "checks beside batches of 1,000, p99 to that alone",
+        what: "checks during batches of 1,000, p99 to that alone",
         limit: Limit::AtMost(2.0),
         unit: Unit::Ratio,
-        measured: |run| Some(micros(run, "checks beside batches", 990)? / micros(run, "checks alone", 990)?),
+        measured: |run| Some(micros(run, "checks during batches", 990)? / micros(run, "checks alone", 990)?),
     },
 ];
 
