@@ -162,13 +162,21 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     }
 }
 
-/// Whether an alternative denies what it asks, and so never holds. Only what is read once is looked at:
-/// otherwise one row may be asked for and another one denied.
+/// Whether an alternative denies what it asks, and so never holds. Only what can mean one thing is looked at:
+/// of a relation that is read twice, one row may be asked for and another one denied.
 fn contradicts_itself(alternative: &Alternative) -> bool {
-    let is_asked = |atom: &PlanAtom| {
-        let is_read_once = |relation| n_readings(alternative, relation, false) == 1;
-        alternative.contains(atom) && !matches!(atom, PlanAtom::None(_)) && is_of_one_row(atom, &is_read_once)
+    let n_readings_around = |relation| n_readings(alternative, relation, false);
+    let is_clear = |atom: &PlanAtom| match atom {
+        // A denial inside the denial, about rows of its own or the alternative's.
+        PlanAtom::None(inner) => {
+            let n_readings = |relation| n_readings_around(relation) + n_readings(inner, relation, true);
+            is_of_one_row(atom, &|relation| n_readings(relation) == 1)
+        }
+        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => {
+            is_of_one_row(atom, &|relation| n_readings_around(relation) == 1)
+        }
     };
+    let is_asked = |atom: &PlanAtom| alternative.contains(atom) && is_clear(atom);
     alternative.iter().any(|atom| matches!(atom, PlanAtom::None(denied) if denied.iter().all(is_asked)))
 }
 

@@ -174,7 +174,7 @@ impl<'a> Atoms<'a> {
         left: &mut usize,
     ) -> Option<Vec<Alternative>> {
         let mut read = vec![Vec::new()];
-        for seen in scope.get(outside..).unwrap_or_default() {
+        for seen in scope.iter().skip(outside) {
             read = product(&read, &self.behind(seen, left)?, left)?;
             read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
         }

@@ -358,6 +358,17 @@ fn an_alternative_that_denies_what_it_asks_may_go() {
     let check = |before: &Plan| super::accounts::check(Keeps::Once, before, &after, &[]);
     assert_eq!(check(&of(&[other(), vec![asked(9), denied(10)]])), Ok(()));
     assert!(check(&of(&[other(), vec![asked(9)]])).is_err());
+    // The same with a denial inside what is asked and denied: of an owner whom nothing locks.
+    let owned = |alias, locked| {
+        read(&[(alias, OWNER)], vec![equal(column(alias, 0), Expr::Given(0)), locked], Vec::new())
+    };
+    let unlocked = |alias| Condition::Any(vec![owned(alias, denied(alias + 1))]);
+    let not = |locked: Condition| Condition::None(vec![owned(13, locked)]);
+    assert_eq!(check(&of(&[other(), vec![unlocked(9), not(denied(14))]])), Ok(()));
+    // An owner whom something else may lock.
+    let of_another =
+        Condition::None(vec![read(&[(14, LOCKED)], vec![equal(column(14, 0), Expr::Given(0))], Vec::new())]);
+    assert!(check(&of(&[other(), vec![unlocked(9), not(of_another)]])).is_err());
 }
 
 /// Both denials have the same atoms, which do not say which column of a table is meant, or which row.
