@@ -124,7 +124,7 @@ settings! {
     /// The address under which clients reach this service, like `https://pdp.example.com`; none, because only
     /// its operator knows it. The AuthZEN metadata document exists only with it.
     public_url: Option<PublicUrl> = None;
-    /// The folder of the embedded store; a relative one, so that a first trial leaves nothing elsewhere.
+    /// The folder of the embedded store; relative, so that trying it out leaves no files elsewhere.
     data: PathBuf = PathBuf::from("portcullis-data");
     /// Whether the well-known development key is accepted; off, because everyone knows that key.
     dev: bool = false;
@@ -209,7 +209,7 @@ settings! {
     ["Decision log"]
     /// The file that gets a line of JSON for each decision; none, because the lines say who uses what.
     decision_log: Option<PathBuf> = None;
-    /// The size in bytes at which that file is rotated; a few hundred thousand decisions.
+    /// The size in bytes at which that file is rotated; the default holds a few hundred thousand decisions.
     decision_log_bytes: u64 = 100_000_000;
     /// How many full files are kept, numbered from the newest; about a gigabyte with the default size.
     decision_log_files: usize = 10;

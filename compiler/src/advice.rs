@@ -1,8 +1,8 @@
-//! Which of a refused question's variables to ask with values: those with which it is not refused so.
+//! Finds the variables of a refused question for which giving a value avoids the refusal.
 //!
-//! In: a refusal that advises to give values. Out: the same, for those variables alone where it helps. A rule
-//! may test a value that no variable of the question leads to; then no value given avoids the refusal. Each
-//! variable is tried: the question is planned once more as if it were given.
+//! In: a refusal that advises to give values. Out: the same refusal, which names only the variables for which
+//! a value helps. A rule may test a value that no variable of the question leads to; then no value helps.
+//! Each variable is tried: the question is planned once more as if the variable had a value.
 
 use crate::compile;
 use crate::plan::Ends;

@@ -1,8 +1,9 @@
 //! One question from policy to statement: specialise, rewrite, plan, optimise, print.
 //!
-//! The stages run in this order and none returns to one before it. A question has several plans; each
-//! candidate is optimised and printed in turn, and the first statement that the database takes is the answer.
-//! Only a question that is refused is planned again, with more values given: see [`advice`](crate::advice).
+//! `specialise` and `rewrite` run once. A question has several plans: [`first_fit`] takes the first candidate
+//! that is planned, optimised and printed without a refusal, and plans the next one after each that is
+//! refused. Only if all are refused do the stages up to the plan run again, as if more values were given: see
+//! [`advice`](crate::advice).
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;

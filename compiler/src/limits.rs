@@ -69,27 +69,28 @@ pub const TEST_FACTS: usize = 100_000;
 /// table of its own.
 pub const SPLITS: usize = 16;
 
-/// Sources and goals of a body. What a longer one found so far becomes a table before it goes on: relations
-/// that call several others each, inlined into each other, make a join whose duplicates grow exponentially
-/// with its length.
+/// Sources and goals of a body. A longer body first stores its intermediate result in a table: relations that
+/// each call several others, inlined into each other, make a join whose duplicates grow exponentially with
+/// its length.
 pub const BODY: usize = 10;
 
-/// Sources of a join whose rows are made distinct if it is a table of its own; a shorter one repeats few.
+/// Sources after which a body that is too long stores its intermediate result. A table that joins at least
+/// this many is printed with `DISTINCT`; shorter joins rarely repeat rows.
 pub const LONG_JOIN: usize = 5;
 
 /// Sources of one plan, those of a table counted wherever it is read. Beyond it another plan comes first.
 /// Every database accepts that many, and those that it leaves to a caller's statement around a filter.
 pub const TABLE_READINGS: usize = 960;
 
-/// Values of stored facts in a text that are few: whether another plan needs fewer is not asked.
+/// With at most this many embedded values of stored facts, the alternative plan is not evaluated.
 pub const FEW_VALUES: usize = 16;
 
 /// Bytes of a statement. SQLite takes a million as it is usually built, and any database takes longer to read
 /// such a text than a check may take.
 pub const STATEMENT_BYTES: usize = 1_000_000;
 
-/// Relations found in all that another one includes. Real policies stay below a few hundred; what is not
-/// found is called instead of unfolded.
+/// Maximum number of inclusions between relations that are searched for in a question's program. Real
+/// policies stay below a few hundred; what is not found is called instead of unfolded.
 pub const INCLUSIONS: usize = 200_000;
 
 /// Clauses that unfolding gathers in all; a relation that would exceed it calls what it includes.

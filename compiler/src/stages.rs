@@ -17,7 +17,7 @@ use crate::sql::hosted::Values;
 /// What the stages made of a question, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
-    /// The stages; a pass that changed nothing is none of them.
+    /// The stages; passes that changed nothing are omitted.
     pub stages: Vec<Stage>,
     /// The statement.
     pub sql: String,

@@ -11,8 +11,8 @@ use crate::store::accept_loss;
 /// Show what remains of a damaged environment, and continue with it
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "For an environment that the service refuses to open because its log is missing, truncated or from another \
-store. Without --yes nothing is changed. Look for the missing file first: with it back in its place, the service \
+    after_help = "Use this for an environment that the service refuses to open because its log is missing, truncated or \
+from another store. Without --yes nothing is changed. Look for the missing file first: with it back in its place, the service \
 starts. If a backup is newer than what is left, restore it instead.
 
 Examples:

@@ -29,7 +29,7 @@ Examples:
 pub(super) struct Args {
     #[command(flatten)]
     data: DataFolder,
-    /// The environment of the keys; the first key of a new environment creates it
+    /// The environment of the keys
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
     #[command(subcommand)]
@@ -38,7 +38,7 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Create a key and print it; it is never shown again
+    /// Create a key and print it once; the first key of a new environment creates the environment
     #[command(after_help = EXPLAINED)]
     Create {
         /// Its name in `keys list`

@@ -85,7 +85,9 @@ fn local(question: &Question, filter: Option<&str>) -> Result<LocalQuestion, Str
         (Some(column), [var]) => LocalMode::Filter { var: var.name.clone(), column: column.to_owned() },
         (Some(_), _) => {
             let n = wanted.len();
-            return Err(format!("`--filter` is about one wanted variable like `Repo:?`, this has {n}"));
+            return Err(format!(
+                "`--filter` needs exactly one wanted variable, such as `Repo:?`; this question has {n}"
+            ));
         }
         (None, wanted) => LocalMode::Select(columns(wanted)),
     };

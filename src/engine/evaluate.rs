@@ -124,7 +124,9 @@ impl EvaluateQuery {
         for (predicate, args) in &self.atoms {
             facts::check_predicate_name(predicate)?;
             if let Some(var) = args.iter().find(|var| !self.vars.contains_key(*var)) {
-                return bad(format!("variable `{var}` of `{predicate}` is not in the constraints"));
+                return bad(format!(
+                    "variable `{var}` of `{predicate}` is not in the constraints: add `{var}` to `constraints`"
+                ));
             }
         }
         for (name, var) in &self.vars {

@@ -88,10 +88,10 @@ pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineEr
     }
     let args: Vec<(&str, &str)> = fact.args.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
     match program {
-        Some(program) => program.accepts(&fact.predicate, &args).map_err(bad),
+        Some(program) => program.accepts(&fact.predicate, &args).map_err(|unused| bad(unused.to_string())),
         // Without a policy the message is that of a policy that uses no facts.
         None => match check(&SourceMap::new("", "")).program {
-            Some(empty) => empty.accepts(&fact.predicate, &args).map_err(bad),
+            Some(empty) => empty.accepts(&fact.predicate, &args).map_err(|unused| bad(unused.to_string())),
             None => Err(EngineError::Bug("the empty policy does not validate".into())),
         },
     }

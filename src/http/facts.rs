@@ -250,7 +250,7 @@ fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
             continue;
         };
         let position = position.parse().ok().filter(|position| *position < MAX_ARGS).ok_or_else(|| {
-            ApiError::BadRequest(format!("`{name}`: a fact has the arguments 0 to {}", MAX_ARGS - 1))
+            ApiError::BadRequest(format!("`{name}`: a fact has arguments 0 to {} only", MAX_ARGS - 1))
         })?;
         if args.len() <= position {
             args.resize(position + 1, (None, None));
@@ -265,7 +265,9 @@ fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
         (None, None) => Ok(ArgPattern::Any),
         (Some(ty), None) => Ok(ArgPattern::Typed(ty.to_owned())),
         (Some(ty), Some(id)) => Ok(ArgPattern::Exact(Value { ty: ty.to_owned(), id: id.to_owned() })),
-        (None, Some(_)) => Err(ApiError::BadRequest(format!("`args.{position}.id`: an id without a type"))),
+        (None, Some(_)) => Err(ApiError::BadRequest(format!(
+            "`args.{position}.id`: an id without a type: add `args.{position}.type`"
+        ))),
     });
     Ok(FactPattern { predicate, args: args.collect::<Result<_, _>>()?, open_arity: true })
 }
@@ -297,7 +299,9 @@ mod tests {
 
     #[test]
     fn an_id_needs_a_type_and_a_position_is_small() {
-        assert!(of("args.1.id=x").unwrap_err().contains("`args.1.id`: an id without a type"));
+        assert!(
+            of("args.1.id=x").unwrap_err().contains("`args.1.id`: an id without a type: add `args.1.type`")
+        );
         assert!(of("args.5.type=x").unwrap_err().contains("0 to 4"));
         assert!(of("args.99999999999999999999.type=x").unwrap_err().contains("0 to 4"));
         assert!(of("args.-1.type=x").is_err());

@@ -119,7 +119,10 @@ impl Bound<'_> {
 
 /// The error for a token that does not belong to its question.
 pub(super) fn bad_token() -> ApiError {
-    ApiError::BadRequest("`page_token` is damaged or belongs to another question".to_owned())
+    ApiError::BadRequest(
+        "`page_token` is damaged or belongs to another question: ask for the first page, without it"
+            .to_owned(),
+    )
 }
 
 /// The context facts in a fixed order, so that clients may send them in any.

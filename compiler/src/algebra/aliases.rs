@@ -74,18 +74,23 @@ fn defined_in(branches: &[Select], defined: &mut Vec<Alias>) {
 pub(crate) fn renumber_inside(condition: &mut Condition, taken: &mut TakenAliases) {
     let mut inside = Vec::new();
     defined_in(condition.branches(), &mut inside);
-    let fresh: Vec<Alias> = inside.iter().map(|_| taken.take()).collect();
-    let mut select = Select {
-        filter: vec![std::mem::replace(condition, Condition::Any(Vec::new()))],
-        ..Select::default()
-    };
-    select.for_each_alias_mut(&mut |alias| {
-        if let Some((_, fresh)) = inside.iter().zip(&fresh).find(|(defined, _)| *defined == alias) {
+    condition.for_each_alias_mut(&mut fresh(&inside, taken));
+}
+
+/// Gives the sources of a select and its branches aliases that are not taken yet.
+pub(crate) fn renumber(select: &mut Select, taken: &mut TakenAliases) {
+    let mut defined = Vec::new();
+    defined_in(std::slice::from_ref(select), &mut defined);
+    select.for_each_alias_mut(&mut fresh(&defined, taken));
+}
+
+/// Replaces each of these aliases by one that is not taken yet.
+fn fresh(defined: &[Alias], taken: &mut TakenAliases) -> impl FnMut(&mut Alias) + use<> {
+    let fresh: Vec<(Alias, Alias)> = defined.iter().map(|alias| (*alias, taken.take())).collect();
+    move |alias| {
+        if let Some((_, fresh)) = fresh.iter().find(|(defined, _)| defined == alias) {
             *alias = *fresh;
         }
-    });
-    if let Some(renumbered) = select.filter.pop() {
-        *condition = renumbered;
     }
 }
 

@@ -9,7 +9,7 @@ use super::ids::TableRef;
 use super::plan::{Plan, TableBody};
 use super::select::{FromKind, Select};
 
-/// The state of a fixpoint, its packing and its unpacking are tables too, with so many sources in all.
+/// Number of sources that the state of a fixpoint, its packing and its unpacking add.
 const STATE_SOURCES: usize = 12;
 
 /// A step inside a subquery of a recursive select is expanded up to so many times.

@@ -3,7 +3,7 @@
 use crate::ir::ids::id;
 use std::fmt;
 
-/// A source of a select, as its columns name it. It is no index: the source is one of those in scope.
+/// A source of a select, as its columns name it. Not an index; it names one of the sources in scope.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Alias(pub(super) usize);
 

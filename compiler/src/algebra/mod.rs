@@ -10,10 +10,10 @@
 //! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a
 //! table, a [`SourceId`](crate::catalog::SourceId) a relation of the catalog, an [`EmbeddedId`] rows of
 //! literals. The last three index what they name, and indexing is total: [`verify`] alone reads plans that
-//! may refer to nothing. A column is a plain number. It says something only next to its source, and is a
-//! place among the columns of a table, the output of a select and the cells of a row alike, which passes
-//! count and compare. A variable of the question is one too, since callers give and get it as the index that
-//! it is in [`crate::question`].
+//! may refer to nothing. A column number has meaning only with its source: it is a position among the columns
+//! of a table, the outputs of a select or the cells of a row. Columns stay plain numbers because passes count
+//! and compare positions. A variable of the question is a plain number too, since callers give and get it as
+//! its index in [`crate::question`].
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;

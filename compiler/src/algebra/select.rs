@@ -152,7 +152,8 @@ impl FromKind {
         }
     }
 
-    /// Whether the statement reads it: it is no row that is read elsewhere.
+    /// Whether the statement reads it: false for the row that the filter tests, and for a row that another
+    /// source already reads.
     pub(crate) fn is_read(self) -> bool {
         match self {
             Self::Row { .. } | Self::Again { .. } => false,

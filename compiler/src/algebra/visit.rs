@@ -63,12 +63,7 @@ impl Select {
                 visit(row);
             }
         }
-        for condition in &mut self.filter {
-            for expr in condition.own_exprs_mut() {
-                expr.visit_alias_mut(visit);
-            }
-            condition.branches_mut().iter_mut().for_each(|branch| branch.for_each_alias_mut(visit));
-        }
+        self.filter.iter_mut().for_each(|condition| condition.for_each_alias_mut(visit));
         self.output.iter_mut().for_each(|expr| expr.visit_alias_mut(visit));
     }
 }
@@ -91,6 +86,14 @@ impl Condition {
     pub(crate) fn for_each_expr_mut(&mut self, visit: &mut impl FnMut(&mut Expr)) {
         self.own_exprs_mut().into_iter().for_each(&mut *visit);
         self.branches_mut().iter_mut().for_each(|branch| branch.for_each_expr_mut(visit));
+    }
+
+    /// Visits every alias, definitions and uses alike.
+    pub(crate) fn for_each_alias_mut(&mut self, visit: &mut impl FnMut(&mut Alias)) {
+        for expr in self.own_exprs_mut() {
+            expr.visit_alias_mut(visit);
+        }
+        self.branches_mut().iter_mut().for_each(|branch| branch.for_each_alias_mut(visit));
     }
 
     /// The values of the condition itself.

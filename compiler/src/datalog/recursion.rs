@@ -24,12 +24,24 @@ pub(crate) struct RecursiveClause {
     pub(crate) member: MemberId,
     /// Its head.
     pub(crate) head: Vec<Term>,
-    /// The calls of members, and their arguments.
-    pub(crate) calls: Vec<(MemberId, Vec<Term>)>,
+    /// The first call of a member: the only one of a linear step.
+    pub(crate) call: MemberCall,
+    /// The other calls of members.
+    pub(crate) others: Vec<MemberCall>,
     /// The other goals.
     pub(crate) goals: Vec<Goal>,
     /// The clause it comes from.
     pub(crate) clause: Clause,
+}
+
+/// A call of a member, with its arguments.
+pub(crate) type MemberCall = (MemberId, Vec<Term>);
+
+impl RecursiveClause {
+    /// All calls of members.
+    pub(crate) fn calls(&self) -> impl Iterator<Item = &MemberCall> {
+        std::iter::once(&self.call).chain(&self.others)
+    }
 }
 
 /// A recursive component, taken apart.
@@ -48,7 +60,7 @@ pub(crate) struct Recursion {
 impl Recursion {
     /// Whether every step calls the component once.
     pub(crate) fn is_linear(&self) -> bool {
-        self.steps.iter().all(|step| step.calls.len() == 1)
+        self.steps.iter().all(|step| step.others.is_empty())
     }
 
     /// The common number of columns, if there is one.
@@ -84,13 +96,7 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Recursion 
         let relation = &program.relations[recursion.members[member]];
         let mut exits = Vec::new();
         for clause in &relation.clauses {
-            let mut step = RecursiveClause {
-                member,
-                head: clause.head.clone(),
-                calls: Vec::new(),
-                goals: Vec::new(),
-                clause: clause.clone(),
-            };
+            let (mut calls, mut goals) = (Vec::new(), Vec::new());
             for goal in &clause.goals {
                 let called = match goal {
                     Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
@@ -99,14 +105,21 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Recursion 
                     _ => None,
                 };
                 match called {
-                    Some(call) => step.calls.push(call),
-                    None => step.goals.push(goal.clone()),
+                    Some(call) => calls.push(call),
+                    None => goals.push(goal.clone()),
                 }
             }
-            if step.calls.is_empty() {
-                exits.push(clause.clone());
-            } else {
-                recursion.steps.push(step);
+            let mut calls = calls.into_iter();
+            match calls.next() {
+                None => exits.push(clause.clone()),
+                Some(call) => recursion.steps.push(RecursiveClause {
+                    member,
+                    head: clause.head.clone(),
+                    call,
+                    others: calls.collect(),
+                    goals,
+                    clause: clause.clone(),
+                }),
             }
         }
         recursion.widths.push(relation.n_columns());
@@ -149,7 +162,7 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
         touched.push(columns);
     }
     // A class apart from the one that changes members must have the same steps in each of them.
-    let in_class = |groups: &mut Groups, root: usize| -> Vec<usize> {
+    let in_class = |groups: &Groups, root: usize| -> Vec<usize> {
         (0..width).filter(|c| groups.root(*c) == root).collect()
     };
     if recursion.members.len() > 1 {
@@ -157,8 +170,8 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
             let Some(&first) = columns.first() else { continue };
             let root = groups.root(first);
             if root != groups.root(tag) {
-                let class = in_class(&mut groups, root);
-                if !has_equal_steps(recursion, &touched, &class, |c| groups.root_of(c) == root) {
+                let class = in_class(&groups, root);
+                if !has_equal_steps(recursion, &touched, &class, |c| groups.root(c) == root) {
                     groups.join(first, tag);
                 }
             }
@@ -176,7 +189,7 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
 
 /// The columns in which a step's call differs from its head, and the tag if it leads to another member.
 fn moving_columns(step: &RecursiveClause, tag: usize) -> Vec<usize> {
-    let Some((callee, args)) = step.calls.first() else { return Vec::new() };
+    let (callee, args) = &step.call;
     let differs = step.head.iter().zip(args).enumerate().filter(|(_, (head, arg))| head != arg);
     let mut columns: Vec<usize> = differs.map(|(column, _)| column).collect();
     if *callee != step.member {
@@ -191,7 +204,7 @@ fn is_connected(step: &RecursiveClause, column: usize, term: Term) -> bool {
     for goal in &step.goals {
         goal.for_each_term(&mut |other| found |= other == term);
     }
-    let args = step.calls.first().map_or(&[][..], |(_, args)| args);
+    let (_, args) = &step.call;
     let in_others =
         |terms: &[Term]| terms.iter().enumerate().any(|(other, found)| other != column && *found == term);
     found || in_others(&step.head) || in_others(args) || !matches!(term, Term::Var(_))
@@ -210,7 +223,7 @@ fn has_equal_steps(
         if !columns.first().is_some_and(|first| is_in(*first)) {
             continue;
         }
-        let Some((_, args)) = step.calls.first() else { return false };
+        let (_, args) = &step.call;
         let terms = |all: &[Term]| -> Vec<Term> {
             let of_class = all.iter().enumerate().filter(|(column, _)| class.contains(column));
             of_class.map(|(_, term)| *term).collect()
@@ -234,7 +247,7 @@ impl Groups {
         Self { parents: (0..count).collect() }
     }
 
-    fn root_of(&self, column: usize) -> usize {
+    fn root(&self, column: usize) -> usize {
         let mut at = column;
         while let Some(&parent) = self.parents.get(at) {
             if parent == at {
@@ -245,12 +258,8 @@ impl Groups {
         at
     }
 
-    fn root(&mut self, column: usize) -> usize {
-        self.root_of(column)
-    }
-
     fn join(&mut self, left: usize, right: usize) {
-        let (left, right) = (self.root_of(left), self.root_of(right));
+        let (left, right) = (self.root(left), self.root(right));
         if let Some(parent) = self.parents.get_mut(right) {
             *parent = left;
         }

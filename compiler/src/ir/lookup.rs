@@ -9,6 +9,7 @@ use super::program::Program;
 use super::rule::Rule;
 use super::symbols::{Constant, Predicate, Signature, SignatureArg, TypeKind};
 use crate::primitive::STRING;
+use std::fmt;
 
 impl Program {
     /// A rule. Ids of rules come from the program that they index.
@@ -56,10 +57,10 @@ impl Program {
     /// Whether a fact with these arguments, each a type and an id, is one that the policy can use.
     ///
     /// # Errors
-    /// The text for the client, which describes the fact and gives the remedy.
-    pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), String> {
+    /// What the policy has no use for.
+    pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), NotUsed> {
         let usable = self.admitting(predicate, args.len(), args).next().is_some();
-        if usable { Ok(()) } else { Err(not_used(predicate, args)) }
+        if usable { Ok(()) } else { Err(NotUsed::new(predicate, args)) }
     }
 
     /// What the last argument of a fact may be whose other arguments are these; nothing if the policy can use
@@ -101,15 +102,39 @@ impl Program {
     }
 }
 
-/// The refusal that clients know: types, and Strings with their text.
-fn not_used(predicate: &str, args: &[(&str, &str)]) -> String {
-    let shown: Vec<String> = args
-        .iter()
-        .map(|(ty, id)| if *ty == STRING { format!("\"{id}\"") } else { (*ty).to_owned() })
-        .collect();
-    format!(
-        "{predicate}({}) is not used in policy. Help: use this fact in your policy, or add \
-         'declare {predicate}(...)' to your policy to force this fact type to be accepted.",
-        shown.join(", ")
-    )
+/// A fact that the policy does not use, with the types of its arguments; Strings with their text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotUsed {
+    predicate: String,
+    args: Vec<String>,
+}
+
+impl NotUsed {
+    fn new(predicate: &str, args: &[(&str, &str)]) -> Self {
+        let shown = |(ty, id): &(&str, &str)| {
+            if *ty == STRING { format!("\"{id}\"") } else { (*ty).to_owned() }
+        };
+        Self { predicate: predicate.to_owned(), args: args.iter().map(shown).collect() }
+    }
+
+    /// What is wrong.
+    pub(crate) fn title(&self) -> String {
+        format!("{}({}) is not used in policy", self.predicate, self.args.join(", "))
+    }
+
+    /// What to do.
+    pub(crate) fn help(&self) -> String {
+        format!(
+            "use this fact in your policy, or add 'declare {}(...)' to your policy to force this fact type to \
+             be accepted",
+            self.predicate
+        )
+    }
+}
+
+/// The sentences that clients know.
+impl fmt::Display for NotUsed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}. Help: {}.", self.title(), self.help())
+    }
 }

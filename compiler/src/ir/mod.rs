@@ -23,6 +23,7 @@ mod symbols;
 pub use ids::{ConstId, PredId, RuleId, TypeId, VarId};
 pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};
+pub use lookup::NotUsed;
 pub use program::{Assertion, BlockInfo, Fact, Program, Test};
 pub use rule::{CompareOp, Literal, LiteralKind, Polarity, Rule, Term, VarType, Variable};
 pub(crate) use rules::{Given, MatchingRules};

@@ -264,7 +264,7 @@ fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
         select.output = select.output.get(place).copied().into_iter().collect();
         let mut used = IndexSet::new();
         select.for_each_expr(&mut |expr| used.extend(expr.alias()));
-        // Rows of values are some rows, and nothing else was asked of these.
+        // An embedded source has rows, so one whose columns are unused can go.
         select.from.retain(|from| !matches!(from.kind, FromKind::Embedded(_)) || used.contains(&from.alias));
     }
     *columns = vec![AnswerColumn::Id(var)];

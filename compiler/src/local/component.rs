@@ -1,4 +1,5 @@
-//! A part of the store in the making: sources that conditions connect, and what the rest needs of them.
+//! Collects stored sources that will become one part: those that conditions connect, with what the rest needs
+//! of them.
 
 use super::equal::Equals;
 use crate::algebra::aliases::free_aliases;
@@ -35,8 +36,8 @@ impl Component {
         (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
     }
 
-    /// The condition that leaves only what agrees with another component, by the conditions of `rest` on both
-    /// and by what equals. Its own sources have the aliases that they have in the other component.
+    /// A condition that keeps only rows matching another component, by the conditions in `rest` on both and
+    /// by known equalities. Its own sources have the aliases that they have in the other component.
     pub(super) fn restriction(
         &self,
         other: &Self,

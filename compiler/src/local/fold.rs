@@ -211,9 +211,10 @@ impl<E> Folder<'_, E> {
                 let types = part.of(self.types);
                 let mut interned: LiteralRows = Vec::with_capacity(rows.len());
                 for row in rows {
-                    let cells = row.into_iter().zip(types);
-                    let cell = |(text, ty): (String, &Option<TypeId>)| {
-                        self.intern(Constant { ty: ty.unwrap_or(TypeId::FOREIGN), text })
+                    let cells = row.into_iter().enumerate();
+                    let cell = |(column, text): (usize, String)| {
+                        let ty = types.get(column).copied().flatten().unwrap_or(TypeId::FOREIGN);
+                        self.intern(Constant { ty, text })
                     };
                     interned.push(cells.map(cell).collect());
                 }

@@ -1,4 +1,4 @@
-//! Which questions have the same SQL but for the spelling of their values.
+//! Decides which questions can share a printed text, in which only the spelling of their values differs.
 //!
 //! In: a plan that asks the store for nothing, and a question. Out: a [`Likeness`]. What is done to a plan
 //! looks at a value in two ways only: it asks whether the value equals another value or a literal of the
@@ -28,8 +28,8 @@ enum Like {
     Nothing,
     /// The value itself.
     Exactly(String),
-    /// That the value is the same as this variable's, which is the first with it, how it fits each of the
-    /// types, and whether it may be left untyped.
+    /// Any value that equals the value of variable `same_as`, the first variable with it, that fits each SQL
+    /// type in the same way, and that may be left untyped in the same cases.
     Any { same_as: usize, fits: Vec<Fit>, untyped: [bool; 2] },
 }
 

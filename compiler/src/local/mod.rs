@@ -104,7 +104,7 @@ pub fn plan(
 }
 
 /// The limits on the places in which a plan reads its tables, in the order in which they are tried. The last
-/// one is none, as stored facts may still make a large plan smaller; then only the text shows its size.
+/// is `None`: stored facts may shrink a large plan, so its size is checked in the printed text.
 fn sizes(features: &Features) -> &'static [Option<usize>] {
     if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
 }
@@ -119,7 +119,7 @@ struct SizedPlan {
 /// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.
 type Made = (Variant, Option<(Variant, Refusal)>);
 
-/// Makes the plans of a shape, which read their tables in at most so many places, if that is bounded.
+/// Makes the plans of a shape, within the limit on table readings, if there is one.
 #[derive(Clone, Copy)]
 struct Maker<'m> {
     program: &'m Program,

@@ -15,7 +15,7 @@
 use super::component::{Component, is_column};
 use super::equal::Equals;
 use super::split::{Outside, Splitter};
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{free_aliases, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, Select};
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
@@ -148,18 +148,19 @@ impl Splitter<'_> {
             let is_narrow = self.anchors.hold_component(tested);
             let owners = components.iter().enumerate().filter(|(other_at, other)| {
                 let other_narrow = self.anchors.hold_component(other);
-                // Of two that test each other the narrower stays, or the first.
+                // If two components test each other, keep the narrower, or else the first.
                 let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, tested));
                 *other_at != at && tests(tested, other) && stays()
             });
             let Some(owner_at) = owners.map(|(other_at, _)| other_at).next() else { continue };
-            let merged = components.remove(at);
-            let Some(owner) = components.get_mut(owner_at - usize::from(owner_at > at)) else { continue };
+            let merged = tested.clone();
+            let Some(owner) = components.get_mut(owner_at) else { continue };
             let of_owner = |own: Expr| equals.find(own, |expr| owner.owns(expr));
             let by: Vec<(Expr, Expr)> =
                 merged.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
             let test = merged.as_test(of_owner);
             owner.filter.extend(test);
+            components.remove(at);
             replace(rest, output, &by);
             want(components, rest, output);
         }
@@ -264,16 +265,9 @@ impl Splitter<'_> {
     }
 
     /// A condition whose own sources have aliases that no other has.
-    fn renamed(&mut self, condition: Condition) -> Condition {
-        let free = free_aliases(&condition);
-        let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
-        let mut names: IndexMap<Alias, Alias> = IndexMap::new();
-        select.for_each_alias_mut(&mut |alias| {
-            if !free.contains(alias) {
-                *alias = *names.entry(*alias).or_insert_with(|| self.alias());
-            }
-        });
-        select.filter.pop().unwrap_or(condition)
+    fn renamed(&mut self, mut condition: Condition) -> Condition {
+        renumber_inside(&mut condition, &mut self.aliases);
+        condition
     }
 }
 

@@ -96,12 +96,9 @@ impl<E> Folder<'_, E> {
             };
             let decided = |row: &[ConstId]| match condition {
                 Condition::Compare { op, left, right } => {
-                    Some(self.compare(*op, of_row(left, row)?, of_row(right, row)?))
+                    self.compare(*op, of_row(left, row)?, of_row(right, row)?)
                 }
-                Condition::OneOf { expr, literals } => {
-                    let value = of_row(expr, row)?;
-                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, value, *literal)))
-                }
+                Condition::OneOf { expr, literals } => self.is_one_of(of_row(expr, row)?, literals),
                 Condition::In { .. } | Condition::Any(_) | Condition::None(_) => None,
             };
             if rows.first().is_none_or(|row| decided(row).is_none()) {
@@ -118,15 +115,13 @@ impl<E> Folder<'_, E> {
         select.filter.retain(|condition| {
             let holds = match condition {
                 Condition::Compare { op, left: Expr::Const(left), right: Expr::Const(right) } => {
-                    Some(self.compare(*op, *left, *right))
+                    self.compare(*op, *left, *right)
                 }
                 Condition::Compare { op, left, right } if left == right => match op {
                     CompareOp::Equal | CompareOp::LessOrEqual | CompareOp::GreaterOrEqual => Some(true),
                     CompareOp::NotEqual | CompareOp::Less | CompareOp::Greater => Some(false),
                 },
-                Condition::OneOf { expr: Expr::Const(value), literals } => {
-                    Some(literals.iter().any(|literal| self.compare(CompareOp::Equal, *value, *literal)))
-                }
+                Condition::OneOf { expr: Expr::Const(value), literals } => self.is_one_of(*value, literals),
                 _ => None,
             };
             possible &= holds != Some(false);
@@ -135,18 +130,26 @@ impl<E> Folder<'_, E> {
         possible
     }
 
-    fn compare(&self, op: CompareOp, left: ConstId, right: ConstId) -> bool {
-        let text = |id| constant(self.program, self.constants, id).map_or("", |held| held.text.as_str());
-        let (left, right) = (text(left), text(right));
+    /// Whether a literal is one of several; `None` as for [`Self::compare`].
+    fn is_one_of(&self, value: ConstId, literals: &[ConstId]) -> Option<bool> {
+        let equal = literals.iter().map(|literal| self.compare(CompareOp::Equal, value, *literal));
+        equal.collect::<Option<Vec<bool>>>().map(|equal| equal.contains(&true))
+    }
+
+    /// Whether a comparison of literals holds; `None` if one of them is not known, so that the comparison
+    /// stays.
+    fn compare(&self, op: CompareOp, left: ConstId, right: ConstId) -> Option<bool> {
+        let text = |id| constant(self.program, self.constants, id).map(|held| held.text.as_str());
+        let (left, right) = (text(left)?, text(right)?);
         let ordered = || left.parse::<i64>().ok().zip(right.parse::<i64>().ok()).map(|(l, r)| l.cmp(&r));
-        match op {
+        Some(match op {
             CompareOp::Equal => left == right,
             CompareOp::NotEqual => left != right,
             CompareOp::Less => ordered().is_some_and(std::cmp::Ordering::is_lt),
             CompareOp::LessOrEqual => ordered().is_some_and(std::cmp::Ordering::is_le),
             CompareOp::Greater => ordered().is_some_and(std::cmp::Ordering::is_gt),
             CompareOp::GreaterOrEqual => ordered().is_some_and(std::cmp::Ordering::is_ge),
-        }
+        })
     }
 }
 
@@ -187,7 +190,7 @@ fn substitute(select: &mut Select, alias: Alias, by: impl Fn(usize) -> Option<Ex
     });
 }
 
-/// Turns the one column of a source that equals another value into a test of that value.
+/// Replaces a one-column source by `value IN (literals)` for the value that its column equals.
 fn becomes_test(select: &mut Select, alias: Alias, literals: Vec<ConstId>) -> bool {
     let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => {

@@ -47,7 +47,7 @@ pub(crate) struct Residual {
 }
 
 impl Residual {
-    /// Whether what is made of it depends on nothing but the question's values, and on those by no order.
+    /// Whether the text depends only on the question's values and compares none of them by order.
     pub(crate) fn is_by_values(&self) -> bool {
         self.parts.is_empty() && !is_ordered_or_timed(&self.plan)
     }
@@ -140,7 +140,7 @@ pub(super) struct Splitter<'s> {
     pub(super) anchors: Leads<'s>,
     pub(super) column: Option<usize>,
     most: usize,
-    aliases: TakenAliases,
+    pub(super) aliases: TakenAliases,
     parts: Vec<Part>,
 }
 

@@ -28,7 +28,7 @@ impl LocalPlan {
     }
 }
 
-/// The stages of a question in their order; a pass that changed nothing is none of them.
+/// The stages of a question in their order; passes that changed nothing are omitted.
 fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileError> {
     let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
     let Asked { program, catalog, question, .. } = *asked;

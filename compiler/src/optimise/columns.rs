@@ -29,7 +29,7 @@ pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     }
 }
 
-/// Adds what the steps need of the row before to make the columns that are read.
+/// Adds the columns of the previous row that steps need to compute the columns being read.
 fn read_by_steps(step: &[Select], read: &mut IndexSet<usize>) {
     loop {
         let before = read.len();

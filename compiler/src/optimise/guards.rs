@@ -106,7 +106,8 @@ impl Guarded {
     }
 }
 
-/// The alternatives with what most of them have in common before those, in the place of the first.
+/// Factors out the most common condition, at the position of the first alternative that has it, and then the
+/// next one, at most `most` times.
 fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
     let Some(guard) = most_common(&alternatives).filter(|_| most > 0) else {
         return alternatives.into_iter().map(|alternative| alternative.select).collect();

@@ -44,18 +44,13 @@ pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
         return;
     }
     while let Some(same) = pairs(selects) {
-        let mut rows = Vec::new();
-        for LiteralTest { at, literals, .. } in &same {
-            let answer = selects.get(*at).and_then(literal);
-            rows.extend(literals.iter().filter_map(|tested| Some(vec![answer?, *tested])));
-        }
         let Some((first, others)) = same.split_first() else { return };
-        if let Some(select) = selects.get_mut(first.at) {
-            select.filter.remove(first.place);
-            let alias = answer_from_rows(select, rows, embedded);
-            let right = Expr::Column { alias, column: 1 };
-            select.filter.push(Condition::Compare { op: CompareOp::Equal, left: first.value, right });
-        }
+        let Some(select) = selects.get_mut(first.at) else { return };
+        let rows = same.iter().flat_map(|test| test.literals.iter().map(|tested| vec![test.answer, *tested]));
+        select.filter.remove(first.place);
+        let alias = answer_from_rows(select, rows.collect(), embedded);
+        let right = Expr::Column { alias, column: 1 };
+        select.filter.push(Condition::Compare { op: CompareOp::Equal, left: first.value, right });
         let mut at = 0;
         selects.retain(|_| {
             at += 1;
@@ -68,6 +63,8 @@ pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
 struct LiteralTest {
     /// The place of the select.
     at: usize,
+    /// What the select answers.
+    answer: ConstId,
     /// The place of the condition.
     place: usize,
     value: Expr,
@@ -77,7 +74,8 @@ struct LiteralTest {
 /// The tests in which several selects differ, besides what they answer.
 fn pairs(selects: &[Select]) -> Option<Vec<LiteralTest>> {
     let mut tests: IndexMap<Select, Vec<LiteralTest>> = IndexMap::new();
-    for (at, select) in selects.iter().enumerate().filter(|(_, select)| literal(select).is_some()) {
+    for (at, select) in selects.iter().enumerate() {
+        let Some(answer) = literal(select) else { continue };
         for (place, condition) in select.filter.iter().enumerate() {
             let Some((value, literals)) = literal_test(condition) else { continue };
             let mut rest = select.clone();
@@ -86,7 +84,7 @@ fn pairs(selects: &[Select]) -> Option<Vec<LiteralTest>> {
             rest.filter.push(Condition::OneOf { expr: value, literals: Vec::new() });
             let known = tests.entry(body(&rest)).or_default();
             if known.last().is_none_or(|last| last.at != at) {
-                known.push(LiteralTest { at, place, value, literals });
+                known.push(LiteralTest { at, answer, place, value, literals });
             }
         }
     }
@@ -129,7 +127,7 @@ fn body(select: &Select) -> Select {
     body
 }
 
-/// Makes alternatives of their own of the branches that alternatives of different literals share.
+/// Splits off branches that alternatives with different literals share.
 fn split_off_shared(selects: &mut Vec<Select>) {
     if selects.iter().flat_map(Select::branches).count() > MOST_BRANCHES {
         return;

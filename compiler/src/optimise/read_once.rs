@@ -76,7 +76,7 @@ fn is_seen(select: &Select, alias: Alias) -> bool {
     found
 }
 
-/// If a source reads a row that is read already: as what it sees it, and the keys that are equal.
+/// If a source reads a row that is read already, returns how to refer to that row, and the equal keys.
 fn seen(
     from: From,
     around: &[From],

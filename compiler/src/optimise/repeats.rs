@@ -1,8 +1,9 @@
 //! Which tables may hold duplicate rows.
 //!
-//! A table is a set. Where it is a union that one arm of the answer reads, and reads alone, duplicates are
-//! harmless: the answer removes them anyway, so the rows are compared with each other once instead of twice,
-//! and the database need not materialise the table. In a join a duplicate would be joined twice.
+//! A table is a set. Where it is a union that only one alternative of the answer reads, without joining it,
+//! duplicates are harmless: the answer removes them anyway, so the rows are compared with each other once
+//! instead of twice, and the database need not materialise the table. In a join a duplicate would be joined
+//! twice.
 
 use crate::algebra::{Plan, PlanAnswer, Repeats, TableBody};
 

@@ -45,7 +45,7 @@ impl<'c> Candidates<'c> {
         let approach = |form, shares| Approach { form, shares, ends };
         let all = || 0..forms.len();
         let close = all().flat_map(|form| [approach(form, Shares::Rows), approach(form, Shares::Tests)]);
-        // The smallest plans, which take no account of who asks for what.
+        // The smallest plans, whose tables ignore the demand of their readers.
         let small = all().map(|form| approach(form, Shares::Relations));
         let queue = close.chain(small).collect();
         let refusals = vec![None; forms.len()];

@@ -113,6 +113,7 @@ impl Planner<'_> {
         for modes in self.modes(call, &classes) {
             match self.separable(call, &classes, &modes) {
                 Ok(closed) => return Ok(closed),
+                Err(bug @ PlanError::Bug(_)) => return Err(bug),
                 Err(error) => {
                     self.forget_tables(n_tables);
                     last = error;

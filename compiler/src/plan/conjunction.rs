@@ -241,13 +241,15 @@ impl Planner<'_> {
                     match (build.expr(left), build.expr(right)) {
                         (Some(expr), _) => build.meet(right, expr),
                         (None, Some(expr)) => build.meet(left, expr),
-                        (None, None) => {}
+                        (None, None) if left == right => {}
+                        (None, None) => return Err(PlanError::Bug("an equality of two unknown values")),
                     }
                 }
                 Goal::Compare { op, left, right } => {
-                    if let (Some(left), Some(right)) = (build.expr(left), build.expr(right)) {
-                        build.select.filter.push(Condition::Compare { op, left, right });
-                    }
+                    let (Some(left), Some(right)) = (build.expr(left), build.expr(right)) else {
+                        return Err(PlanError::Bug("a comparison with an unknown value"));
+                    };
+                    build.select.filter.push(Condition::Compare { op, left, right });
                 }
                 goal => {
                     let branches = self.branches(scope, build, &goal)?;

@@ -3,7 +3,7 @@
 //! In: a call of it. Out: a relation over the table, which is a linear fixpoint or, where a step calls the
 //! component twice, one over the whole state. It holds no more than the call asks for:
 //!
-//! - An argument that no step changes, and that the call fixes for the whole statement, is no column.
+//! - An argument that no step changes, and that the call fixes for the whole statement, gets no column.
 //! - Where the call gives all the others, a linear fixpoint finds their **demand** first: the tuples from
 //!   which the asked ones may be derived, from the head of each step to each of its calls. No other tuple is
 //!   derived (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
@@ -43,7 +43,7 @@ impl MemberColumns {
         let stays = |column: usize, step: &RecursiveClause| {
             let head = step.head.get(column);
             let is_same = |(_, args): &(MemberId, Vec<datalog::Term>)| args.get(column) == head;
-            matches!(head, Some(datalog::Term::Var(_))) && step.calls.iter().all(is_same)
+            matches!(head, Some(datalog::Term::Var(_))) && step.calls().all(is_same)
         };
         let is_uniform = call.recursion.width().is_some();
         let value = |(column, known): (usize, &KnownColumn)| match known {
@@ -72,7 +72,7 @@ impl MemberColumns {
         usize::from(self.has_tag) + self.width.saturating_sub(self.fixed.iter().flatten().count())
     }
 
-    /// The values of the columns that are none, for a tuple's terms.
+    /// Equalities for the arguments of a tuple that have no column.
     fn fixing(&self, terms: &[Term]) -> Vec<Goal> {
         let columns = terms.iter().zip(&self.fixed);
         let fixing = columns.filter_map(|(term, fixed)| {
@@ -133,7 +133,7 @@ impl Planner<'_> {
             let mut clause = Clause::like(&rule.clause);
             clause.head = layout.row(rule.member, &head, Term::Tag(0));
             clause.goals.extend(demanded(rule.member, &head));
-            for (callee, args) in &rule.calls {
+            for (callee, args) in rule.calls() {
                 let args = layout.row(*callee, &terms(args), Term::Ignored);
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
             }
@@ -220,7 +220,7 @@ impl Planner<'_> {
         let mut step = Vec::new();
         for (rule, goals) in call.recursion.steps.iter().zip(goals) {
             let head = terms(&rule.head);
-            for (callee, args) in &rule.calls {
+            for (callee, args) in rule.calls() {
                 let mut clause = Clause::like(&rule.clause);
                 clause.head = layout.row(*callee, &terms(args), Term::Tag(0));
                 let args = layout.row(rule.member, &head, Term::Ignored);
@@ -254,7 +254,7 @@ fn leading(step: &RecursiveClause) -> Option<Vec<Goal>> {
             break;
         }
     }
-    let mut args = step.calls.iter().flat_map(|(_, args)| args);
+    let mut args = step.calls().flat_map(|(_, args)| args);
     let is_value = |arg: &datalog::Term| match arg {
         datalog::Term::Const(_) | datalog::Term::Given(_) | datalog::Term::Now => true,
         datalog::Term::Var(_) | datalog::Term::Local(_) | datalog::Term::Ignored => false,

@@ -49,8 +49,8 @@ pub(super) enum PlanError {
     Bug(&'static str),
 }
 
-/// What becomes a table that is made once and read wherever it is needed. The less, the more closely a plan
-/// follows what is asked; the more, the smaller it is.
+/// What becomes a table that is made once and read wherever it is needed. Sharing less keeps a plan close to
+/// the question; sharing more makes it smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Shares {
     /// What binds values; tests are branches where they are made.
@@ -120,8 +120,8 @@ pub(super) struct Planner<'p> {
     /// What the flat closures hold that are planned now.
     pub(super) flat_closures: FlatClosures,
     pub(super) tables: Vec<Table>,
-    /// Tables of relations that do not recurse, by relation and what of each argument is asked: a chain of
-    /// relations that each read the next one twice would otherwise be planned twice as often at each link.
+    /// Tables of relations that do not recurse, by relation and arguments. Without them, planning time
+    /// doubles with each link of a chain whose relations read the next one twice.
     pub(super) produced: FxHashMap<(RelId, Vec<Held>), TableRef>,
     aliases: TakenAliases,
     /// How many branches were planned so far.
@@ -235,7 +235,8 @@ impl<'p> Planner<'p> {
         self.relations.push(relation)
     }
 
-    /// Forgets the tables from this one on, because the plan that made them is given up.
+    /// Forgets the tables from this one on, because the plan that made them is given up. The branches that
+    /// it planned still count, since their number limits the work; relations without a caller do no harm.
     pub(super) fn forget_tables(&mut self, first: usize) {
         self.tables.truncate(first);
         self.flat.clear();

@@ -112,7 +112,7 @@ impl Planner<'_> {
         };
         let mut step = Vec::new();
         for rule in steps_of(call.recursion, classes, class) {
-            let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
+            let (callee, args) = &rule.call;
             let (head, args) = (terms(&rule.head), terms(args));
             let mut clause = Clause::like(&rule.clause);
             let mut from = Vec::new();
@@ -130,7 +130,7 @@ impl Planner<'_> {
             clause.head.extend(at_columns(&columns, &args)?);
             clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
             clause.goals.extend(rule.goals.iter().map(Goal::from));
-            clause.goals.extend(fixed(call, classes, &head));
+            clause.goals.extend(fixed(call, classes, &head)?);
             step.extend(self.step_selects(&clause)?);
         }
         let body = TableBody::Recursive { base: vec![base], step };
@@ -155,7 +155,7 @@ impl Planner<'_> {
         let pick = |terms: &[Term]| at_columns(&kept, terms);
         let mut base = Vec::new();
         for (member, mut clause) in reached {
-            clause.goals.extend(fixed(call, classes, &clause.head));
+            clause.goals.extend(fixed(call, classes, &clause.head)?);
             clause.head = tag(member).into_iter().chain(pick(&clause.head)?).collect();
             base.extend(self.step_selects(&clause)?);
         }
@@ -165,14 +165,14 @@ impl Planner<'_> {
         for class in forward {
             for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own)
             {
-                let (callee, args) = rule.calls.first().ok_or(PlanError::Bug("a step without a call"))?;
+                let (callee, args) = &rule.call;
                 let head = terms(&rule.head);
                 let mut clause = Clause::like(&rule.clause);
                 clause.head = tag(rule.member).into_iter().chain(pick(&head)?).collect();
                 let from = tag(*callee).into_iter().chain(pick(&terms(args))?).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
                 clause.goals.extend(rule.goals.iter().map(Goal::from));
-                clause.goals.extend(fixed(call, classes, &head));
+                clause.goals.extend(fixed(call, classes, &head)?);
                 step.extend(self.step_selects(&clause)?);
             }
         }
@@ -231,13 +231,17 @@ fn at_columns<T: Copy>(columns: &[usize], all: &[T]) -> Result<Vec<T>, PlanError
 }
 
 /// The static values of a clause's invariant columns.
-fn fixed(call: &ClosureCall<'_>, classes: &Classes, head: &[Term]) -> Vec<Goal> {
+fn fixed(call: &ClosureCall<'_>, classes: &Classes, head: &[Term]) -> Result<Vec<Goal>, PlanError> {
     let columns = head.iter().zip(&call.known).zip(&classes.of_column);
     let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
-        (KnownColumn::Static(expr), None) => static_term(*expr).map(|value| (*term, value)),
+        (KnownColumn::Static(expr), None) => Some((*term, *expr)),
         (KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No, _) => None,
     });
-    fixed.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }).collect()
+    let equal = |(left, expr): (Term, Expr)| {
+        let right = static_term(expr).ok_or(PlanError::Bug("a static value that is no term"))?;
+        Ok(Goal::Compare { op: CompareOp::Equal, left, right })
+    };
+    fixed.map(equal).collect()
 }
 
 /// The columns of a class, ascending.

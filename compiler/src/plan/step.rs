@@ -113,7 +113,7 @@ impl Planner<'_> {
             .all(|(arg, tested)| !tested || build.expr(*arg).is_some() || !self.could_bind(build, *arg))
     }
 
-    /// Whether some goal that is still to plan may bind the variable. An ignored argument is none.
+    /// Whether some goal that is still to plan may bind the variable. `Ignored` is not a variable.
     fn could_bind(&self, build: &Build, term: Term) -> bool {
         if term == Term::Ignored {
             return false;

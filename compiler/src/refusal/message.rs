@@ -56,7 +56,7 @@ fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
 
 fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
     let place = of_rule(rule);
-    // The caller may not know the policy's own names.
+    // The caller may not know the policy's own names: they stand next to their rule.
     let what = match var {
         VarName::Asked(var) => {
             let var = written(asked, *var);
@@ -64,13 +64,12 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
                 "{var} cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
             );
         }
-        VarName::Written(var) => format!("`{var}`, a variable of the policy,"),
-        VarName::Made(_) => "a value".to_owned(),
+        VarName::Written(var) => format!("`{var}`, which"),
+        VarName::Made(_) => "a value that".to_owned(),
     };
     let given = ask_with_values(wanted, asked);
-    format!(
-        "{what} cannot be enumerated: {place} only tests it; {given}bind it there, or in the rule that asks for it, with a fact"
-    )
+    let rules = if rule.is_some() { "that rule or in the one that calls it" } else { "a rule that it calls" };
+    format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
 }
 
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.
@@ -153,7 +152,9 @@ impl Limit {
         const ALTERNATIVES: &str = "needs too many alternatives: one";
         match self {
             Self::RuleCopies { most } => format!("needs more than {most} rule copies"),
-            Self::Denials { most } => format!("needs more than {most} denials in copies of rules"),
+            Self::Denials { most } => {
+                format!("has more than {most} ways in which its negated conditions can hold")
+            }
             Self::Alternatives { of_condition, in_all, tables } => {
                 format!(
                     "{ALTERNATIVES} statement takes at most {of_condition} per condition, {in_all} in all, and {tables} tables"
@@ -216,9 +217,10 @@ mod tests {
         );
         assert_eq!(
             refused(VarName::Written("v1".into())),
-            "`v1`, a variable of the policy, cannot be enumerated: the rule at line 7 only tests it; ask with a value for `v1` or `?`, or bind it there, or in the rule that asks for it, with a fact"
+            "the rule at line 7 tests `v1`, which nothing enumerates: ask with a value for `v1` or `?`, or bind it by a condition on a fact, in that rule or in the one that calls it"
         );
-        assert!(refused(VarName::UNNAMED).starts_with("a value cannot be enumerated: the rule at line 7 "));
+        let unnamed = "the rule at line 7 tests a value that nothing enumerates: ask with a value for ";
+        assert!(refused(VarName::UNNAMED).starts_with(unnamed));
     }
 
     #[test]

@@ -88,13 +88,10 @@ pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for (fact, span) in facts {
         let args: Vec<(&str, &str)> = fact.args.iter().filter_map(|&arg| value(program, arg)).collect();
-        if let Err(message) = program.accepts(&fact.predicate, &args) {
-            let (title, help) = message.split_once(". Help: ").unwrap_or((&message, ""));
-            let help = help.trim_end_matches('.');
-            refused.push(
-                Diagnostic::new(Code::FactNotAccepted, title, *span, "no rule reads such a fact")
-                    .with_help(help),
-            );
+        if let Err(fact) = program.accepts(&fact.predicate, &args) {
+            let label = "no rule reads such a fact";
+            let diagnostic = Diagnostic::new(Code::FactNotAccepted, fact.title(), *span, label);
+            refused.push(diagnostic.with_help(fact.help()));
         }
     }
     refused

@@ -1,4 +1,4 @@
-//! A closure inside the same closure is one closure.
+//! Removes a closure nested inside the same closure.
 //!
 //! In: a [`Specialised`] program. Out: the same answers with fewer fixpoints. If `p` climbs `parent` in a
 //! column, and one of its exits calls `q` with that very column, and `q` climbs `parent` there too, then
@@ -58,15 +58,15 @@ fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
             .filter(|column| classes.of_column.get(*column) == Some(&Some(class)))
             .collect();
         let steps = recursion.steps.iter().zip(&classes.of_step).filter(|(_, of)| **of == Some(class));
-        let steps = steps.filter_map(|(step, _)| {
-            let (_, args) = step.calls.first()?;
+        let steps = steps.map(|(step, _)| {
+            let (_, args) = &step.call;
             let pick = |terms: &[Term]| {
                 columns.iter().filter_map(|column| terms.get(*column).copied()).collect::<Vec<_>>()
             };
             let head = [pick(&step.head), pick(args)].concat();
             let normal =
                 ignore_singletons(Clause { head, goals: step.goals.clone(), ..step.clause.clone() }, &[]);
-            Some((normal.head, normal.goals))
+            (normal.head, normal.goals)
         });
         Closure { steps: steps.collect(), columns }
     };

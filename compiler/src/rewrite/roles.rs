@@ -1,6 +1,6 @@
 //! Roles as data: one relation of all roles where a question asks about several.
 //!
-//! In: a [`Specialised`] program of a question with several alternatives of literals, as *which actions*.
+//! In: a [`Specialised`] program of a question with several literal alternatives, such as *which actions*.
 //! Each action needs other roles, and specialisation made a copy of every walk for each set of roles. Out:
 //! the same answers over one copy, with the role as a column; what was a copy only picks its roles:
 //!

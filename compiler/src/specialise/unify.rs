@@ -1,4 +1,4 @@
-//! What a value, a call or an answer says of a rule's variables.
+//! Unifies a rule's variables with values, calls and answers.
 //!
 //! In: a frame and two things that must be equal. Out: the frame with what follows, or [`Impossible`]: then
 //! the rule does not answer the call.

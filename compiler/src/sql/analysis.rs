@@ -24,7 +24,7 @@ pub(super) struct Caller<'l> {
     pub(super) embedded: &'l [Embedded],
     /// The literals that are values of the question.
     pub(super) places: &'l [ValuePlace],
-    /// What the names begin with that the compiler makes up, so that none is the caller's.
+    /// Prefix of generated names, with which none equals a name of the caller.
     pub(super) prefix: &'l str,
     /// The question's variable that is a column of the caller's.
     pub(super) column: Option<GivenColumn>,

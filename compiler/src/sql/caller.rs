@@ -16,7 +16,7 @@ use crate::ir::CompareOp;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
 
-/// A prefix with which no name that the compiler makes up is one of the caller's words.
+/// Chooses a prefix under which no generated name equals a word of the caller.
 pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
     let words: Vec<&str> = words.collect();
     let is_ours = |rest: &str| {
@@ -96,13 +96,15 @@ impl<'l> Lowering<'_, Local<'l>> {
     /// A column of the row that the caller's own query looks at.
     pub(super) fn row_column(&self, source: SourceId, column: usize) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
-            Some(plain) => plain_column(plain, self.row_name(), column),
+            Some(plain) => plain_column(plain, self.row_name()?, column),
             None => Err(CompileError::Bug("a row of a query that is not plain".into())),
         }
     }
 
-    fn row_name(&self) -> &str {
-        self.target.caller.row.as_ref().map_or("", |(name, _)| name.as_str())
+    /// What the caller's query calls the row that it looks at.
+    fn row_name(&self) -> Result<&str, CompileError> {
+        let row = self.target.caller.row.as_ref().map(|(name, _)| name.as_str());
+        row.ok_or_else(|| CompileError::Bug("a row of a query that looks at none".into()))
     }
 
     fn is_key(&self, query: &BoundQuery, column: usize) -> bool {
@@ -160,7 +162,7 @@ impl<'l> Lowering<'_, Local<'l>> {
             let (source, alias, is_row) = match from.kind {
                 FromKind::Source(source) => (source, self.alias(from.alias), false),
                 FromKind::Again { source, row, .. } => (source, self.alias(row), false),
-                FromKind::Row { source, .. } => (source, self.row_name().to_owned(), true),
+                FromKind::Row { source, .. } => (source, self.row_name()?.to_owned(), true),
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
             };
             // A condition that stands outside of a query of its own is never NULL, as NULL differs from false

@@ -35,8 +35,8 @@ where
             Condition::In { expr, selects } => self.in_selects(at, *expr, selects),
             Condition::Any(branches) => {
                 let several = branches.len() > 1;
-                // Next to a denial of comparisons, a test is for the few rows that those hold of: it must not
-                // be hashed.
+                // This test runs only for the few rows that match the denied comparisons, so its sets are not
+                // hashed.
                 let at = if branches.iter().any(exempts) { at.in_test() } else { at };
                 let branches = branches.iter().map(|branch| self.branch(at, branch, several));
                 Ok(build::any(branches.collect::<Result<Vec<_>, _>>()?))
@@ -77,7 +77,7 @@ where
     }
 }
 
-/// Whether an alternative only says that the row around it is none of some.
+/// Whether an alternative only denies comparisons with the enclosing row.
 fn exempts(select: &Select) -> bool {
     matches!((select.from.as_slice(), select.filter.as_slice()), ([], [Condition::None(denied)])
         if denied.iter().all(Select::reads_nothing))

@@ -94,7 +94,7 @@ where
         if arms.len() <= 1 {
             return Ok(arms.pop());
         }
-        let Some(all) = build::union(arms, true) else { return Ok(None) };
+        let all = build::union(arms, true).ok_or_else(|| CompileError::Bug("steps without an arm".into()))?;
         let from_itself = build::joined(vec![build::table(build::ident(&table.name), "s")]);
         let inner = build::cte(
             name,

@@ -43,7 +43,7 @@ pub(crate) struct LocalStatement<'l> {
     pub(crate) embedded: &'l [Embedded],
     /// The literals that are values of the question.
     pub(crate) places: &'l [ValuePlace],
-    /// What the names begin with that the compiler makes up, see [`free_prefix`](super::caller::free_prefix).
+    /// Prefix of generated names, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
 }
 
@@ -324,7 +324,8 @@ impl Lowering<'_, Local<'_>> {
     /// The text of a statement or of a condition, see [`printed`](super::text::printed).
     fn printed(&self, node: &impl std::fmt::Display, extent: Extent) -> Result<Template, CompileError> {
         let printed = text::printed(node, self.inputs.features, extent, |_| None)?;
-        Ok(Template::of(&printed, self.inputs.features.escapes))
+        let template = Template::of(&printed, self.inputs.features.escapes);
+        template.ok_or_else(|| CompileError::Bug("a mark that says nothing".into()))
     }
 
     /// Conditions that mention no source.

@@ -58,8 +58,8 @@ impl Lowering<'_, Local<'_>> {
                 let length = build::call("length", vec![text.clone()]);
                 let is_short = build::binary(length, BinaryOperator::LtEq, build::number(MOST_BYTES));
                 let test = build::all(vec![build::similar(text.clone(), PATTERN), is_short]);
-                // Twenty bytes may still be too much for 64 bits. Only inside the first test does no cast
-                // fail.
+                // Twenty bytes may still be too much for 64 bits. The cast is safe only inside the first
+                // test.
                 let number = build::cast(text, "NUMERIC");
                 let bound = |op, bound| build::binary(number.clone(), op, build::number(bound));
                 let is_in_range =

@@ -135,7 +135,7 @@ impl Printing for Lowering<'_, Local<'_>> {
     }
 
     fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {
-        // A literal by itself has no column's type, in which the others would be printed.
+        // A lone literal has no column type that the other side could be printed in.
         if let Expr::Const(own) = value {
             let own = self.literal(own)?;
             return self.one_of(own, &Representation::Text, ColumnOf::Caller, literals);

@@ -64,14 +64,13 @@ fn marked(text: &str) -> Option<Piece> {
 }
 
 impl Template {
-    /// Finds the marks in a statement that is laid out.
-    pub(super) fn of(text: &str, escapes: Escapes) -> Self {
+    /// Finds the marks in a statement that is laid out; `None` if one of them cannot be read.
+    pub(super) fn of(text: &str, escapes: Escapes) -> Option<Self> {
         let parts = text.split(MARK).enumerate();
         let piece = |(at, part): (usize, &str)| {
-            let mark = if at % 2 == 1 { marked(part) } else { None };
-            mark.unwrap_or_else(|| Piece::Text(part.to_owned()))
+            if at % 2 == 1 { marked(part) } else { Some(Piece::Text(part.to_owned())) }
         };
-        Self { pieces: parts.map(piece).collect(), escapes }
+        Some(Self { pieces: parts.map(piece).collect::<Option<_>>()?, escapes })
     }
 
     /// The text for a question; `None` if it gives no value where one goes.

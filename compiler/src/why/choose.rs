@@ -1,8 +1,8 @@
 //! Which condition an attempt takes up next.
 //!
 //! Of the conditions that are left, tests come first, then look-ups of whole facts, then the condition with
-//! the fewest rows, as far as a few rows show, then goals; negations are last, so that the values of an
-//! attempt that a negation ends are known.
+//! the fewest rows, as far as a few rows show, then goals; negations are last, so that when a negation ends
+//! an attempt, the values of the attempt are known.
 
 use super::rows::Rows;
 use super::run::Run;

@@ -47,8 +47,8 @@ pub(super) struct Failures {
 /// The failed goals and the steps.
 pub(super) type FailureParts = (Vec<FailedGoal>, Vec<Step>);
 
-/// How far an attempt came: whether it lacks a condition of its rule, not a value that only its clause
-/// wants, and how many conditions it satisfied.
+/// How far an attempt got: whether a condition of its rule is missing (not just a value of its clause), and
+/// how many conditions hold.
 type Reach = (bool, usize);
 
 /// The attempts of each rule that did not continue, the furthest first.

@@ -132,8 +132,8 @@ fn columns(program: &Program, types: impl Iterator<Item = TypeId>) -> Vec<Relati
 }
 
 impl Rules {
-    /// Whether a fact of this relation may be suggested: one that the policy derives all the same is no
-    /// answer to what would grant it.
+    /// Whether a fact of this relation may be suggested: one that the policy derives anyway would not be a
+    /// useful suggestion.
     pub(super) fn may_assume(&self, source: SourceId) -> bool {
         !self.derived.contains(&self.catalog.relation(source).predicate)
     }

@@ -17,8 +17,8 @@ use std::path::{Path, PathBuf};
 /// Write every fact of an environment, as of one moment
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The formats are those of `portcullis facts import`, which can store the facts again. They are in a \
-fixed order: by predicate and argument types, then ids, numbers first. A file gets its name when it \
+    after_help = "The formats are those of `portcullis facts import`, which can store the facts again. Facts are \
+written in a fixed order: by predicate and argument types, then ids, numbers first. A file gets its name when it \
 is complete. With --data the folder is read directly, whether or not its service runs, without holding \
 the facts in memory: better for millions of facts.
 

@@ -29,13 +29,13 @@ use std::io::{self, BufWriter, Write};
 /// List everything that one actor may do, or everyone who may act on one resource
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Every type and every action is listed, also those that only facts name. \"every Repository\" is a
+    after_help = "Every type and every action is listed, including those named only by facts. \"every Repository\" is a
 rule that grants all of them, which are not listed one by one; \"any other type\" is one that the
 policy does not name. What cannot be listed is shown as refused, and the exit code is 1.
 
-From a service, lists are read in pages and written as they arrive. The end says if facts or the
-policy have changed meanwhile. With --format json each row is a line of JSON, `*` stands for every
-type, action or id, and the last line has the field `end`: if it is missing, the output is
+From a service, lists are read in pages and written as they arrive. The last line says if facts or
+the policy changed in the meantime. With --format json each row is a line of JSON, `*` stands for
+every type, action or id, and the last line has the field `end`: if it is missing, the output is
 incomplete.
 
 Examples:

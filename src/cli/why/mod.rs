@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     allow_missing_positional = true,
-    after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no is shown as
-what each rule lacks, and as the facts that would make it a yes. A question that asks for
-values, with Repo:? or Repo:_, holds if there are any.
+    after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no shows what
+each rule lacks and which facts would turn it into a yes. A question for values (Repo:? or Repo:_)
+is a yes if any value exists.
 
 --bindings and --database explain the local check on your own database. Its facts and those of the
 file or the service count together; it is read in one read-only transaction, with several small

@@ -107,7 +107,9 @@ fn evaluate(
     let mut shown: Vec<usize> = Vec::new();
     let mut place = |name: &str, question: &mut Question| -> Result<usize, EngineError> {
         let Some(var) = query.vars.get(name) else {
-            return Err(EngineError::BadRequest(format!("variable `{name}` is not in the constraints")));
+            return Err(EngineError::BadRequest(format!(
+                "variable `{name}` is not in the constraints: add `{name}` to `constraints`"
+            )));
         };
         let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
             // No call uses it: it may have any of its ids, or any value.

@@ -141,7 +141,7 @@ impl Engine {
         Ok(AskedDecision::new(self.local_at(asking.attempt, &request, now).await?, column, now))
     }
 
-    /// The same with suggested facts. A set of facts that cannot be asked about is none that can be
+    /// The same with suggested facts. If the question cannot be asked with a set of facts, the set is not
     /// suggested.
     async fn decision_with(
         &self,

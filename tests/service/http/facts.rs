@@ -175,7 +175,7 @@ fn facts_are_read_back_by_pattern() {
     assert_eq!(found("args.0.type=Repo&args.0.id=a"), 1);
     assert_eq!(found("predicate=is_public&args.1.type=Repo"), 0);
     assert_eq!(found("predicate=nothing"), 0);
-    server.get("/api/facts?args.0.id=ada").fails(400, "`args.0.id`: an id without a type");
+    server.get("/api/facts?args.0.id=ada").fails(400, "`args.0.id`: an id without a type: add `args.0.type`");
     server
         .get("/api/facts?predicate=is_public&args.0.type=Repo")
         .is(200, &json!([fact_json(&["is_public", "Repo:a"])]));

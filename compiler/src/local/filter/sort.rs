@@ -89,8 +89,8 @@ pub(super) fn look_up(filter: &mut Filter, table: &RowTable, is_qualified: bool)
     Ok(())
 }
 
-/// Takes out what all alternatives of a look-up share, unless that asks something of the row: a condition on
-/// the row stays where the row is.
+/// Takes out what all alternatives of a look-up share, unless that includes a condition on the row, which
+/// must stay next to it.
 pub(super) fn take_guards(filter: &mut Filter) {
     let mut rows = filter.rows.clone();
     let common = take_common_guards(&mut rows);

@@ -9,7 +9,7 @@
 //! [`super::guards`] and [`super::super::read_once`].
 
 use super::super::sets::set_tests;
-use crate::algebra::aliases::{TakenAliases, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, renumber};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
@@ -68,16 +68,15 @@ fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Sel
     }
 }
 
-/// Whether an alternative shows columns of what it reads, and no literals, of which nothing need be asked.
+/// Whether every output of an alternative is a column; a literal cannot be restricted.
 fn shows_columns(arm: &Select) -> bool {
     arm.output.iter().all(|shown| matches!(shown, Expr::Column { .. }))
 }
 
-/// One alternative of a table, with what a set asks of the table's columns asked of what they show.
+/// One alternative of a table, with the set's conditions rewritten over this alternative's outputs.
 fn of_arm(arm: &Select, table: Alias, set: &Select, taken: &mut TakenAliases) -> Select {
-    let mut renumbered = Condition::Any(vec![arm.clone()]);
-    renumber_inside(&mut renumbered, taken);
-    let mut arm = renumbered.branches_mut().iter_mut().map(std::mem::take).next().unwrap_or_default();
+    let mut arm = arm.clone();
+    renumber(&mut arm, taken);
     let shown = std::mem::replace(&mut arm.output, set.output.clone());
     let asked = arm.filter.len();
     arm.filter.extend(set.filter.iter().cloned());

@@ -181,19 +181,25 @@ fn mentions(condition: &Condition, alias: Alias) -> bool {
 fn join_only(select: &mut Select) {
     let mut at = 0;
     while let Some(condition) = select.filter.get_mut(at) {
-        match condition {
-            Condition::Any(branches) if branches.len() == 1 => {
-                let only = branches.pop().unwrap_or_default();
+        let only = match condition {
+            Condition::Any(branches) => match branches.as_mut_slice() {
+                [only] => Some(std::mem::take(only)),
+                _ => None,
+            },
+            _ => None,
+        };
+        match only {
+            Some(only) => {
                 select.filter.remove(at);
                 select.from.extend(only.from);
                 select.filter.extend(only.filter);
             }
-            _ => at += 1,
+            None => at += 1,
         }
     }
 }
 
-/// Writes the columns of the first source that shows the row as a bound query for those of all such.
+/// Of several sources that show the row through one bound query, uses only the first.
 fn one_for_each_source(select: &mut Select, around: &[From]) {
     let rows: Vec<From> = rows_of(&select.from).collect();
     for row in rows {

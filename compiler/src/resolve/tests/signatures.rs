@@ -138,7 +138,7 @@ fn entry_points_are_accepted() {
 fn the_refusal_is_the_text_that_clients_know() {
     let refusal = program(POLICY).accepts("has_role", &[("User", "u"), ("String", "steward"), ("Lab", "l")]);
     assert_eq!(
-        refusal.unwrap_err(),
+        refusal.unwrap_err().to_string(),
         "has_role(User, \"steward\", Lab) is not used in policy. Help: use this fact in your policy, or add \
          'declare has_role(...)' to your policy to force this fact type to be accepted."
     );

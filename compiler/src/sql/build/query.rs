@@ -76,7 +76,8 @@ pub(in crate::sql) fn table_function(
     factor(name(function), Some(args), alias(as_alias, columns))
 }
 
-/// `unnest(arrays) AS alias (columns)`; a node of its own in sqlparser's tree, which shouts the name.
+/// `unnest(arrays) AS alias (columns)`; a node of its own in sqlparser's tree, which prints the name in
+/// capitals.
 pub(in crate::sql) fn unnest(arrays: Vec<Expr>, as_alias: &str, columns: &[&str]) -> TableFactor {
     TableFactor::UNNEST {
         alias: Some(alias(as_alias, columns)),

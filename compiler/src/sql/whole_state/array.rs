@@ -11,10 +11,10 @@
 //! An array has the type of its column, so a step compares the caller's columns as they are, and their
 //! indexes serve. All arrays of a state are in the order of its tuples, each of which it holds once. So equal
 //! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
-//! are told apart and sorted by their bytes. What reads them gets the default collation, which gives way to
-//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`:
-//! PostgreSQL estimates a recursive table at ten times its start and more, scans whole tables to join it, and
-//! compiles the statement because it looks costly.
+//! are compared and sorted by bytes. What reads them gets the default collation, which gives way to that of a
+//! column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
+//! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles
+//! the statement because it looks costly.
 
 use super::semi_join::semi_joined;
 use crate::algebra::{Select, Table, TableBody, TableId};
@@ -63,7 +63,7 @@ where
         let state = format!("{}_state", table.name);
         let from_state = || build::table(build::ident(&state), "st");
         let (tables, mut ctes) = self.read_as_few(at, table);
-        // A fixpoint is no test, wherever it stands: the tests in it are joined.
+        // A fixpoint is never itself a test, even where its table stands in one: the tests in it are joined.
         let in_state = At { tables: &tables, depth: 0, ..at };
         let mut start = Vec::new();
         for select in base {
