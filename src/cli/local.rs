@@ -219,8 +219,8 @@ mod tests {
         let filter = read("p(User:?u) and q(User:?u, Repo:_)", Some("id"));
         let Ok(LocalQuestion::Evaluate { mode, .. }) = filter else { panic!("{filter:?}") };
         assert_eq!(mode, LocalMode::Filter { var: "u".into(), column: "id".into() });
-        assert!(read("p(User:a)", Some("id")).unwrap_err().ends_with("this has 0"));
-        assert!(read("p(User:?, User:?)", Some("id")).unwrap_err().ends_with("this has 2"));
+        assert!(read("p(User:a)", Some("id")).unwrap_err().ends_with("this question has 0"));
+        assert!(read("p(User:?, User:?)", Some("id")).unwrap_err().ends_with("this question has 2"));
     }
 
     #[test]

@@ -50,6 +50,8 @@ codes! {
     UnknownPredicate = "unknown_predicate", BAD_REQUEST;
     /// A rule only tests values that were asked for.
     NotEnumerable = "not_enumerable", BAD_REQUEST;
+    /// The answer depends on a value that nothing gives.
+    NotExplainable = "not_explainable", BAD_REQUEST;
     /// A rule tests a variable that may be of any type.
     UntypedVariable = "untyped_variable", BAD_REQUEST;
     /// The question recurses through values that nothing enumerates.
@@ -120,6 +122,7 @@ impl From<&Refusal> for ErrorCode {
     fn from(refusal: &Refusal) -> Self {
         match refusal {
             Refusal::NotEnumerable { .. } => Self::NotEnumerable,
+            Refusal::NotExplainable { .. } => Self::NotExplainable,
             Refusal::Untyped { .. } => Self::UntypedVariable,
             Refusal::Unseeded { .. } => Self::UnseededRecursion,
             Refusal::TooLarge { .. } => Self::QuestionTooLarge,

@@ -1,7 +1,7 @@
 //! How ids are compared: as the columns' type where the document says it, as text elsewhere, never by a cast
 //! of a bound column.
 
-use super::service::{DOCUMENT, FACTS, POLICY, Service, column, postgres, shape};
+use super::service::{DOCUMENT, FACTS, POLICY, Service, column, decision, postgres, shape};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::{Caller, printed};
@@ -192,5 +192,46 @@ fn types_are_read_in_any_case_and_with_any_length() {
         let filter = service.filter("allow(User:ada, \"read\", Repository:?)", "id");
         let sql = format!("SELECT CAST(id AS TEXT) FROM repositories WHERE {filter}");
         assert_eq!(column(&caller, &sql), first, "{declared}\n{sql}");
+    }
+}
+
+/// A padded column that is declared as a text: an id with a blank at the end is another id, alone and next to
+/// others, asked and denied.
+#[test]
+fn a_blank_at_the_end_counts_in_a_column_that_is_padded_by_mistake() {
+    const POLICY: &str = r#"
+actor User {}
+resource Folder { roles = ["reader"]; }
+resource Doc {
+  permissions = ["read", "list"];
+  relations = { folder: Folder };
+  "read" if "reader" on "folder";
+}
+has_permission(_: User, "list", doc: Doc) if has_relation(doc, "folder", folder) and not closed(folder);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder FROM docs
+sql_types:
+  Doc: text
+  Folder: text
+";
+    let script =
+        "CREATE TEMPORARY TABLE docs (id CHAR(8), folder CHAR(8)); INSERT INTO docs VALUES ('1', '5')";
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller.script(script).unwrap();
+    for others in [&[][..], &["7"], &["7", "8 "]] {
+        for (folder, is_the_row) in [("5", true), ("5 ", false)] {
+            let stored = std::iter::once(&folder).chain(others).map(|folder| {
+                format!("has_role(User:ada, \"reader\", Folder:\"{folder}\")\nclosed(Folder:\"{folder}\")\n")
+            });
+            let service = Service::new(POLICY, &stored.collect::<String>(), document);
+            for (action, answer) in [("read", is_the_row), ("list", !is_the_row)] {
+                let question = format!("allow(User:ada, {action:?}, Doc:1)");
+                let sql = service.sql(&question, Way::Authorize, "");
+                assert_eq!(decision(&caller, &sql), Ok(answer), "{others:?} {folder:?} {action}\n{sql}");
+            }
+        }
     }
 }

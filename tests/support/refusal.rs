@@ -22,6 +22,8 @@ pub enum Kind {
     UnknownPredicate,
     /// A rule only tests a variable whose values are asked for.
     NotEnumerable,
+    /// The answer depends on a value that nothing gives, and cannot be explained.
+    NotExplainable,
     /// A rule tests a variable of any type.
     Untyped,
     /// A recursion starts from values that nothing enumerates.
@@ -115,6 +117,7 @@ impl fmt::Display for Told {
 pub fn kind(refusal: &Refusal) -> Kind {
     match refusal {
         Refusal::NotEnumerable { .. } => Kind::NotEnumerable,
+        Refusal::NotExplainable { .. } => Kind::NotExplainable,
         Refusal::Untyped { .. } => Kind::Untyped,
         Refusal::Unseeded { .. } => Kind::Unseeded,
         Refusal::TooLarge { limit, .. } => match limit {

@@ -125,7 +125,8 @@ impl SqlType {
             Family::IntegerAffinity => Fit::Text,
             Family::Uuid if is_uuid(text) => Fit::Value,
             Family::Uuid => Fit::Never,
-            Family::Padded if text.ends_with(' ') => Fit::Text,
+            // A padded column ignores blanks at the end, also one that is declared as a text by mistake.
+            Family::Padded | Family::Text if text.ends_with(' ') => Fit::Text,
             Family::Padded | Family::Text => Fit::Value,
             Family::Other | Family::Ambiguous => Fit::Text,
         }

@@ -7,6 +7,7 @@ impl Refusal {
     pub fn message(&self, asked: &[AskedVar<'_>]) -> String {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
+            Self::NotExplainable { rule } => not_explainable(*rule, asked),
             Self::Untyped { var, test } => untyped(var, *test, asked),
             Self::Unseeded { predicate, var, rule, wanted } => {
                 let place = of_rule(*rule);
@@ -70,6 +71,16 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
     let given = ask_with_values(wanted, asked);
     let rules = if rule.is_some() { "that rule or in the one that calls it" } else { "a rule that it calls" };
     format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
+}
+
+fn not_explainable(rule: Option<Place>, asked: &[AskedVar<'_>]) -> String {
+    let place = of_rule(rule);
+    let open = every(asked, |var| !var.has_value);
+    let given = if open.is_empty() { open } else { format!("ask with a value for {open}, or ") };
+    let rules = if rule.is_some() { "that rule" } else { "a rule that it calls" };
+    format!(
+        "the answer cannot be explained: {place} only tests a value that nothing gives; {given}bind the value by a condition on a fact, in {rules}"
+    )
 }
 
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.

@@ -23,6 +23,11 @@ pub enum Refusal {
         /// avoid it if they are given.
         wanted: Vec<usize>,
     },
+    /// The answer cannot be explained: it depends on a value that nothing gives and a rule only tests.
+    NotExplainable {
+        /// The rule that only tests it; `None` for the question itself.
+        rule: Option<Place>,
+    },
     /// A rule tests a variable that may have any type.
     Untyped {
         /// The variable.
@@ -178,6 +183,7 @@ impl Refusal {
     pub fn code(&self) -> &'static str {
         match self {
             Self::NotEnumerable { .. } => "not_enumerable",
+            Self::NotExplainable { .. } => "not_explainable",
             Self::Untyped { .. } => "untyped_variable",
             Self::Unseeded { .. } => "unseeded_recursion",
             Self::TooLarge { .. } => "question_too_large",
@@ -188,7 +194,9 @@ impl Refusal {
     /// The place in the policy that it is about, if it is about one.
     pub fn place(&self) -> Option<Place> {
         match self {
-            Self::NotEnumerable { rule, .. } | Self::Unseeded { rule, .. } => *rule,
+            Self::NotEnumerable { rule, .. }
+            | Self::NotExplainable { rule }
+            | Self::Unseeded { rule, .. } => *rule,
             Self::TooLarge { rule, .. } | Self::TooManyValues { rule, .. } => rule.map(RuleAtLimit::place),
             Self::Untyped { test, .. } => Some(*test),
         }
@@ -207,6 +215,7 @@ impl Refusal {
             ) => predicate == other && rule == other_rule,
             (
                 Self::NotEnumerable { .. }
+                | Self::NotExplainable { .. }
                 | Self::Untyped { .. }
                 | Self::Unseeded { .. }
                 | Self::TooLarge { .. }
@@ -220,7 +229,10 @@ impl Refusal {
     pub(crate) fn advise(mut self, helps: impl Fn(&Self, usize) -> bool) -> Self {
         let all = match &self {
             Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } => wanted.clone(),
-            Self::Untyped { .. } | Self::TooLarge { .. } | Self::TooManyValues { .. } => return self,
+            Self::NotExplainable { .. }
+            | Self::Untyped { .. }
+            | Self::TooLarge { .. }
+            | Self::TooManyValues { .. } => return self,
         };
         let helpful: Vec<usize> = all.into_iter().filter(|var| helps(&self, *var)).collect();
         if let Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } = &mut self {
@@ -234,6 +246,7 @@ impl Refusal {
         match self {
             Self::TooLarge { .. } => true,
             Self::NotEnumerable { .. }
+            | Self::NotExplainable { .. }
             | Self::Untyped { .. }
             | Self::Unseeded { .. }
             | Self::TooManyValues { .. } => false,
@@ -248,7 +261,7 @@ impl Refusal {
             Self::Unseeded { predicate, var, wanted, .. } => {
                 predicate.len() + var.n_bytes() + 8 * wanted.len()
             }
-            Self::TooLarge { .. } => 0,
+            Self::NotExplainable { .. } | Self::TooLarge { .. } => 0,
             Self::TooManyValues { predicates, .. } => predicates.iter().map(|name| name.len() + 24).sum(),
         };
         size_of::<Self>() + texts

@@ -40,6 +40,7 @@ use crate::builtin::{ALLOW, HAS_PERMISSION};
 use crate::catalog::Catalog;
 use crate::ir::{Program, RuleId};
 use crate::question::{CompileError, Question, Shape};
+use crate::refusal::{Place, Refusal};
 use crate::specialise;
 use failure::Failures;
 use proof::Steps;
@@ -51,22 +52,29 @@ use world::{Fault, World};
 pub enum WhyError<E> {
     /// Rows could not be read.
     Rows(E),
-    /// A rule that the question needs only tests a value that nothing gives. `None` if it is the question
-    /// itself.
-    Open(Option<RuleId>),
+    /// No explanation is possible.
+    Refused(Refusal),
     /// An internal invariant did not hold.
     Lost,
 }
 
 impl<E> WhyError<E> {
     /// What ended a run; `None` if its budget did.
-    fn of(fault: Fault<E>) -> Option<Self> {
+    fn of(fault: Fault<E>, program: &Program) -> Option<Self> {
         match fault {
             Fault::Spent => None,
-            Fault::Open(rule) => Some(Self::Open(rule)),
+            Fault::Open(rule) => Some(Self::open(rule, program)),
             Fault::Lost => Some(Self::Lost),
             Fault::Rows(error) => Some(Self::Rows(error)),
         }
+    }
+}
+
+impl<E> WhyError<E> {
+    /// This rule, or the question itself, only tests a value that nothing gives.
+    fn open(rule: Option<RuleId>, program: &Program) -> Self {
+        let place = rule.and_then(|rule| Place::of_rule(&program.source, program.rule(rule).span));
+        Self::Refused(Refusal::NotExplainable { rule: place })
     }
 }
 
@@ -118,7 +126,7 @@ impl Rules {
     /// `suggestions` are made.
     ///
     /// # Errors
-    /// [`WhyError::Rows`] if rows cannot be read, [`WhyError::Open`] if no explanation is possible.
+    /// [`WhyError::Rows`] if rows cannot be read, [`WhyError::Refused`] if no explanation is possible.
     pub fn explain<R: Rows>(
         &self,
         program: &Program,
@@ -144,8 +152,9 @@ impl Rules {
         world: &mut World<'_, R>,
         budget: Budget,
     ) -> Result<Explanation, WhyError<R::Error>> {
+        let program = world.program;
         let mut run = Run::new(world, 0);
-        let is_spent = ended(run.question())?;
+        let is_spent = ended(run.question(), program)?;
         if is_spent {
             height::compute(&mut run.state, run.world, 0);
         }
@@ -158,12 +167,12 @@ impl Rules {
             let mut proof = steps.conditions(world, state, frame);
             proof.sort_unstable();
             let proof = proof.into_iter().map(|(_, step)| step).collect();
-            let steps = shown(steps.finish(world, state))?;
+            let steps = shown(steps.finish(world, state), program)?;
             let (verdict, truncated) = (Verdict::Holds, is_spent || open.is_some());
             return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
         }
         if let Some(OpenClause { rule }) = *open {
-            return Err(WhyError::Open(rule));
+            return Err(WhyError::open(rule, program));
         }
         if is_spent {
             // What was not looked for to the end may hold.
@@ -171,23 +180,23 @@ impl Rules {
         }
         let mut failures = Failures::default();
         run.world.allow(budget);
-        let is_cut = ended(failures.explain(&mut run, root))?;
+        let is_cut = ended(failures.explain(&mut run, root), program)?;
         let truncated = is_cut || failures.is_cut || self.is_cut;
-        let (failures, steps) = shown(failures.finish(&mut run))?;
+        let (failures, steps) = shown(failures.finish(&mut run), program)?;
         let (verdict, proof) = (Verdict::Fails, Vec::new());
         Ok(Explanation { verdict, truncated, steps, proof, failures })
     }
 }
 
 /// Whether the budget ended a run.
-fn ended<E>(outcome: Result<(), Fault<E>>) -> Result<bool, WhyError<E>> {
+fn ended<E>(outcome: Result<(), Fault<E>>, program: &Program) -> Result<bool, WhyError<E>> {
     match outcome {
         Ok(()) => Ok(false),
-        Err(fault) => WhyError::of(fault).map_or(Ok(true), Err),
+        Err(fault) => WhyError::of(fault, program).map_or(Ok(true), Err),
     }
 }
 
 /// What is shown of a run, which takes no budget.
-fn shown<T, E>(made: Result<T, Fault<E>>) -> Result<T, WhyError<E>> {
-    made.map_err(|fault| WhyError::of(fault).unwrap_or(WhyError::Lost))
+fn shown<T, E>(made: Result<T, Fault<E>>, program: &Program) -> Result<T, WhyError<E>> {
+    made.map_err(|fault| WhyError::of(fault, program).unwrap_or(WhyError::Lost))
 }

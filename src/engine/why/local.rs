@@ -17,14 +17,14 @@
 use super::caller::{self, AskedDecision, CallerAnswers, CallerRow, WantedReads};
 use super::mixed::{MixedRows, Unread};
 use super::rows::StoredRows;
-use super::{CANDIDATES, Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, unexplained};
+use super::{CANDIDATES, Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact};
 use crate::engine::answers::{Unanswered, read};
 use crate::engine::local::Document;
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest, questions};
 use crate::store::{ConsistentRead, Fact, Reader};
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
+use portcullis_compiler::question::{CompileError, Question};
 use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, Verdict, WhyError};
 use std::sync::Arc;
 
@@ -100,8 +100,7 @@ impl Engine {
         if !wanted.is_empty() {
             return self.ask(asking, Vec::new(), wanted).await;
         }
-        let Reasons { explanation, suggestions } =
-            reasons.map_err(|why| unexplained(asking.view.program(), &why))?;
+        let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(asking.question))?;
         agree(allowed, explanation.verdict)?;
         let mut unknown = Vec::new();
         let mut confirmed: Vec<Suggestion> = Vec::new();
@@ -194,7 +193,7 @@ impl Engine {
         let made = self.in_turn(make).await?;
         made.map(LocalWhy::Ask).map_err(|error| match error {
             CompileError::Refused(refusal) => {
-                EngineError::Refused(Box::new(RefusedQuestion::unnamed(refusal)))
+                EngineError::Refused(Box::new(asking.question.refused(refusal)))
             }
             CompileError::Bug(text) => EngineError::Bug(text),
         })
@@ -218,7 +217,7 @@ fn reasons(
                 let explanation = Explanation { truncated: true, ..Explanation::default() };
                 Ok(Reasons { explanation, suggestions: Vec::new() })
             }
-            Err(WhyError::Open(rule)) => Err(Inexplicable::Open(rule)),
+            Err(WhyError::Refused(refusal)) => Err(Inexplicable::Refused(refusal)),
             Err(WhyError::Lost) => Err(Inexplicable::Lost),
         })
     };

@@ -25,6 +25,7 @@ pub use portcullis_compiler::why::{
 
 use portcullis_compiler::ir::{Program, RuleId};
 use portcullis_compiler::question::{Domain, Question};
+use portcullis_compiler::refusal::Refusal;
 use portcullis_compiler::why::{Budget, Reasons, WhyError};
 use rows::StoredRows;
 use std::sync::Arc;
@@ -87,26 +88,20 @@ struct ExplainedAnswer {
 
 /// Why there is no explanation of an answer.
 enum Inexplicable {
-    /// This rule, or the question, only tests a value that nothing gives.
-    Open(Option<RuleId>),
+    /// None is possible.
+    Refused(Refusal),
     /// A fault of the evaluator.
     Lost,
 }
 
-/// Says which rule prevents an explanation, and what to do.
-fn unexplained(program: &Program, why: &Inexplicable) -> EngineError {
-    let rule = match why {
-        Inexplicable::Open(rule) => *rule,
-        Inexplicable::Lost => {
-            return EngineError::Bug("an explanation lost what it had found".to_owned());
+impl Inexplicable {
+    /// The error of a question.
+    fn of(self, question: &Question) -> EngineError {
+        match self {
+            Self::Refused(refusal) => EngineError::Refused(Box::new(question.refused(refusal))),
+            Self::Lost => EngineError::Bug("an explanation lost what it had found".to_owned()),
         }
-    };
-    let line = rule.and_then(|rule| program.line_of_rule(rule));
-    let place = line.map_or_else(|| "the question".to_owned(), |line| format!("the rule at line {line}"));
-    EngineError::BadRequest(format!(
-        "the question cannot be explained: {place} only tests a value that nothing gives; ask with a value for each \
-         argument, or bind the value in the rule with a fact"
-    ))
+    }
 }
 
 impl Why {
@@ -177,8 +172,7 @@ impl Engine {
         let Some(view) = self.view(attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
         questions::check_predicates(view.program(), question)?;
         let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
-        let Reasons { explanation, suggestions } =
-            reasons.map_err(|why| unexplained(view.program(), &why))?;
+        let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
         let mut confirmed = Vec::new();
         for suggestion in suggestions {
@@ -215,7 +209,7 @@ impl Engine {
                 let reasons = match reasons {
                     Ok(reasons) => Ok(reasons),
                     Err(WhyError::Rows(error)) => return Err(Unanswered::Store(error)),
-                    Err(WhyError::Open(rule)) => Err(Inexplicable::Open(rule)),
+                    Err(WhyError::Refused(refusal)) => Err(Inexplicable::Refused(refusal)),
                     Err(WhyError::Lost) => Err(Inexplicable::Lost),
                 };
                 Ok(ExplainedAnswer { allowed, reasons })

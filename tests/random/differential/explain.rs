@@ -13,12 +13,15 @@ use portcullis_testkit::local::split::Split;
 use portcullis_testkit::notation::{Fact, Value};
 use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::outcome::Outcome;
+use portcullis_testkit::refusal::Kind;
 use portcullis_testkit::why::Judge;
 use std::cell::Cell as Counter;
 use std::fmt;
 
-/// What the engine says where a rule only tests a value.
-pub(crate) const UNEXPLAINED: &str = "the question cannot be explained";
+/// Whether there may be no explanation of a question: a rule only tests a value, or it is refused anyway.
+pub(crate) fn may_be_unexplained(kind: Kind) -> bool {
+    may_be_refused(kind) || kind == Kind::NotExplainable
+}
 
 /// What explains, and what its explanations are held against.
 pub(crate) struct Explaining<'e> {
@@ -63,7 +66,7 @@ impl Explaining<'_> {
         let wrong = |found: String| (answer(self.oracle, question), found);
         let why = match self.hosted.why(question, context) {
             None => return Ok(()),
-            Some(Err(told)) if told.kind.is_some_and(may_be_refused) || told.contains(UNEXPLAINED) => {
+            Some(Err(told)) if told.kind.is_some_and(may_be_unexplained) => {
                 count(&explained.unexplained);
                 return Ok(());
             }

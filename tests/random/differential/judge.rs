@@ -5,7 +5,7 @@
 //! ([`super::many_resources`]). A sample on its way to a smaller one is asked the question that failed alone,
 //! in every way and every place.
 
-use super::explain::{Explaining, UNEXPLAINED};
+use super::explain::Explaining;
 use super::many_resources::ManyResources;
 use super::next;
 use super::page::{answer, page};
@@ -283,9 +283,7 @@ impl<'c> Case<'c> {
         for place in places {
             let why = match self.local.why(question, place) {
                 None => return Ok(()),
-                Some(Err(told))
-                    if told.kind.is_some_and(|kind| kind != Kind::Late) || told.contains(UNEXPLAINED) =>
-                {
+                Some(Err(told)) if told.kind.is_some_and(|kind| kind != Kind::Late) => {
                     count(&tally.unexplained_locally);
                     continue;
                 }
