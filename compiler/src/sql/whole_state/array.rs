@@ -63,7 +63,7 @@ where
         let state = format!("{}_state", table.name);
         let from_state = || build::table(build::ident(&state), "st");
         let (tables, mut ctes) = self.read_as_few(at, table);
-        // A fixpoint is never itself a test, even where its table stands in one: the tests in it are joined.
+        // A fixpoint is never itself a test, even where a test reads its table: the tests in it are joined.
         let in_state = At { tables: &tables, depth: 0, ..at };
         let mut start = Vec::new();
         for select in base {
