@@ -25,6 +25,8 @@ mod plan;
 pub(crate) mod print;
 mod prune;
 pub(crate) mod readers;
+#[cfg(test)]
+pub(crate) mod sample;
 mod select;
 pub(crate) mod verify;
 mod visit;

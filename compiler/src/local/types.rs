@@ -136,18 +136,11 @@ impl Types<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::{Alias, From, PlanAnswer, TableBody, TableId};
+    use crate::algebra::sample::{column, reading};
+    use crate::algebra::{PlanAnswer, TableBody, TableId};
     use crate::check;
     use crate::local::split::Part;
     use crate::source::SourceMap;
-
-    fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias: Alias::of_number(alias), column }
-    }
-
-    fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
-        Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
-    }
 
     /// The types of a part that reads a fixpoint over pairs of a user and a document.
     fn types(step: Vec<Expr>) -> Vec<Option<TypeId>> {

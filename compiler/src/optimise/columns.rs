@@ -105,17 +105,10 @@ fn for_each_column(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::{From, PlanAnswer};
+    use crate::algebra::PlanAnswer;
+    use crate::algebra::sample::{column, reading};
     use crate::catalog::SourceId;
     use crate::ir::{CompareOp, ConstId};
-
-    fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias: Alias::of_number(alias), column }
-    }
-
-    fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
-        Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
-    }
 
     /// A table of pairs whose step turns them round, read for whether it has a row.
     #[test]

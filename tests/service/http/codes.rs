@@ -53,6 +53,7 @@ fn a_refusal_has_the_same_code_everywhere() {
     let (var, test) = (VarName::Asked(0), Place { span: Span::default(), line: 1 });
     for refusal in [
         Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
+        Refusal::NotExplainable { rule: None },
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
@@ -69,6 +70,7 @@ resource Repo { permissions = ["read"]; }
 allow(_: User, "read", repo: Repo) if not is_secret(repo);
 allow(user: User, "push", repo: Repo) if has_role(user, "writer", repo);
 equal(x, y) if x = y and not other(x, y);
+same(x: User, x);
 "#;
 
 #[test]
@@ -99,6 +101,15 @@ fn a_refused_question_says_why_in_the_callers_words() {
     let unknown = evaluate("likes", ["a", "b", "c"]);
     unknown.fails(400, "the policy has no predicate `likes` with 3 arguments");
     assert_eq!(unknown.code(), "unknown_predicate");
+
+    let users = json!({ "type": "User", "ids": null });
+    let same =
+        json!({ "predicate": ["same", ["one", "other"]], "constraints": { "one": users, "other": users } });
+    let unexplained = server.post("/api/explain", &same);
+    unexplained
+        .fails(400, "the answer cannot be explained: the question only tests a value that nothing gives");
+    assert!(unexplained.text.contains("ask with a value for `one` or `other`"), "{}", unexplained.text);
+    assert_eq!(unexplained.code(), "not_explainable");
 
     server.add(&[
         &["has_role", "User:ada", "String:writer", "Repo:a"],

@@ -3,6 +3,7 @@
 mod passes;
 
 use super::{Keeps, Open, Verifier};
+use crate::algebra::sample::column;
 use crate::algebra::{
     Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
     TableId, TableRef,
@@ -27,10 +28,6 @@ fn catalog() -> Catalog {
         source: RelationSource::Table { name: predicate.into() },
     };
     Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])] }
-}
-
-fn column(alias: usize, column: usize) -> Expr {
-    Expr::Column { alias: Alias::of_number(alias), column }
 }
 
 fn equal(left: Expr, right: Expr) -> Condition {
