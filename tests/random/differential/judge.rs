@@ -38,11 +38,12 @@ const EVERY_WAY: usize = 7;
 /// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
 const STATEMENTS: usize = 6;
 
-/// One in this many questions is explained.
-const EXPLAINED: usize = 2;
+/// One in this many questions is explained. An explanation takes as long as several answers, and another run
+/// ([`super::proofs`]) asks for nothing else.
+const EXPLAINED: usize = 5;
 
 /// One in this many questions is explained on a caller's database.
-const EXPLAINED_LOCALLY: usize = 8;
+const EXPLAINED_LOCALLY: usize = 23;
 
 /// Of the lists one in this many is reviewed with every action.
 const REVIEWED: usize = 3;

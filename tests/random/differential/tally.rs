@@ -269,11 +269,11 @@ impl Tally {
             assert!(n * KINDS_PER >= self.cases.get(), "too few cases with {name}");
         }
         let Explained { proved, disproved, suggested, unexplained, .. } = &self.explained;
-        assert!(holds(proved, 40, &self.cases, 1), "too few proofs");
-        assert!(holds(disproved, 20, &self.cases, 1), "too few noes are explained");
-        assert!(holds(suggested, 20, &self.cases, 1), "too few facts are suggested");
-        assert!(!holds(unexplained, 20, &self.cases, 1), "too few questions can be explained");
-        assert!(holds(&self.explained_locally, 20, &self.cases, 1), "too few local checks are explained");
+        assert!(holds(proved, 100, &self.cases, 1), "too few proofs");
+        assert!(holds(disproved, 50, &self.cases, 1), "too few noes are explained");
+        assert!(holds(suggested, 50, &self.cases, 1), "too few facts are suggested");
+        assert!(!holds(unexplained, 50, &self.cases, 1), "too few questions can be explained");
+        assert!(holds(&self.explained_locally, 60, &self.cases, 1), "too few local checks are explained");
         assert!(holds(&self.reviewed, 100, &self.cases, 1), "too few reviews");
         let Paged { all, turned, starred } = &self.paged;
         assert!(holds(all, 20, &self.cases, 1), "too few lists are read in pages");
