@@ -16,6 +16,7 @@ pub mod diagnostic;
 pub mod dialect;
 mod fitness;
 pub mod ir;
+mod keys;
 pub mod limits;
 pub mod local;
 mod id_vec;

@@ -137,7 +137,7 @@ impl Plans {
             &catalog,
             &key.shape,
             form,
-            document.bindings.dialect,
+            &document.bindings,
             most_values,
         );
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
@@ -303,10 +303,11 @@ fn bytes(n: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::{Catalog, Form, KeptPlan, Question, Relation, Shape, local};
+    use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{RelationArg, RelationSource};
     use portcullis_compiler::question::{Domain, QuestionAtom, QuestionVar};
     use portcullis_compiler::source::SourceMap;
-    use portcullis_compiler::{Dialect, check};
+    use portcullis_compiler::check;
     use std::sync::Arc;
 
     const POLICY: &str = r#"
@@ -335,7 +336,7 @@ mod tests {
             paged: false,
         };
         let (shape, form) = (Shape::of(&program, &question), Form::Decision { name: "allowed".into() });
-        let plan = local::plan(&program, &catalog, &shape, &form, Dialect::Postgresql, 100).unwrap();
+        let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), 100).unwrap();
         KeptPlan { catalog, plan }
     }
 

@@ -58,7 +58,8 @@ const COMPILER: &[(&str, &[&str])] = &[
         ],
     ),
     ("bindings", &["limits", "primitive", "spelling", "dialect"]),
-    ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings"]),
+    ("keys", &["catalog", "bindings"]),
+    ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings", "keys"]),
     (
         "sql",
         &[
@@ -74,6 +75,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "plan",
             "dialect",
             "bindings",
+            "keys",
         ],
     ),
     ("compile", &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect"]),
@@ -113,6 +115,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "optimise",
             "dialect",
             "bindings",
+            "keys",
             "sql",
             "compile",
             "advice",

@@ -42,10 +42,12 @@ pub use plan::LocalPlan;
 pub use ways::End;
 
 use crate::advice;
+use crate::bindings::Bindings;
 use crate::catalog::Catalog;
 use crate::compile;
-use crate::dialect::{Dialect, Features};
+use crate::dialect::Features;
 use crate::ir::{Program, RuleId, TypeId};
+use crate::keys::Keys;
 use crate::limits;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
@@ -75,7 +77,8 @@ pub struct LocalSql {
     pub embedded: Vec<(Vec<String>, usize)>,
 }
 
-/// Plans a shape for a caller's `dialect`; `most_rows` bounds what is read of each part.
+/// Plans a shape over a catalog with the relations of `bindings`; `most_rows` bounds what is read of each
+/// part.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
@@ -84,12 +87,13 @@ pub fn plan(
     catalog: &Catalog,
     shape: &Shape,
     form: &Form,
-    dialect: Dialect,
+    bindings: &Bindings,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
+    let keys = Keys { catalog, bindings };
     let mut best: Option<LocalPlan> = None;
-    for most_readings in sizes(dialect.features()) {
-        let maker = Maker { program, catalog, most_readings: *most_readings, most_rows };
+    for most_readings in sizes(bindings.dialect.features()) {
+        let maker = Maker { program, keys, most_readings: *most_readings, most_rows };
         let SizedPlan { plan, lacks_larger } = maker.sized_plan(shape, form)?;
         // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
         if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
@@ -123,7 +127,7 @@ type Made = (Variant, Option<(Variant, Refusal)>);
 #[derive(Clone, Copy)]
 struct Maker<'m> {
     program: &'m Program,
-    catalog: &'m Catalog,
+    keys: Keys<'m>,
     most_readings: Option<usize>,
     most_rows: usize,
 }
@@ -135,7 +139,7 @@ impl Maker<'_> {
             Ok((asked, refusal)) => (Ok(asked), refusal),
             Err(refusal) => (Err(refusal), None),
         };
-        let n_relations = self.catalog.relations.len();
+        let n_relations = self.keys.catalog.relations.len();
         let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
         let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
         if let Some((var, given)) = plan.lacks_row(shape, form) {
@@ -154,7 +158,7 @@ impl Maker<'_> {
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
     /// answer.
     fn asked(&self, shape: &Shape) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
-        let request = Request { program: self.program, catalog: self.catalog, shape };
+        let request = Request { program: self.program, catalog: self.keys.catalog, shape };
         let forms = compile::forms(&request)?;
         let from = |ends| {
             first_fit(self.candidates(request, &forms, ends), |planned| {
@@ -174,7 +178,7 @@ impl Maker<'_> {
     /// The question with the value of a column as given, from both ends of stored facts; none if its rows
     /// would not be the whole answer.
     fn row(&self, shape: &Shape, column: usize) -> Result<Option<Ways>, CompileError> {
-        let request = Request { program: self.program, catalog: self.catalog, shape };
+        let request = Request { program: self.program, catalog: self.keys.catalog, shape };
         let forms = compile::forms(&request)?;
         let from = |ends| {
             first_fit(self.candidates(request, &forms, ends), |mut planned| {
@@ -216,7 +220,7 @@ impl Maker<'_> {
         column: Option<usize>,
     ) -> Result<Variant, CompileError> {
         let most_clauses = planned.most;
-        let variant = Variant::new(self.program, self.catalog, shape, planned, column, self.most_rows);
+        let variant = Variant::new(self.program, self.keys, shape, planned, column, self.most_rows);
         let variant = variant.map_err(|error| error.at_rule(most_clauses))?;
         match self.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {

@@ -241,7 +241,7 @@ impl Splitter<'_> {
     fn moved(&mut self, test: &Condition, branches: &[Select], equals: &Equals) -> Option<Vec<Select>> {
         let mut moved = Vec::new();
         for branch in branches {
-            let equals = equals.with(&branch.filter);
+            let equals = equals.with(branch, self.keys);
             let (components, _, _) = self.take_apart(&mut branch.clone());
             let takes = |component: &&Component| {
                 let is_narrow = self.anchors.hold_component(component);

@@ -76,7 +76,7 @@ pub fn fact_rows(
         if columns.is_empty() { Form::Decision { name: HOLDS.to_owned() } } else { Form::Rows { columns } };
     let catalog = Catalog { relations: vec![relation.clone()] };
     let shape = Shape::of(facts, &question);
-    let plan = super::plan(facts, &catalog, &shape, &form, bindings.dialect, limits::PARAMETERS)?;
+    let plan = super::plan(facts, &catalog, &shape, &form, bindings, limits::PARAMETERS)?;
     let asked = Asked {
         program: facts,
         catalog: &catalog,

@@ -25,6 +25,7 @@ use crate::algebra::{
 };
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::question::AnswerColumn;
 use indexmap::IndexMap;
 
@@ -67,7 +68,8 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
 
 /// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
 /// how many rows of a part are read.
-pub(crate) fn split(plan: &Plan, catalog: &Catalog, column: Option<usize>, most: usize) -> Residual {
+pub(crate) fn split(plan: &Plan, keys: Keys<'_>, column: Option<usize>, most: usize) -> Residual {
+    let catalog = keys.catalog;
     let mut stored = Vec::new();
     for table in &plan.tables {
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
@@ -75,7 +77,7 @@ pub(crate) fn split(plan: &Plan, catalog: &Catalog, column: Option<usize>, most:
     }
     let anchored = Leads::of_tables(&plan.tables, column);
     let mut splitter = Splitter {
-        catalog,
+        keys,
         stored: &stored,
         tables: &plan.tables,
         anchors: Leads::new(&anchored, column),
@@ -133,7 +135,7 @@ pub(super) struct Outside {
 }
 
 pub(super) struct Splitter<'s> {
-    catalog: &'s Catalog,
+    pub(super) keys: Keys<'s>,
     /// For each table whether the store alone makes it.
     stored: &'s [bool],
     tables: &'s [Table],
@@ -147,7 +149,7 @@ pub(super) struct Splitter<'s> {
 impl Splitter<'_> {
     /// Replaces the stored sources of a select inside others.
     fn replace(&mut self, select: &mut Select, around: &Outside) {
-        let equals = around.equals.with(&select.filter);
+        let equals = around.equals.with(select, self.keys);
         let mut inside = Outside { components: around.components.clone(), equals };
         let (mut components, mut rest, left) = self.take_apart(select);
         self.narrow(&mut components, &mut rest, &mut select.output, &inside);
@@ -187,7 +189,7 @@ impl Splitter<'_> {
     pub(super) fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
         let is_stored = |from: &From| {
             from.kind != FromKind::Table(TableRef::Itself)
-                && is_stored_kind(from.kind, self.catalog, self.stored)
+                && is_stored_kind(from.kind, self.keys.catalog, self.stored)
         };
         let (stored, left): (Vec<From>, Vec<From>) = select.from.iter().partition(|from| is_stored(from));
         let aliases: Vec<Alias> = stored.iter().map(|from| from.alias).collect();
@@ -214,7 +216,7 @@ impl Splitter<'_> {
         let is_given = is_simple && free_aliases(condition).is_empty();
         let is_itself = reads_itself(condition.branches());
         let stored =
-            condition.branches().iter().all(|branch| reads_stored(branch, self.catalog, self.stored));
+            condition.branches().iter().all(|branch| reads_stored(branch, self.keys.catalog, self.stored));
         !reads_column && !is_given && !is_itself && stored
     }
 

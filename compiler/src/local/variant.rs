@@ -16,6 +16,7 @@ use crate::datalog::intern;
 use crate::datalog::print::Names;
 use crate::dialect;
 use crate::ir::{Constant, Program, RuleId, TypeId};
+use crate::keys::Keys;
 use crate::optimise::{keep_repeats, widths};
 use crate::plan::{Approach, Planned};
 use crate::question::{CompileError, Shape, ShapeVar, Statement};
@@ -51,7 +52,7 @@ pub(super) struct Variant {
 impl Variant {
     pub(super) fn new(
         program: &Program,
-        catalog: &Catalog,
+        keys: Keys<'_>,
         shape: &Shape,
         planned: Planned,
         column: Option<usize>,
@@ -59,7 +60,8 @@ impl Variant {
     ) -> Result<Self, CompileError> {
         let (approach, constants) = (planned.approach, planned.extra_constants);
         let before = planned.plan;
-        let residual = split::split(&before, catalog, column, most_rows);
+        let catalog = keys.catalog;
+        let residual = split::split(&before, keys, column, most_rows);
         let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
         let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
         parts.iter().try_for_each(|part| verifier.check("split", part))?;

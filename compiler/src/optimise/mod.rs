@@ -14,7 +14,6 @@ mod equalities;
 mod guards;
 mod implied;
 mod joins;
-pub(crate) mod key;
 mod literals;
 mod read_once;
 mod repeats;

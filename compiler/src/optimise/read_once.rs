@@ -11,12 +11,11 @@
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
 
 use super::equalities::Equalities;
-use super::key::reads;
 use super::setting::Setting;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
-use crate::bindings::{Bindings, RowTable};
-use crate::catalog::{Catalog, SourceId};
+use crate::bindings::Bindings;
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 
 /// Rewrites every select of a plan but those of a fixpoint on the whole state.
 pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
@@ -25,29 +24,12 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
     let of_tables = tables.iter_mut().filter(|table| !matches!(table.body, TableBody::WholeState { .. }));
     let selects = of_tables.flat_map(|table| table.body.selects_mut());
     for select in selects.chain([guard]).chain(answer.selects_mut()) {
-        merge(select, &mut Vec::new(), &keys);
-    }
-}
-
-/// Which columns are keys of a table.
-struct Keys<'k> {
-    catalog: &'k Catalog,
-    bindings: &'k Bindings,
-}
-
-impl<'k> Keys<'k> {
-    /// The columns of a source that are the unique column of their type's table.
-    fn of(&self, source: SourceId) -> impl Iterator<Item = (usize, &'k RowTable)> {
-        let (catalog, bindings) = (self.catalog, self.bindings);
-        catalog.relation(source).columns().enumerate().filter_map(move |(column, (ty, _))| {
-            let promised = bindings.tables.get(ty)?;
-            reads(catalog, bindings, source, column, promised).then_some((column, promised))
-        })
+        merge(select, &mut Vec::new(), keys);
     }
 }
 
 /// Merges the sources of a select and of its branches; `around` are those of the selects around it.
-fn merge(select: &mut Select, around: &mut Vec<From>, keys: &Keys<'_>) {
+fn merge(select: &mut Select, around: &mut Vec<From>, keys: Keys<'_>) {
     let outside = around.len();
     let equalities = Equalities::of(select);
     for at in 0..select.from.len() {
@@ -81,7 +63,7 @@ fn seen(
     from: From,
     around: &[From],
     equalities: &Equalities,
-    keys: &Keys<'_>,
+    keys: Keys<'_>,
 ) -> Option<(FromKind, (Expr, Expr))> {
     let FromKind::Source(source) = from.kind else { return None };
     for (key, promised) in keys.of(source) {

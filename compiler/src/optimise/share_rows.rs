@@ -7,7 +7,6 @@
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
 //! the same rows does not depend on the promise.
 
-use super::key::is_key;
 use super::setting::Setting;
 use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
@@ -15,6 +14,7 @@ use crate::algebra::{
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, SourceId};
 use crate::ir::{CompareOp, ConstId};
+use crate::keys::Keys;
 use indexmap::IndexMap;
 
 /// From how many readings on a row is read once.
@@ -159,11 +159,9 @@ impl LookUpFinder<'_> {
                 }
                 _ => return None,
             };
-            is_key(self.catalog, self.bindings, source, column).then_some(KeyLookUp {
-                source,
-                column,
-                equals,
-            })
+            let Self { catalog, bindings, .. } = *self;
+            let is_key = Keys { catalog, bindings }.is_typed_key(source, column);
+            is_key.then_some(KeyLookUp { source, column, equals })
         })
     }
 

@@ -11,8 +11,9 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, TableBody, TableId};
 use crate::bindings::Family;
-use crate::catalog::{RelationSource, SourceId};
+use crate::catalog::SourceId;
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
@@ -161,22 +162,10 @@ impl Lowering<'_, Local<'_>> {
             (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
                 if own == alias && other.alias() != Some(alias) =>
             {
-                self.is_unique(source, column)
+                let keys = Keys { catalog: self.inputs.catalog, bindings: self.target.caller.bindings };
+                keys.is_key(source, column)
             }
             _ => false,
-        }
-    }
-
-    /// Whether a column of a bound query is the unique column of its type's table, as the bindings promise.
-    fn is_unique(&self, source: SourceId, column: usize) -> bool {
-        let relation = self.inputs.catalog.relation(source);
-        let bindings = self.target.caller.bindings;
-        let promised = relation.columns().nth(column).and_then(|(ty, _)| bindings.tables.get(ty));
-        match relation.source {
-            RelationSource::Bound { binding } => {
-                promised.is_some_and(|promised| bindings.reads(binding, column, promised))
-            }
-            RelationSource::Table { .. } | RelationSource::Context { .. } => false,
         }
     }
 

@@ -7,8 +7,8 @@ use crate::algebra::verify::{Keeps, Verifier};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, Table};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::optimise::Setting;
-use crate::optimise::key::is_key;
 use crate::question::CompileError;
 use crate::sql::forms::Filter;
 
@@ -198,7 +198,7 @@ impl<'a> Arranging<'a> {
         let Setting { catalog, bindings, .. } = self.setting;
         match (set.from.as_slice(), set.output.as_slice()) {
             ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
-                alias == shown && bindings.is_some_and(|bindings| is_key(catalog, bindings, *source, *column))
+                alias == shown && bindings.is_some_and(|bindings| Keys { catalog, bindings }.is_typed_key(*source, *column))
             }
             _ => false,
         }

@@ -1,7 +1,6 @@
 //! Turns the values that a filter's alternatives return into conditions on the caller's row.
 
 use super::super::equalities::Equalities;
-use super::super::key::reads;
 use super::super::setting::{Row, Setting};
 use super::rows_of;
 use crate::algebra::aliases::TakenAliases;
@@ -9,6 +8,7 @@ use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, S
 use crate::bindings::Bindings;
 use crate::catalog::SourceId;
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 
 /// How many selects the tables that are moved into a condition may bring; more stay a set.
 const MOST_ARMS: usize = 64;
@@ -77,9 +77,9 @@ impl Asker<'_> {
 
     /// The column of a relation that is the key of the caller's row.
     fn key(&self, source: SourceId) -> Option<usize> {
-        let relation = self.setting.catalog.relation(source);
-        (0..relation.columns().count())
-            .find(|column| reads(self.setting.catalog, self.bindings, source, *column, self.row.promised))
+        let keys = Keys { catalog: self.setting.catalog, bindings: self.bindings };
+        let n_columns = keys.catalog.relation(source).columns().count();
+        (0..n_columns).find(|column| keys.reads(source, *column, self.row.promised))
     }
 
     /// Writes the caller's column for every value that equals it, and keeps one equality for each.

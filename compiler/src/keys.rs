@@ -1,0 +1,46 @@
+//! Which columns of the caller's queries are keys, as the bindings promise (`tables:`).
+//!
+//! A key determines the row. So two sources that read one query see the same row where their keys are equal,
+//! and sources of several queries of one table see columns of the same row.
+
+use crate::bindings::{Bindings, RowTable};
+use crate::catalog::{Catalog, RelationSource, SourceId};
+
+/// The keys of a catalog's bound queries.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Keys<'k> {
+    /// The relations, bound queries among them.
+    pub(crate) catalog: &'k Catalog,
+    /// What the relations are bound to, and the promises.
+    pub(crate) bindings: &'k Bindings,
+}
+
+impl<'k> Keys<'k> {
+    /// The columns of a source that are the unique column of their type's table, each with that table.
+    pub(crate) fn of(self, source: SourceId) -> impl Iterator<Item = (usize, &'k RowTable)> {
+        self.catalog.relation(source).columns().enumerate().filter_map(move |(column, (ty, _))| {
+            let promised = self.bindings.tables.get(ty)?;
+            self.reads(source, column, promised).then_some((column, promised))
+        })
+    }
+
+    /// Whether a column of a source is the unique column of its type's table.
+    pub(crate) fn is_key(self, source: SourceId, column: usize) -> bool {
+        self.of(source).any(|(key, _)| key == column)
+    }
+
+    /// Whether a column is a key, and the row's columns compare as what they are: the SQL types of all are
+    /// declared.
+    pub(crate) fn is_typed_key(self, source: SourceId, column: usize) -> bool {
+        let mut columns = self.catalog.relation(source).columns();
+        self.is_key(source, column) && columns.all(|(ty, _)| self.bindings.sql_types.contains_key(ty))
+    }
+
+    /// Whether a column of a source is the column of a table that the bindings promise to be unique.
+    pub(crate) fn reads(self, source: SourceId, column: usize, promised: &RowTable) -> bool {
+        match self.catalog.relation(source).source {
+            RelationSource::Bound { binding } => self.bindings.reads(binding, column, promised),
+            RelationSource::Table { .. } | RelationSource::Context { .. } => false,
+        }
+    }
+}
