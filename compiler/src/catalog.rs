@@ -59,6 +59,15 @@ impl Relation {
             RelationArg::Constant { .. } => None,
         })
     }
+
+    /// The key that binds the relation's facts: `has_relation(Doc:_, String:_, Folder:_)`.
+    pub fn key(&self) -> String {
+        let args = self.args.iter().map(|arg| match arg {
+            RelationArg::Column { ty, .. } => format!("{ty}:_"),
+            RelationArg::Constant { text, .. } => text.clone(),
+        });
+        format!("{}({})", self.predicate, args.collect::<Vec<_>>().join(", "))
+    }
 }
 
 /// One argument of a relation's facts.

@@ -22,6 +22,7 @@ const STRANGE_POSTGRESQL: &[Held] = &[
     ("CHAR(5)", &["5", "hr"], &[]),
     ("CITEXT", &["5", "hr"], &[]),
     ("NAME", &["5", "HR"], &[]),
+    ("\"char\"", &["5", "h"], &[]),
     ("BOOLEAN", &["true"], &[]),
     ("DATE", &["2024-01-01"], &[]),
 ];

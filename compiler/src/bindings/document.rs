@@ -49,12 +49,12 @@ impl Document {
                 None => return bindings,
             },
         };
-        // The dialect decides how everything below is read.
-        if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
-            return bindings;
-        }
         if let Some((line, message)) = sync::foreign_source(top) {
             self.report(line, message);
+            return bindings;
+        }
+        // The dialect decides how everything below is read.
+        if !self.dialect(top.get("dialect"), &mut bindings.dialect) {
             return bindings;
         }
         bindings.sync_keys = sync::keys(top);

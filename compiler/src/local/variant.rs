@@ -160,10 +160,10 @@ impl Variant {
 
     fn too_many(&self, part: Option<EmbeddedId>, most: usize, catalog: &Catalog) -> CompileError {
         let parts: Vec<EmbeddedId> = part.map_or_else(|| self.part_ids().collect(), |part| vec![part]);
-        let names: IndexSet<String> =
-            parts.into_iter().flat_map(|part| self.predicates(part, catalog)).collect();
-        let predicates = names.into_iter().collect();
-        CompileError::Refused(Refusal::TooManyValues { predicates, most, rule: self.most })
+        let sources = parts.into_iter().flat_map(|part| &part.of(&self.residual.parts).sources);
+        let keys: IndexSet<String> = sources.map(|source| catalog.relation(*source).key()).collect();
+        let keys = keys.into_iter().collect();
+        CompileError::Refused(Refusal::TooManyValues { keys, most, rule: self.most })
     }
 
     /// What the store is asked for, and what is left, as text.

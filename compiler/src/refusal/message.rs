@@ -26,8 +26,8 @@ impl Refusal {
                 let narrower = narrow(*limit, asked);
                 format!("the question {}{rule}: {narrower}split {}", limit.exceeded(), limit.to_split())
             }
-            Self::TooManyValues { predicates, most, rule } => {
-                let bind = either(predicates.iter().map(|name| format!("`{name}`")));
+            Self::TooManyValues { keys, most, rule } => {
+                let bind = either(keys.iter().map(|key| format!("`{key}`")));
                 let rule = at_limit(*rule);
                 let open = every(asked, |var| !var.has_value);
                 let narrower = if open.is_empty() { open } else { format!(", or give {open} a value") };

@@ -56,8 +56,8 @@ pub enum Refusal {
     },
     /// The SQL of a local check would hold too many values of stored facts.
     TooManyValues {
-        /// The predicates of these facts.
-        predicates: Vec<String>,
+        /// The keys that would bind these facts.
+        keys: Vec<String>,
         /// The maximum in one statement.
         most: usize,
         /// The rule to look at; `None` if the question reads no rule that the policy has written.
@@ -262,7 +262,7 @@ impl Refusal {
                 predicate.len() + var.n_bytes() + 8 * wanted.len()
             }
             Self::NotExplainable { .. } | Self::TooLarge { .. } => 0,
-            Self::TooManyValues { predicates, .. } => predicates.iter().map(|name| name.len() + 24).sum(),
+            Self::TooManyValues { keys, .. } => keys.iter().map(|key| key.len() + 24).sum(),
         };
         size_of::<Self>() + texts
     }

@@ -124,7 +124,7 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
     let severity = match (declared.kind, found.kind) {
-        (_, Kind::Unknown) => return untyped(ty, column, declared),
+        (_, Kind::Unknown) => return untyped(ty, column),
         (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) | (Kind::Padded, Kind::Padded) => {
             return None;
         }
@@ -147,8 +147,12 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         _ if base(&declared.name) == base(&found.name) => return None,
         (_, _) => Severity::Error,
     };
-    let (declared, found) = (&declared.name, &found.name);
-    let message = format!("is `{found}` where `sql_types` says `{declared}`: write `{ty}: {found}` there");
+    let harm = match (declared.kind, found.kind) {
+        (Kind::Integer, Kind::Numeric(Fraction::Never)) => ", so a statement fails where an id needs more than 64 bits",
+        _ => "",
+    };
+    let found = &found.name;
+    let message = format!("is `{found}`, but `sql_types` says otherwise{harm}: write `{ty}: {found}` there");
     Some(Finding::of(FindingCode::OtherSqlType, severity, column, message))
 }
 
@@ -163,7 +167,7 @@ fn without_scale(ty: &str, column: &Column) -> Finding {
 }
 
 /// SQLite converts nothing for a column without a type: `5` and `'5'` differ, whatever `sql_types` says.
-fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> {
+fn untyped(ty: &str, column: &Column) -> Option<Finding> {
     if !is_entity(ty) && ty != INTEGER {
         return None;
     }
@@ -172,9 +176,8 @@ fn untyped(ty: &str, column: &Column, declared: &ColumnType) -> Option<Finding> 
         Some(_) => "has no declared type",
     };
     let message = format!(
-        "{what}, so SQLite compares its values unconverted, not as `{}`: select a column declared as that type, or \
-         leave `{ty}` out of `sql_types`",
-        declared.name
+        "{what}, so SQLite compares its values unconverted, not as `sql_types` says: select a column declared as \
+         that type, or leave `{ty}` out of `sql_types`"
     );
     Some(Finding::of(FindingCode::UntypedColumn, Severity::Error, column, message))
 }

@@ -57,7 +57,7 @@ fn a_refusal_has_the_same_code_everywhere() {
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
-        Refusal::TooManyValues { predicates: Vec::new(), most: 1, rule: None },
+        Refusal::TooManyValues { keys: Vec::new(), most: 1, rule: None },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }
@@ -118,7 +118,7 @@ fn a_refused_question_says_why_in_the_callers_words() {
     let query = json!({ "actor_type": "User", "actor_id": "ada", "action": "push", "resource_type": "Repo", "context_facts": [] });
     let local =
         server.post("/api/list_query", &json!({ "query": query, "column": "id", "data_bindings": "" }));
-    local.fails(400, "(most of it comes from the rule at line 5): bind `has_role`");
+    local.fails(400, "(most of it comes from the rule at line 5): bind `has_role(");
     assert_eq!(local.code(), "too_many_values");
 }
 

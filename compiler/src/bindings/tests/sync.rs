@@ -59,6 +59,7 @@ fn a_source_without_our_sql_is_refused() {
     }
     for text in [
         "source:\n  kind: mysql\nfacts:\n  p(A:_):\n    query: SELECT 1\n",
+        "dialect: mysql\nsource: mysql\nfacts:\n  p(A:_):\n    query: SELECT 1\n",
         "dbs:\n  main: {connection_string: 'mongodb+srv://u:secret@h/db'}\nfacts:\n  p(A:_):\n    query: SELECT 1\n",
         "facts:\n  p(A:_):\n    query: SELECT 1\n    kind: MongoDB\n",
     ] {

@@ -9,6 +9,7 @@ use crate::primitive::{Primitive, is_boolean};
 use crate::source::Span;
 use crate::spelling::{excerpt, quoted, unescape};
 use crate::syntax::lexer;
+use crate::syntax::token::Kind;
 
 /// A missing `;`; `end` is the empty span after the statement's last token.
 pub(in crate::syntax) fn missing_semicolon(statement: &str, end: Span) -> Diagnostic {
@@ -120,6 +121,13 @@ pub(in crate::syntax) fn quoted_name(literal: &str, span: Span) -> Diagnostic {
     if is_plain_name(&name) { found.with_fix("remove the quotes", span, name) } else { found }
 }
 
+/// `declare has_role(User, "admin", Org);`
+pub(in crate::syntax) fn string_as_type(literal: &str, span: Span) -> Diagnostic {
+    let title = format!("`declare` lists types, and `{}` is a string", excerpt(literal));
+    let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a type is expected here");
+    found.with_fix("write its type", span, "String")
+}
+
 /// A role, permission or relation name without quotes in shorthand or after `on`.
 pub(in crate::syntax) fn bare_string(name: &str, span: Span) -> Diagnostic {
     let title = format!("`{}` must be in quotes", excerpt(name));
@@ -127,11 +135,13 @@ pub(in crate::syntax) fn bare_string(name: &str, span: Span) -> Diagnostic {
     found.with_fix("put it in quotes", span, quoted(name))
 }
 
-/// `"a" on resource`: rules in a block are already about its resource.
-pub(in crate::syntax) fn on_itself(word: Span, clause: Span) -> Diagnostic {
-    let title = "`on` needs a relation of the block, and `resource` is the resource of the block itself";
+/// `"a" on resource`, `"a" on actor`: rules in a block are already about its resource and the one who asks.
+pub(in crate::syntax) fn on_no_relation(keyword: Kind, word: Span, clause: Span) -> Diagnostic {
+    let is_actor = keyword == Kind::Actor;
+    let what = if is_actor { "`actor` is the one who asks" } else { "`resource` is the resource of the block itself" };
+    let title = format!("`on` needs a relation of the block, and {what}");
     let found = Diagnostic::new(Code::UnexpectedToken, title, word, "a relation in quotes is expected here");
-    found.with_fix("remove it: rules in a block are about its resource", clause, "")
+    found.with_fix("remove it: rules in a block are about its resource and the one who asks", clause, "")
 }
 
 /// `"a" on "b" on "c"`.

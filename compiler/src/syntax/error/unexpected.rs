@@ -195,10 +195,18 @@ impl Ctx<'_> {
         first && follows && self.kind_before() == Some(Kind::Identifier)
     }
 
+    /// Whether this token is among the types of a `declare`.
+    fn is_in_declaration(&self) -> bool {
+        let before = self.tokens.kinds.iter().take(self.at).rev();
+        let mut statement = before.take_while(|kind| !kind.ends_statement());
+        statement.any(|kind| *kind == Kind::Declare)
+    }
+
     /// A name in quotes, or a string without quotes.
     fn quotes(&self) -> Option<Diagnostic> {
         if self.found == Some(Kind::String) && self.expected.has_label(TokenGroup::Name) {
-            return Some(mistake::quoted_name(self.snippet(self.span), self.span));
+            let wrong = if self.is_in_declaration() { mistake::string_as_type } else { mistake::quoted_name };
+            return Some(wrong(self.snippet(self.span), self.span));
         }
         if self.found.is_some_and(Kind::is_name) && self.expected.has(Kind::String) {
             let name = self.snippet(self.span);

@@ -64,7 +64,7 @@ fn condition(source: TokenText<'_>) -> impl Parse<'_, ShortCondition> {
 fn held(source: TokenText<'_>) -> impl Parse<'_, ShortCondition> {
     let bare = bare_string(source).map(|name| Spanned { value: Short::Name(name.value), span: name.span });
     let relation = string(source).or(bare_string(source));
-    let on = just(Kind::On).ignore_then(on_itself(source).or(relation.map(Some))).boxed();
+    let on = just(Kind::On).ignore_then(on_no_relation(source).or(relation.map(Some))).boxed();
     let further = on.clone().map_with(move |_, e| {
         let range: SimpleSpan = e.span();
         e.emit(Failure::mistake(range.start, mistake::second_hop(source.span(range))));
@@ -76,9 +76,9 @@ fn held(source: TokenText<'_>) -> impl Parse<'_, ShortCondition> {
     held.boxed()
 }
 
-/// `resource` in place of a relation's name, reported; `on resource` is redundant and dropped.
-fn on_itself(source: TokenText<'_>) -> impl Parse<'_, Option<Name>> {
-    let resource = just(Kind::Resource).map_with(move |_, e| {
+/// `resource` or `actor` in place of a relation's name, reported; `on resource` is redundant and dropped.
+fn on_no_relation(source: TokenText<'_>) -> impl Parse<'_, Option<Name>> {
+    let keyword = just(Kind::Resource).or(just(Kind::Actor)).map_with(move |keyword, e| {
         let range: SimpleSpan = e.span();
         let word = source.span(range);
         let on = range.start.saturating_sub(1);
@@ -86,8 +86,8 @@ fn on_itself(source: TokenText<'_>) -> impl Parse<'_, Option<Name>> {
         // The fix removes the blanks before `on`, but keeps a comment.
         let blank = source.snippet(before).trim_start_matches([' ', '\t']) == Kind::On.text();
         let clause = if blank { before } else { source.tokens.span_at(on) };
-        e.emit(Failure::mistake(range.start, mistake::on_itself(word, clause.to(word))));
+        e.emit(Failure::mistake(range.start, mistake::on_no_relation(keyword, word, clause.to(word))));
         None
     });
-    resource.labelled(TokenGroup::Mistake)
+    keyword.labelled(TokenGroup::Mistake)
 }

@@ -142,19 +142,27 @@ fn a_mistake_elsewhere_does_not_make_facts_in_the_first_column_wrong() {
 }
 
 #[test]
-fn the_resource_of_a_block_is_not_its_relation() {
-    let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
+fn the_resource_of_a_block_and_the_actor_are_not_its_relations() {
+    let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"own\" if \"owner\" on actor;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
     assert_snapshot!(findings(text), @r#"
     P0110 2:26 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
-    P0110 4:8 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
-    P0110 4:28 [owner] `owner` must be in quotes -> "owner"
+    P0110 3:22 [actor] `on` needs a relation of the block, and `actor` is the one who asks -> 
+    P0110 5:8 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
+    P0110 5:28 [owner] `owner` must be in quotes -> "owner"
     "#);
     assert_snapshot!(reprint(text), @r#"
     resource R {
       "edit" if "creator";
+      "own" if "owner";
       "read" if "a" and not "b" and "c" on "owner";
     }
     "#);
+}
+
+#[test]
+fn a_declaration_lists_types() {
+    let text = "declare has_role(User, \"banned\", Doc);\np(x) if f(\"a\") and x = T{\"a\"};";
+    assert_snapshot!(findings(text), @r#"P0110 1:24 ["banned"] `declare` lists types, and `"banned"` is a string -> String"#);
 }
 
 #[test]

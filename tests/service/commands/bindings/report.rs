@@ -205,7 +205,7 @@ tables: {Repo: repos.id}
     let (code, found) = findings(folder.path(), &wrong, &database, &[]);
     assert_eq!(code, 1);
     let has = |part: &str| found.iter().any(|line| line.contains(part));
-    assert!(has("repo_id: is `integer` where `sql_types` says `text`"), "{found:?}");
+    assert!(has("repo_id: is `integer`, but `sql_types` says otherwise"), "{found:?}");
     assert!(has("error owner(User:_, Repo:_) -: no such table: sen"), "{found:?}");
     assert!(has("error Repo user_id: several rows of `members` may share a value"), "{found:?}");
 }

@@ -18,7 +18,7 @@ sql_types: {User: text, Repo: integer}
     let of = |part: &str| found.iter().filter(|line| line.contains(part)).count();
     assert_eq!(code, 1, "{found:?}");
     assert_eq!(
-        of("error owner(User:_, Repo:_) owner: is `uuid` where `sql_types` says `text`"),
+        of("error owner(User:_, Repo:_) owner: is `uuid`, but `sql_types` says otherwise"),
         1,
         "{found:?}"
     );
@@ -87,7 +87,7 @@ fn columns_in_which_different_ids_are_equal_are_named() {
     assert_eq!((code, found.as_slice()), (1, expected.map(str::to_owned).as_slice()));
     let told = format!("{bindings}sql_types: {{Doc: text}}\n");
     let (_, found) = findings(folder.path(), &told, &database, &[]);
-    let wrong = "error reads(User:_, Doc:_) doc: is `citext` where `sql_types` says `text`: write `Doc: citext` there";
+    let wrong = "error reads(User:_, Doc:_) doc: is `citext`, but `sql_types` says otherwise: write `Doc: citext` there";
     assert!(found.contains(&wrong.to_owned()), "{found:?}");
 }
 
@@ -111,7 +111,7 @@ fn an_integer_over_numeric_is_an_error() {
     let tables = "CREATE TABLE docs (id text PRIMARY KEY, size numeric NOT NULL);";
     let bindings = "facts:\n  weighs(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\nsql_types: {Integer: bigint}\n";
     let (code, found) = findings(folder.path(), bindings, &postgresql("weighed", tables), &[]);
-    let expected = "error weighs(Doc:_, Integer:_) size: is `numeric` where `sql_types` says `bigint`: write \
+    let expected = "error weighs(Doc:_, Integer:_) size: is `numeric`, but `sql_types` says otherwise: write \
                     `Integer: numeric` there";
     assert_eq!((code, found), (1, vec![expected.to_owned()]));
 }
@@ -132,7 +132,7 @@ sql_types: {Doc: integer, Integer: integer, User: text}
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     let remedy = |what: &str, ty: &str| {
         format!(
-            "{what}, so SQLite compares its values unconverted, not as `integer`: select a column declared as that \
+            "{what}, so SQLite compares its values unconverted, not as `sql_types` says: select a column declared as that \
              type, or leave `{ty}` out of `sql_types`"
         )
     };
