@@ -1,14 +1,14 @@
 //! What this repository must keep: which module may import which, no circle of imports, what is named or
 //! written only in its own place, source files of one form, tests that run, short files and functions, pages
 //! that show real output and working links, policies that mean the same in every layout, comments that wrap,
-//! and seeded faults that fit the code.
+//! and patches that fit the code.
 
 mod circles;
 mod comments;
-mod faults;
 mod form;
 mod layers;
 mod pages;
+mod patches;
 mod places;
 mod sizes;
 mod sources;
