@@ -132,14 +132,8 @@ impl Plans {
         most_values: usize,
     ) -> PlannedLocal {
         let catalog = self.local_catalog(&key, document);
-        let planned = local::plan(
-            &self.policy.program,
-            &catalog,
-            &key.shape,
-            form,
-            &document.bindings,
-            most_values,
-        );
+        let planned =
+            local::plan(&self.policy.program, &catalog, &key.shape, form, &document.bindings, most_values);
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
     }
@@ -305,9 +299,9 @@ mod tests {
     use super::{Catalog, Form, KeptPlan, Question, Relation, Shape, local};
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{RelationArg, RelationSource};
+    use portcullis_compiler::check;
     use portcullis_compiler::question::{Domain, QuestionAtom, QuestionVar};
     use portcullis_compiler::source::SourceMap;
-    use portcullis_compiler::check;
     use std::sync::Arc;
 
     const POLICY: &str = r#"

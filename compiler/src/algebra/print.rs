@@ -95,7 +95,8 @@ impl Names<'_> {
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => format!("given#{var}"),
             Expr::Now => "@current_unix_time".to_owned(),
-            Expr::Tag(tag) => format!("tag#{tag}"),
+            Expr::Tag(member) => format!("tag#{}", member.index()),
+            Expr::Filler => "filler".to_owned(),
             Expr::TypeName(ty) => match ty.unmentioned_var() {
                 Some(var) => format!("type of given#{var}"),
                 None => self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone()),

@@ -2,6 +2,7 @@
 
 use super::ids::{Alias, EmbeddedId, TableId, TableRef};
 use crate::catalog::SourceId;
+use crate::datalog::recursion::MemberId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
 
@@ -108,8 +109,10 @@ pub(crate) enum Expr {
     Given(usize),
     /// `@current_unix_time`
     Now,
-    /// A member of a recursive component.
-    Tag(usize),
+    /// A member of a recursive component, where one table holds the rows of several.
+    Tag(MemberId),
+    /// The value of a column that no reader looks at: a table has at least one column, and rows of one length.
+    Filler,
     /// The name of a type, in an answer.
     TypeName(TypeId),
     /// Any value, in an answer; in a paged answer the text `*`.
@@ -125,6 +128,7 @@ impl Expr {
             | Self::Given(_)
             | Self::Now
             | Self::Tag(_)
+            | Self::Filler
             | Self::TypeName(_)
             | Self::Unconstrained => true,
         }

@@ -115,6 +115,7 @@ impl Expr {
             | Self::Given(_)
             | Self::Now
             | Self::Tag(_)
+            | Self::Filler
             | Self::TypeName(_)
             | Self::Unconstrained => None,
         }
@@ -127,6 +128,7 @@ impl Expr {
             | Self::Given(_)
             | Self::Now
             | Self::Tag(_)
+            | Self::Filler
             | Self::TypeName(_)
             | Self::Unconstrained => {}
         }

@@ -29,7 +29,8 @@ pub(crate) fn put_values(
             }
         }
         Expr::Now => *expr = Expr::Const(intern(INTEGER, &now.to_string())),
-        Expr::Tag(tag) => *expr = Expr::Const(intern("", &tag.to_string())),
+        Expr::Tag(member) => *expr = Expr::Const(intern("", &member.index().to_string())),
+        Expr::Filler => *expr = Expr::Const(intern("", "0")),
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };
     plan.selects_mut().for_each(|select| select.for_each_expr_mut(&mut value));

@@ -119,7 +119,7 @@ impl Types<'_> {
             }
             Expr::Given(var) => Said::of(self.of_var(var)),
             Expr::Now => Said::One(TypeId::INTEGER),
-            Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Said::Several,
+            Expr::Tag(_) | Expr::Filler | Expr::TypeName(_) | Expr::Unconstrained => Said::Several,
         }
     }
 

@@ -6,6 +6,7 @@
 
 use crate::algebra::TableRef;
 use crate::catalog::SourceId;
+use crate::datalog::recursion::MemberId;
 use crate::datalog::{self, Adornment, RelId};
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, RuleId, VarId};
 use crate::question::Slot;
@@ -45,7 +46,9 @@ pub(super) enum Term {
     Local(VarId),
     Ignored,
     /// Which member of a recursive component, where one table holds several.
-    Tag(usize),
+    Tag(MemberId),
+    /// The value of a column that no reader looks at.
+    Filler,
 }
 
 /// One conjunct of a clause; see [`datalog::Goal`].
@@ -93,9 +96,13 @@ impl Clause {
     pub(super) fn name(&self, term: Term) -> &VarName {
         match term {
             Term::Var(var) => self.var_names.get(var.index()).unwrap_or(&VarName::UNNAMED),
-            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
-                &VarName::UNNAMED
-            }
+            Term::Const(_)
+            | Term::Given(_)
+            | Term::Now
+            | Term::Tag(_)
+            | Term::Filler
+            | Term::Local(_)
+            | Term::Ignored => &VarName::UNNAMED,
         }
     }
 

@@ -57,7 +57,8 @@ impl Build {
             Term::Const(literal) => Some(Expr::Const(literal)),
             Term::Given(var) => Some(Expr::Given(var)),
             Term::Now => Some(Expr::Now),
-            Term::Tag(tag) => Some(Expr::Tag(tag)),
+            Term::Tag(member) => Some(Expr::Tag(member)),
+            Term::Filler => Some(Expr::Filler),
             Term::Local(_) | Term::Ignored => None,
         }
     }
@@ -66,9 +67,13 @@ impl Build {
     pub(super) fn name(&self, term: Term) -> &VarName {
         match term {
             Term::Var(var) => &self.names[var],
-            Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_) | Term::Ignored => {
-                &VarName::UNNAMED
-            }
+            Term::Const(_)
+            | Term::Given(_)
+            | Term::Now
+            | Term::Tag(_)
+            | Term::Filler
+            | Term::Local(_)
+            | Term::Ignored => &VarName::UNNAMED,
         }
     }
 
@@ -83,7 +88,10 @@ impl Build {
                 }
             }
             (Term::Var(var), None) => self.env[var] = Some(expr),
-            (Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Local(_), None) => {}
+            (
+                Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Filler | Term::Local(_),
+                None,
+            ) => {}
         }
     }
 

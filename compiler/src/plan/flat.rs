@@ -61,7 +61,7 @@ impl MemberColumns {
 
     /// A member's tuple as a row; `padding` stands where others have more columns.
     fn row(&self, member: MemberId, terms: &[Term], padding: Term) -> Vec<Term> {
-        let tag = self.has_tag.then_some(Term::Tag(member.index()));
+        let tag = self.has_tag.then_some(Term::Tag(member));
         let n_padded = self.width.saturating_sub(terms.len());
         let is_fixed = |column: usize| matches!(self.fixed.get(column), Some(Some(_)));
         let kept = terms.iter().enumerate().filter(|(column, _)| !is_fixed(*column)).map(|(_, term)| *term);
@@ -124,14 +124,14 @@ impl Planner<'_> {
             let mut goals: Vec<Goal> = demanded(member, &head).into_iter().collect();
             goals.push(Goal::call(*exit, head.clone()));
             goals.extend(layout.fixing(&head));
-            let head = layout.row(member, &head, Term::Tag(0));
+            let head = layout.row(member, &head, Term::Filler);
             base.extend(self.step_selects(&Clause { rule: None, head, goals, var_names })?);
         }
         let mut step = Vec::new();
         for rule in &recursion.steps {
             let head = terms(&rule.head);
             let mut clause = Clause::like(&rule.clause);
-            clause.head = layout.row(rule.member, &head, Term::Tag(0));
+            clause.head = layout.row(rule.member, &head, Term::Filler);
             clause.goals.extend(demanded(rule.member, &head));
             for (callee, args) in rule.calls() {
                 let args = layout.row(*callee, &terms(args), Term::Ignored);
@@ -200,9 +200,9 @@ impl Planner<'_> {
             return None;
         }
         let is_static = asked.iter().all(|expr| expr.is_static());
-        let tag = layout.has_tag.then_some(Expr::Tag(own.index()));
+        let tag = layout.has_tag.then_some(Expr::Tag(own));
         let mut output: Vec<Expr> = tag.into_iter().chain(asked).collect();
-        output.resize(layout.n_columns(), Expr::Tag(0));
+        output.resize(layout.n_columns(), Expr::Filler);
         Some(if is_static {
             Select { output, ..Select::default() }
         } else {
@@ -222,7 +222,7 @@ impl Planner<'_> {
             let head = terms(&rule.head);
             for (callee, args) in rule.calls() {
                 let mut clause = Clause::like(&rule.clause);
-                clause.head = layout.row(*callee, &terms(args), Term::Tag(0));
+                clause.head = layout.row(*callee, &terms(args), Term::Filler);
                 let args = layout.row(rule.member, &head, Term::Ignored);
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args });
                 clause.goals.extend(goals.iter().cloned());

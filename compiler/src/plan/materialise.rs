@@ -43,8 +43,8 @@ impl Planner<'_> {
             .collect();
         if inner.output.is_empty() {
             // A table needs a column, also where only the existence of a row counts.
-            inner.output.push(Term::Tag(0));
-            outer_args.push(Term::Tag(0));
+            inner.output.push(Term::Filler);
+            outer_args.push(Term::Filler);
         }
         if let Some(table) = self.produced.get(&(rel, asked.clone())) {
             return Ok(Goal::Rows { table: *table, args: outer_args });
@@ -136,7 +136,7 @@ impl Planner<'_> {
         };
         let needed = build.needed();
         // A table needs a column, also where only the existence of a row counts.
-        let output = if needed.is_empty() { vec![Expr::Tag(0)] } else { needed.clone() };
+        let output = if needed.is_empty() { vec![Expr::Filler] } else { needed.clone() };
         let n_columns = output.len();
         let select = Select { output, ..std::mem::take(&mut build.select) };
         let table = self.add_table(rel, "what leads to it", n_columns, TableBody::Union(vec![select]));

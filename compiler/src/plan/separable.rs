@@ -57,7 +57,7 @@ impl Planner<'_> {
                     }
                 }
                 if classes.of_tag == Some(*class) {
-                    args.push(Term::Tag(member.index()));
+                    args.push(Term::Tag(member));
                 }
                 for (of, term) in classes.of_column.iter().zip(&mut at_exit) {
                     if *of == Some(*class) {
@@ -96,7 +96,7 @@ impl Planner<'_> {
         };
         let here = columns.iter().map(expr).collect::<Result<Vec<_>, _>>()?;
         let started: Vec<Expr> = here.iter().copied().filter(|expr| !expr.is_static()).collect();
-        let tag = has_tag.then_some(Expr::Tag(own.index()));
+        let tag = has_tag.then_some(Expr::Tag(own));
         let n_started = started.len();
         let output: Vec<Expr> = started.into_iter().chain(tag).chain(here).collect();
         let n_columns = output.len();
@@ -123,8 +123,8 @@ impl Planner<'_> {
                 clause.head.push(start);
             }
             if has_tag {
-                from.push(Term::Tag(rule.member.index()));
-                clause.head.push(Term::Tag(callee.index()));
+                from.push(Term::Tag(rule.member));
+                clause.head.push(Term::Tag(*callee));
             }
             from.extend(at_columns(&columns, &head)?);
             clause.head.extend(at_columns(&columns, &args)?);
@@ -151,7 +151,7 @@ impl Planner<'_> {
         };
         let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
-        let tag = |member: MemberId| has_tag.then_some(Term::Tag(member.index()));
+        let tag = |member: MemberId| has_tag.then_some(Term::Tag(member));
         let pick = |terms: &[Term]| at_columns(&kept, terms);
         let mut base = Vec::new();
         for (member, mut clause) in reached {
@@ -270,7 +270,8 @@ pub(super) fn static_term(expr: Expr) -> Option<Term> {
         Expr::Const(literal) => Some(Term::Const(literal)),
         Expr::Given(var) => Some(Term::Given(var)),
         Expr::Now => Some(Term::Now),
-        Expr::Tag(tag) => Some(Term::Tag(tag)),
+        Expr::Tag(member) => Some(Term::Tag(member)),
+        Expr::Filler => Some(Term::Filler),
         Expr::Column { .. } | Expr::TypeName(_) | Expr::Unconstrained => None,
     }
 }

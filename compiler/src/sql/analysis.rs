@@ -73,7 +73,9 @@ impl Caller<'_> {
                 Some(column) if column.var == var => column.representation.clone(),
                 Some(_) | None => Representation::Text,
             },
-            Expr::Now | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => Representation::Text,
+            Expr::Now | Expr::Tag(_) | Expr::Filler | Expr::TypeName(_) | Expr::Unconstrained => {
+                Representation::Text
+            }
         }
     }
 

@@ -33,7 +33,7 @@ impl Lowering<'_, Local<'_>> {
             Expr::Column { alias, .. } => {
                 matches!(at.scope.kind(alias), Some(FromKind::Embedded(_) | FromKind::Values(_)))
             }
-            Expr::Given(_) | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => false,
+            Expr::Given(_) | Expr::Tag(_) | Expr::Filler | Expr::TypeName(_) | Expr::Unconstrained => false,
         };
         let representation = self.represent(at, expr);
         let value = self.expr(at, expr)?;

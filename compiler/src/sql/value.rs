@@ -22,7 +22,8 @@ where
                 let now = self.value(Slot::Now)?;
                 Ok(if self.inputs.features.compact_values { now } else { build::cast(now, "TEXT") })
             }
-            Expr::Tag(tag) => Ok(build::lit(&tag.to_string())),
+            Expr::Tag(member) => Ok(build::lit(&member.index().to_string())),
+            Expr::Filler => Ok(build::lit("0")),
             Expr::TypeName(ty) => match (ty.unmentioned_var(), self.inputs.program.types.get(ty.index())) {
                 (Some(var), _) => self.value(Slot::TypeOf(var)),
                 (None, Some(ty)) if !ty.name.is_empty() => Ok(build::lit(&ty.name)),

@@ -148,7 +148,9 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         (_, _) => Severity::Error,
     };
     let harm = match (declared.kind, found.kind) {
-        (Kind::Integer, Kind::Numeric(Fraction::Never)) => ", so a statement fails where an id needs more than 64 bits",
+        (Kind::Integer, Kind::Numeric(Fraction::Never)) => {
+            ", so a statement fails where an id needs more than 64 bits"
+        }
         _ => "",
     };
     let found = &found.name;

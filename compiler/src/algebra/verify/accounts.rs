@@ -114,6 +114,7 @@ fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(SourceId) -> bool) -> bo
         | ValueOrigin::Given(_)
         | ValueOrigin::Now
         | ValueOrigin::Tag(_)
+        | ValueOrigin::Filler
         | ValueOrigin::TypeName(_) => true,
     };
     match atom {

@@ -10,6 +10,7 @@ use super::exempt;
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::SourceId;
+use crate::datalog::recursion::MemberId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::Slot;
 use std::borrow::Cow;
@@ -64,7 +65,9 @@ pub(super) enum ValueOrigin {
     /// The time.
     Now,
     /// A member of a recursive component.
-    Tag(usize),
+    Tag(MemberId),
+    /// The value of a column that nothing looks at.
+    Filler,
     /// The name of a type.
     TypeName(TypeId),
     /// Any value.
@@ -325,7 +328,8 @@ impl<'a> Atoms<'a> {
             Expr::Const(literal) => ValueOrigin::Const(literal),
             Expr::Given(var) => ValueOrigin::Given(var),
             Expr::Now => ValueOrigin::Now,
-            Expr::Tag(tag) => ValueOrigin::Tag(tag),
+            Expr::Tag(member) => ValueOrigin::Tag(member),
+            Expr::Filler => ValueOrigin::Filler,
             Expr::TypeName(ty) => ValueOrigin::TypeName(ty),
             Expr::Unconstrained => ValueOrigin::Unconstrained,
         }

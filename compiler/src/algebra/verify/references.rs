@@ -195,8 +195,8 @@ impl ReferenceWalk<'_> {
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),
             Expr::Now if self.verifier.open == Open::Given => Ok(ColumnKind::Of(TypeId::INTEGER)),
-            Expr::Tag(_) if self.verifier.open == Open::Given => Ok(ColumnKind::Tag),
-            Expr::Now | Expr::Tag(_) => Err("a value is not put in".into()),
+            Expr::Tag(_) | Expr::Filler if self.verifier.open == Open::Given => Ok(ColumnKind::Tag),
+            Expr::Now | Expr::Tag(_) | Expr::Filler => Err("a value is not put in".into()),
             Expr::TypeName(_) | Expr::Unconstrained => {
                 Err("a wildcard stands where a value is needed".into())
             }

@@ -198,7 +198,9 @@ impl<'a> Arranging<'a> {
         let Setting { catalog, bindings, .. } = self.setting;
         match (set.from.as_slice(), set.output.as_slice()) {
             ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
-                alias == shown && bindings.is_some_and(|bindings| Keys { catalog, bindings }.is_typed_key(*source, *column))
+                alias == shown
+                    && bindings
+                        .is_some_and(|bindings| Keys { catalog, bindings }.is_typed_key(*source, *column))
             }
             _ => false,
         }

@@ -40,7 +40,12 @@ fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     match expr {
         Expr::Given(_) => true,
         Expr::Column { alias, .. } => rows.iter().any(|from| from.alias == alias),
-        Expr::Const(_) | Expr::Now | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => false,
+        Expr::Const(_)
+        | Expr::Now
+        | Expr::Tag(_)
+        | Expr::Filler
+        | Expr::TypeName(_)
+        | Expr::Unconstrained => false,
     }
 }
 

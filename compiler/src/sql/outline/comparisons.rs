@@ -100,7 +100,12 @@ impl Walk<'_, '_> {
                 }
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => return None,
             },
-            Expr::Const(_) | Expr::Now | Expr::Tag(_) | Expr::TypeName(_) | Expr::Unconstrained => {
+            Expr::Const(_)
+            | Expr::Now
+            | Expr::Tag(_)
+            | Expr::Filler
+            | Expr::TypeName(_)
+            | Expr::Unconstrained => {
                 return None;
             }
         };

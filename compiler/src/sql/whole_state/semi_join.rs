@@ -114,7 +114,7 @@ mod tests {
     fn what_only_tests_another_source_is_a_test() {
         let before = step(
             vec![
-                equal(column(1, 0), Expr::Tag(1)),
+                equal(column(1, 0), Expr::Now),
                 equal(column(3, 1), column(1, 1)),
                 equal(column(3, 2), column(2, 1)),
             ],
@@ -126,7 +126,7 @@ mod tests {
         let after = Select {
             from: vec![from(3, FromKind::Source(SourceId::from_index(0)))],
             filter: vec![
-                test(1, vec![equal(Expr::Tag(1), column(1, 0)), equal(column(3, 1), column(1, 1))]),
+                test(1, vec![equal(Expr::Now, column(1, 0)), equal(column(3, 1), column(1, 1))]),
                 test(2, vec![equal(column(3, 2), column(2, 1))]),
             ],
             output: vec![column(3, 2)],

@@ -138,7 +138,11 @@ pub(in crate::syntax) fn bare_string(name: &str, span: Span) -> Diagnostic {
 /// `"a" on resource`, `"a" on actor`: rules in a block are already about its resource and the one who asks.
 pub(in crate::syntax) fn on_no_relation(keyword: Kind, word: Span, clause: Span) -> Diagnostic {
     let is_actor = keyword == Kind::Actor;
-    let what = if is_actor { "`actor` is the one who asks" } else { "`resource` is the resource of the block itself" };
+    let what = if is_actor {
+        "`actor` is the one who asks"
+    } else {
+        "`resource` is the resource of the block itself"
+    };
     let title = format!("`on` needs a relation of the block, and {what}");
     let found = Diagnostic::new(Code::UnexpectedToken, title, word, "a relation in quotes is expected here");
     found.with_fix("remove it: rules in a block are about its resource and the one who asks", clause, "")

@@ -10,6 +10,7 @@ use crate::algebra::{
 };
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
+use crate::datalog::recursion::MemberId;
 use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
 use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
 use crate::source::SourceMap;
@@ -155,14 +156,15 @@ fn a_reference_to_something_else_is_found() {
 /// asked of one member may be compared with values of another, in rows that there are not.
 #[test]
 fn a_column_of_several_members_has_any_type() {
+    let tag = |member| Expr::Tag(MemberId::from_index(member));
     let of_another = |plan: &mut Plan| {
         let (base, step) = table(plan);
-        base.output = vec![Expr::Tag(0), column(1, 1), Expr::Tag(0)];
+        base.output = vec![tag(0), column(1, 1), Expr::Filler];
         step.filter = vec![equal(column(3, 1), column(2, 1)), equal(column(2, 2), column(3, 0))];
-        step.output = vec![Expr::Tag(1), column(3, 1), column(2, 2)];
+        step.output = vec![tag(1), column(3, 1), column(2, 2)];
         plan.tables[0].n_columns = 3;
         let select = answer(plan);
-        select.filter = vec![equal(column(4, 0), Expr::Tag(1)), equal(column(4, 1), Expr::Given(0))];
+        select.filter = vec![equal(column(4, 0), tag(1)), equal(column(4, 1), Expr::Given(0))];
         select.output = vec![column(4, 1)];
     };
     assert_eq!(fault(Open::Given, of_another), None);
