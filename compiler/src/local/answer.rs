@@ -6,8 +6,8 @@
 use super::asked::{Asked, Form, LocalError};
 use super::filter::{Arranging, FilterStep, arranged, shown};
 use super::fold::{Fetch, Fetched, Folded};
-use super::likeness::places;
 use super::plan::LocalPlan;
+use super::value_pattern::places;
 use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};

@@ -10,8 +10,8 @@
 //!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    arranges the alternatives of a filter;
-//! 4. `sql::forms` prints, with places for the question's values: a `likeness` says which questions share a
-//!    text.
+//! 4. `sql::forms` prints, with places for the question's values: a `value_pattern` says which questions share
+//!    a text.
 
 mod answer;
 mod asked;
@@ -19,7 +19,7 @@ mod component;
 mod equal;
 mod filter;
 pub(crate) mod fold;
-mod likeness;
+mod value_pattern;
 mod narrow;
 mod plan;
 mod put;
@@ -37,8 +37,8 @@ pub use crate::sql::outline::{
 pub use crate::sql::template::Template;
 pub use asked::{Asked, Form, LocalError};
 pub use fold::Fetched;
-pub use likeness::Likeness;
 pub use plan::LocalPlan;
+pub use value_pattern::ValuePattern;
 pub use ways::End;
 
 use crate::advice;
@@ -93,8 +93,8 @@ pub fn plan(
     let keys = Keys { catalog, bindings };
     let mut best: Option<LocalPlan> = None;
     for most_readings in sizes(bindings.dialect.features()) {
-        let maker = Maker { program, keys, most_readings: *most_readings, most_rows };
-        let SizedPlan { plan, lacks_larger } = maker.sized_plan(shape, form)?;
+        let planner = SizedPlanner { program, keys, most_readings: *most_readings, most_rows };
+        let SizedPlan { plan, lacks_larger } = planner.sized_plan(shape, form)?;
         // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
         if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
             best = Some(plan);
@@ -121,18 +121,18 @@ struct SizedPlan {
 }
 
 /// What one kind of plan becomes: the question as it was asked, and when its rows are not the whole answer.
-type Made = (Variant, Option<(Variant, Refusal)>);
+type AskedVariant = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a shape, within the limit on table readings, if there is one.
 #[derive(Clone, Copy)]
-struct Maker<'m> {
+struct SizedPlanner<'m> {
     program: &'m Program,
     keys: Keys<'m>,
     most_readings: Option<usize>,
     most_rows: usize,
 }
 
-impl Maker<'_> {
+impl SizedPlanner<'_> {
     /// The plans of a shape.
     fn sized_plan(&self, shape: &Shape, form: &Form) -> Result<SizedPlan, CompileError> {
         let (asked, refusal) = match or_refused(self.asked(shape))? {
@@ -205,7 +205,7 @@ impl Maker<'_> {
         Candidates::new(request, forms, ends, order)
     }
 
-    fn made(&self, mut planned: Planned, shape: &Shape) -> Result<Made, CompileError> {
+    fn made(&self, mut planned: Planned, shape: &Shape) -> Result<AskedVariant, CompileError> {
         let refusal = planned.refusal.take().map(|(plan, reason)| {
             let refusing = Planned { plan, ..planned.clone() };
             Ok((self.variant(refusing, shape, None)?, reason))

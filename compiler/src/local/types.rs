@@ -18,7 +18,7 @@ pub(super) struct Types<'t> {
 
 /// What an expression says of the type of its values.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum JoinedType {
     /// Nothing yet: what a fixpoint makes of itself.
     Nothing,
     /// All are of this type.
@@ -27,14 +27,14 @@ enum Said {
     Several,
 }
 
-impl Said {
+impl JoinedType {
     fn of(ty: Option<TypeId>) -> Self {
         ty.map_or(Self::Several, Self::One)
     }
 
     fn join(self, other: Self) -> Self {
         match (self, other) {
-            (Self::Nothing, said) | (said, Self::Nothing) => said,
+            (Self::Nothing, known) | (known, Self::Nothing) => known,
             (Self::One(one), Self::One(other)) if one == other => self,
             (Self::One(_) | Self::Several, _) => Self::Several,
         }
@@ -55,7 +55,7 @@ impl Types<'_> {
     }
 
     fn of_answer(&self, plan: &Plan) -> Vec<Option<TypeId>> {
-        let mut tables: Vec<Vec<Said>> = Vec::new();
+        let mut tables: Vec<Vec<JoinedType>> = Vec::new();
         for table in &plan.tables {
             let columns = self.of_table(table, &tables);
             tables.push(columns);
@@ -69,13 +69,13 @@ impl Types<'_> {
 
     /// The columns of a table over those before it. A step may show a column of its table in the place of
     /// another one, so each round may learn more, until there is nothing more to learn.
-    fn of_table(&self, table: &Table, tables: &[Vec<Said>]) -> Vec<Said> {
-        let mut columns = vec![Said::Nothing; table.n_columns];
+    fn of_table(&self, table: &Table, tables: &[Vec<JoinedType>]) -> Vec<JoinedType> {
+        let mut columns = vec![JoinedType::Nothing; table.n_columns];
         loop {
             let mut learned = columns.clone();
             for select in table.body.selects() {
-                for (said, expr) in learned.iter_mut().zip(&select.output) {
-                    *said = said.join(self.of_expr(select, *expr, tables, &columns));
+                for (known, expr) in learned.iter_mut().zip(&select.output) {
+                    *known = known.join(self.of_expr(select, *expr, tables, &columns));
                 }
             }
             if learned == columns {
@@ -86,19 +86,28 @@ impl Types<'_> {
     }
 
     /// What a select says of an expression; `itself` is what is known of the columns of its own table.
-    fn of_expr(&self, select: &Select, expr: Expr, tables: &[Vec<Said>], itself: &[Said]) -> Said {
-        let column_of =
-            |columns: &[Said], column: usize| columns.get(column).copied().unwrap_or(Said::Several);
+    fn of_expr(
+        &self,
+        select: &Select,
+        expr: Expr,
+        tables: &[Vec<JoinedType>],
+        itself: &[JoinedType],
+    ) -> JoinedType {
+        let column_of = |columns: &[JoinedType], column: usize| {
+            columns.get(column).copied().unwrap_or(JoinedType::Several)
+        };
         match expr {
             Expr::Column { alias, column } => {
                 let from = select.from.iter().find(|from| from.alias == alias);
                 match from.map(|from| from.kind) {
-                    Some(FromKind::Source(source)) => Said::of(self.of_source(source, column)),
+                    Some(FromKind::Source(source)) => JoinedType::of(self.of_source(source, column)),
                     Some(FromKind::Table(TableRef::Table(table))) => {
                         column_of(table.of(tables).as_slice(), column)
                     }
                     Some(FromKind::Table(TableRef::Itself)) => column_of(itself, column),
-                    Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => Said::of(self.of_var(var)),
+                    Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => {
+                        JoinedType::of(self.of_var(var))
+                    }
                     Some(
                         FromKind::Values(
                             Slot::Context(_)
@@ -111,15 +120,15 @@ impl Types<'_> {
                         | FromKind::Row { .. }
                         | FromKind::Again { .. },
                     )
-                    | None => Said::Several,
+                    | None => JoinedType::Several,
                 }
             }
             Expr::Const(literal) => {
-                Said::of(constant(self.program, self.constants, literal).map(|held| held.ty))
+                JoinedType::of(constant(self.program, self.constants, literal).map(|held| held.ty))
             }
-            Expr::Given(var) => Said::of(self.of_var(var)),
-            Expr::Now => Said::One(TypeId::INTEGER),
-            Expr::Tag(_) | Expr::Filler | Expr::TypeName(_) | Expr::Unconstrained => Said::Several,
+            Expr::Given(var) => JoinedType::of(self.of_var(var)),
+            Expr::Now => JoinedType::One(TypeId::INTEGER),
+            Expr::Tag(_) | Expr::Filler | Expr::TypeName(_) | Expr::Unconstrained => JoinedType::Several,
         }
     }
 

@@ -43,7 +43,7 @@ pub(super) struct Variant {
     pub(super) approach: Approach,
     /// The question's variables.
     pub(super) vars: Vec<ShapeVar>,
-    /// Whether its text depends on the question's values alone, see [`Likeness`](super::Likeness).
+    /// Whether its text depends on the question's values alone, see [`ValuePattern`](super::ValuePattern).
     pub(super) is_by_values: bool,
     /// The variable whose value is the caller's column.
     pub(super) column: Option<usize>,

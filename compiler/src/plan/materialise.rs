@@ -2,7 +2,7 @@
 
 use super::body::{Goal, Term};
 use super::build::Build;
-use super::planner::{Held, PlanError, Planner};
+use super::planner::{PlanError, Planner, TableArg};
 use super::scope::Enclosing;
 use super::step::is_wanted;
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
@@ -21,18 +21,18 @@ impl Planner<'_> {
                 Some(expr)
                     if expr.is_static() && !self.is_hidden(&Enclosing::TOP, &build.select, rel, expr) =>
                 {
-                    Held::Of(expr)
+                    TableArg::Of(expr)
                 }
-                None if !is_wanted(build, None, args, *arg) => Held::Ignored,
-                Some(_) | None => Held::Column,
+                None if !is_wanted(build, None, args, *arg) => TableArg::Ignored,
+                Some(_) | None => TableArg::Column,
             };
             asked.push(of);
             call.push(match of {
-                Held::Of(expr) => inner.bound(expr),
-                Held::Column => inner.fresh(build.name(*arg)),
-                Held::Ignored => Term::Ignored,
+                TableArg::Of(expr) => inner.bound(expr),
+                TableArg::Column => inner.fresh(build.name(*arg)),
+                TableArg::Ignored => Term::Ignored,
             });
-            if of == Held::Column {
+            if of == TableArg::Column {
                 outer_args.push(*arg);
             }
         }

@@ -94,7 +94,7 @@ pub(super) enum Asks {
 
 /// What a table of a relation holds of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Held {
+pub(super) enum TableArg {
     /// Only the rows with this value.
     Of(Expr),
     /// A column.
@@ -122,7 +122,7 @@ pub(super) struct Planner<'p> {
     pub(super) tables: Vec<Table>,
     /// Tables of relations that do not recurse, by relation and arguments. Without them, planning time
     /// doubles with each link of a chain whose relations read the next one twice.
-    pub(super) produced: FxHashMap<(RelId, Vec<Held>), TableRef>,
+    pub(super) produced: FxHashMap<(RelId, Vec<TableArg>), TableRef>,
     aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,

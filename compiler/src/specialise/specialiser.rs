@@ -22,7 +22,7 @@ id!(/// A call that relations of the catalog answer by themselves.
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
-pub(super) struct AnswerTable<'p> {
+pub(super) struct CallTable<'p> {
     pub(super) pattern: Pattern,
     /// The adornments found so far.
     pub(super) answers: OrderedSet<Vec<Adornment>>,
@@ -34,7 +34,7 @@ pub(super) struct AnswerTable<'p> {
     pub(super) queued: bool,
 }
 
-impl AnswerTable<'_> {
+impl CallTable<'_> {
     /// An adornment by its number. Numbers come from the table that they index, which only grows.
     #[expect(clippy::indexing_slicing, reason = "an answer's number is its place in the table")]
     pub(super) fn answer(&self, answer: usize) -> &[Adornment] {
@@ -83,7 +83,7 @@ pub(super) enum Origin<'p> {
 pub(super) struct Specialiser<'p> {
     pub(super) program: &'p Program,
     pub(super) sources: Sources,
-    pub(super) tables: IdVec<CallId, AnswerTable<'p>>,
+    pub(super) tables: IdVec<CallId, CallTable<'p>>,
     /// What answers the calls that need no table.
     pub(super) direct: IdVec<DirectId, Vec<DirectAnswer>>,
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
@@ -107,7 +107,7 @@ impl<'p> Specialiser<'p> {
 
     /// A new table, which is queued.
     pub(super) fn table(&mut self, pattern: Pattern) -> CallId {
-        let table = self.tables.push(AnswerTable {
+        let table = self.tables.push(CallTable {
             pattern,
             answers: OrderedSet::default(),
             solutions: Vec::new(),

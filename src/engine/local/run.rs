@@ -13,7 +13,7 @@ use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Reader, StoreError};
 use portcullis_compiler::Stage;
-use portcullis_compiler::local::{Asked, Fetched, Form, Likeness, LocalError, LocalSql, Template};
+use portcullis_compiler::local::{Asked, Fetched, Form, LocalError, LocalSql, Template, ValuePattern};
 use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl LocalKey {
 pub(in crate::engine) struct TextKey {
     pub(in crate::engine) plan: LocalKey,
     form: Form,
-    likeness: Likeness,
+    value_pattern: ValuePattern,
 }
 
 impl TextKey {
@@ -57,7 +57,7 @@ impl TextKey {
             Form::Rows { columns } => columns.iter().map(|(_, name)| name.len() + 32).sum(),
             Form::Filter { column, .. } => 2 * column.text.len() + 32 * column.words.len(),
         };
-        form + self.likeness.n_bytes()
+        form + self.value_pattern.n_bytes()
     }
 }
 
@@ -119,10 +119,10 @@ impl Engine {
         attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
-        let Some(likeness) = planned.plan.plan.likeness(&planned.asked(false)) else {
+        let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.asked(false)) else {
             return Ok(self.local_sql(attempt, planned, false).await?.1);
         };
-        let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), likeness };
+        let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), value_pattern };
         let known = planned.plans.known_text(&key);
         let is_known = known.is_some();
         let make = move || {

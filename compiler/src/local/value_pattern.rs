@@ -1,8 +1,8 @@
 //! Decides which questions can share a printed text, in which only the spelling of their values differs.
 //!
-//! In: a plan that asks the store for nothing, and a question. Out: a [`Likeness`]. What is done to a plan
+//! In: a plan that asks the store for nothing, and a question. Out: a [`ValuePattern`]. What is done to a plan
 //! looks at a value in two ways only: it asks whether the value equals another value or a literal of the
-//! policy, and whether it is one of an SQL type. So a likeness says which values are equal, what types admit
+//! policy, and whether it is one of an SQL type. So the pattern says which values are equal, what types admit
 //! them, and the value itself where the policy mentions it. A plan that compares by order, reads the clock or
 //! asks the store for rows looks at more; its text is made for each question anew.
 
@@ -19,11 +19,11 @@ use indexmap::IndexSet;
 
 /// What the SQL of a question depends on, apart from its plan and form.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Likeness(Vec<Like>);
+pub struct ValuePattern(Vec<ValueClass>);
 
 /// What it depends on of one variable.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Like {
+enum ValueClass {
     /// Nothing is given.
     Nothing,
     /// The value itself.
@@ -33,43 +33,43 @@ enum Like {
     Any { same_as: usize, fits: Vec<Fit>, untyped: [bool; 2] },
 }
 
-impl Likeness {
+impl ValuePattern {
     /// About how much memory it takes.
     pub fn n_bytes(&self) -> usize {
-        let like = |like: &Like| match like {
-            Like::Nothing => 32,
-            Like::Exactly(text) => 32 + text.len(),
-            Like::Any { fits, .. } => 32 + fits.len(),
+        let of_class = |class: &ValueClass| match class {
+            ValueClass::Nothing => 32,
+            ValueClass::Exactly(text) => 32 + text.len(),
+            ValueClass::Any { fits, .. } => 32 + fits.len(),
         };
-        self.0.iter().map(like).sum()
+        self.0.iter().map(of_class).sum()
     }
 }
 
 impl LocalPlan {
     /// What the SQL of a question depends on, apart from the spelling of its values: the
-    /// [template](super::LocalSql::template) of one question is that of all that are like it, and asks the
-    /// store for nothing. `None` if there is more that it depends on.
-    pub fn likeness(&self, asked: &Asked<'_>) -> Option<Likeness> {
+    /// [template](super::LocalSql::template) of one question is that of all with the same pattern, and asks
+    /// the store for nothing. `None` if there is more that it depends on.
+    pub fn value_pattern(&self, asked: &Asked<'_>) -> Option<ValuePattern> {
         if !self.variants().all(|variant| variant.is_by_values) {
             return None;
         }
         let vars = &asked.question.vars;
-        let like = |(at, var): (usize, &QuestionVar)| {
+        let class = |(at, var): (usize, &QuestionVar)| {
             let text = match &var.domain {
                 Domain::Given(text) => text,
                 Domain::GivenOneOf(_) => return None,
-                Domain::Wanted | Domain::Ignored => return Some(Like::Nothing),
+                Domain::Wanted | Domain::Ignored => return Some(ValueClass::Nothing),
             };
             let ty = var.ty.as_deref().and_then(|ty| asked.program.type_id(ty));
             if ty.is_none() || self.mentions(asked.program, text) {
-                return Some(Like::Exactly(text.clone()));
+                return Some(ValueClass::Exactly(text.clone()));
             }
             let is_same = |other: &QuestionVar| other.domain == var.domain;
             let same_as = vars.iter().position(is_same).unwrap_or(at);
             let fits = asked.bindings.sql_types.values().map(|ty| ty.fit(text)).collect();
-            Some(Like::Any { same_as, fits, untyped: [is_small_number(text), is_uuid(text)] })
+            Some(ValueClass::Any { same_as, fits, untyped: [is_small_number(text), is_uuid(text)] })
         };
-        vars.iter().enumerate().map(like).collect::<Option<_>>().map(Likeness)
+        vars.iter().enumerate().map(class).collect::<Option<_>>().map(ValuePattern)
     }
 
     /// Whether a literal of the policy or of the plan has this text.
