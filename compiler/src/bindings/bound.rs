@@ -80,6 +80,8 @@ pub struct BoundQuery {
     pub text: String,
     /// Every word in it, in lower case and without quotes; generated names avoid these.
     pub words: Vec<String>,
+    /// Whether something in it is cast.
+    pub casts: bool,
     /// Its parts, if it only selects columns of one table.
     pub plain: Option<PlainQuery>,
 }
@@ -94,6 +96,8 @@ pub struct PlainQuery {
     /// The condition, with the columns marked so that they can be qualified; empty if there is none. It can
     /// be joined to others by `AND`: an `OR` in it is parenthesised.
     pub condition: Vec<ConditionPart>,
+    /// The columns that the condition obviously demands not to be NULL.
+    pub not_null: Vec<SqlName>,
 }
 
 /// A part of a plain query's condition.

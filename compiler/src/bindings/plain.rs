@@ -38,14 +38,14 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     let alias = if cursor.word("as") { Some(cursor.name()?) } else { cursor.name() };
     let scope = QueryScope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
     let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
-    let condition = if cursor.word("where") {
-        condition(cursor, &scope, escapes)?
-    } else if cursor.done() {
-        Vec::new()
+    let table = SqlName::all(&table, lexis);
+    let whole = PlainQuery { table, columns, condition: Vec::new(), not_null: Vec::new() };
+    if cursor.word("where") {
+        let (condition, not_null) = condition(cursor, &scope, escapes)?;
+        Some(PlainQuery { condition, not_null, ..whole })
     } else {
-        return None;
-    };
-    Some(PlainQuery { table: SqlName::all(&table, lexis), columns, condition })
+        cursor.done().then_some(whole)
+    }
 }
 
 /// The names in scope within the query.
@@ -73,15 +73,29 @@ impl QueryScope {
     }
 }
 
-/// The rest of the query as a condition, parenthesised if it has an `OR` at the top level.
-fn condition(cursor: Cursor<'_>, scope: &QueryScope, escapes: Escapes) -> Option<Vec<ConditionPart>> {
+/// The rest of the query as a condition, parenthesised if it has an `OR` at the top level; and the columns
+/// that it obviously demands not to be NULL.
+fn condition(
+    cursor: Cursor<'_>,
+    scope: &QueryScope,
+    escapes: Escapes,
+) -> Option<(Vec<ConditionPart>, Vec<SqlName>)> {
     let start = cursor.at;
     let lexemes = cursor.lexemes;
-    let mut reader = ConditionReader { cursor, scope, columns: Vec::new(), depth: 0, outer_or: false };
+    let mut reader = ConditionReader {
+        cursor,
+        scope,
+        columns: Vec::new(),
+        not_null: Vec::new(),
+        depth: 0,
+        outer_or: false,
+        is_conjunction: true,
+    };
     reader.alternatives()?;
     if !reader.cursor.done() {
         return None;
     }
+    let not_null = if reader.is_conjunction { reader.not_null } else { Vec::new() };
     let mut columns = reader.columns.into_iter().peekable();
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -107,7 +121,7 @@ fn condition(cursor: Cursor<'_>, scope: &QueryScope, escapes: Escapes) -> Option
         parts.insert(0, ConditionPart::Text("(".to_owned()));
         parts.push(ConditionPart::Text(")".to_owned()));
     }
-    Some(parts)
+    Some((parts, not_null))
 }
 
 /// A condition being read. Precedence does not matter, because only the columns are wanted.
@@ -116,18 +130,25 @@ struct ConditionReader<'a> {
     scope: &'a QueryScope,
     /// The positions of the columns, in order.
     columns: Vec<(Range<usize>, SqlName)>,
+    /// The columns that are tested by `IS NOT NULL`.
+    not_null: Vec<SqlName>,
     depth: usize,
     outer_or: bool,
+    /// Whether each test must hold: there was neither `OR` nor `NOT` so far.
+    is_conjunction: bool,
 }
 
 impl ConditionReader<'_> {
     /// Conditions with `AND` and `OR` between them.
     fn alternatives(&mut self) -> Option<()> {
         loop {
-            while self.cursor.word("not") {}
+            while self.cursor.word("not") {
+                self.is_conjunction = false;
+            }
             self.condition()?;
             if self.cursor.word("or") {
                 self.outer_or |= self.depth == 0;
+                self.is_conjunction = false;
             } else if !self.cursor.word("and") {
                 return Some(());
             }
@@ -136,14 +157,16 @@ impl ConditionReader<'_> {
 
     /// A value, perhaps compared.
     fn condition(&mut self) -> Option<()> {
-        if self.cursor.sign(&Token::Open('(')) {
+        let is_operand = !self.cursor.sign(&Token::Open('('));
+        let n_columns = self.columns.len();
+        if is_operand {
+            self.operand()?;
+        } else {
             self.depth += 1;
             self.alternatives()?;
             self.depth -= 1;
             self.cursor.sign(&Token::Close(')')).then_some(())?;
             self.casts()?;
-        } else {
-            self.operand()?;
         }
         let compares = |token: &&Token| matches!(token, Token::Operator(operator) if ["=", "==", "<>", "<", "<=", ">", ">="].contains(operator));
         if self.cursor.peek().as_ref().is_some_and(compares) {
@@ -151,9 +174,14 @@ impl ConditionReader<'_> {
             return self.operand();
         }
         if self.cursor.word("is") {
-            self.cursor.word("not");
-            let is_known = ["null", "true", "false"].iter().any(|word| self.cursor.word(word));
-            return is_known.then_some(());
+            let is_negated = self.cursor.word("not");
+            if self.cursor.word("null") {
+                // An operand has at most one column, perhaps cast.
+                let tested = self.columns.get(n_columns).filter(|_| is_operand && is_negated);
+                self.not_null.extend(tested.map(|(_, column)| column.clone()));
+                return Some(());
+            }
+            return ["true", "false"].iter().any(|word| self.cursor.word(word)).then_some(());
         }
         let negated = self.cursor.word("not");
         if self.cursor.word("in") {

@@ -52,7 +52,9 @@ pub(super) fn read(text: &str, dialect: Dialect) -> Result<Settled, String> {
         return Err(NAMED_BY_TEXT.to_owned());
     }
     let plain = plain::plain(&lexemes, lexis, escapes);
-    let query = BoundQuery { text, words: words(&lexemes, lexis), plain };
+    let is_cast = |lexeme: &Lexeme| lexeme.token == Token::Cast || lexeme.token.is("cast");
+    let casts = lexemes.iter().any(is_cast);
+    let query = BoundQuery { text, words: words(&lexemes, lexis), casts, plain };
     Ok(Settled { query, columns, line_comments })
 }
 

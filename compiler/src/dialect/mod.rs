@@ -46,8 +46,8 @@ pub(crate) struct Features {
     pub(crate) fences_alternatives: bool,
     /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
-    /// The arms of a union must agree in the types of their columns, and comparing two types that do not
-    /// compare is an error before any row is read.
+    /// Types are checked before any row is read: a value that meets one of another type, in a comparison or in
+    /// the arms of a union, is an error.
     pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,
@@ -62,13 +62,15 @@ pub(crate) struct Features {
     /// `EXISTS (query)` as a whole condition is turned into a join, which starts from the cheaper side.
     pub(crate) joins_tests: bool,
     /// A recursive table is estimated at ten times the rows that it starts from, times what a step finds for
-    /// each, and whole tables are scanned to be joined with it. An array is estimated at ten elements.
+    /// each. So whole tables are scanned to be joined with it.
     pub(crate) overestimates_recursion: bool,
-    /// Each query inside another is planned by itself, and a join in every order of its sources, so planning
-    /// a short check takes longer than running it.
+    /// An array is estimated at ten elements, whatever it is made of.
+    pub(crate) arrays_count_as_few: bool,
+    /// Planning a join tries the orders of its sources, so that planning a short check takes longer than running
+    /// it.
     pub(crate) tries_join_orders: bool,
-    /// The cost of a set inside a test is counted for every row that is tested, although the set is made
-    /// once; and a statement that looks costly is compiled to machine code before it runs.
+    /// The cost of a set inside a test is counted for every row that is tested, although the set is made once.
+    /// So the statement looks costly.
     pub(crate) counts_sets_per_row: bool,
     /// A derived table may name its columns, `(…) AS t (a, b)`.
     pub(crate) derived_columns: bool,
@@ -182,6 +184,7 @@ const SQLITE: Features = Features {
     joins_sets: false,
     joins_tests: false,
     overestimates_recursion: false,
+    arrays_count_as_few: false,
     tries_join_orders: false,
     counts_sets_per_row: false,
     derived_columns: false,
@@ -211,6 +214,7 @@ const POSTGRESQL: Features = Features {
     joins_sets: true,
     joins_tests: true,
     overestimates_recursion: true,
+    arrays_count_as_few: true,
     tries_join_orders: true,
     counts_sets_per_row: true,
     derived_columns: true,

@@ -65,7 +65,7 @@ where
     /// All rows that a recursion starts from, as one arm. An array is estimated at ten elements, where the
     /// estimates of several arms add up, and each step multiplies them.
     fn start(&self, table: &Table, all: SetExpr) -> SetExpr {
-        if self.inputs.features.overestimates_recursion && table.n_columns == 1 {
+        if self.inputs.features.arrays_count_as_few && table.n_columns == 1 {
             build::elements_of(build::array_of(build::query(all)))
         } else {
             Self::wrap(all)

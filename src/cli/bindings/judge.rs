@@ -6,7 +6,7 @@
 
 use super::database::{Collation, Column, ColumnOrigin, ColumnType, Fraction, Kind};
 use super::finding::{Finding, FindingCode, Severity};
-use portcullis_compiler::bindings::{Binding, BindingArg, ConditionPart};
+use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
 
@@ -246,20 +246,7 @@ fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Fi
 /// Whether the query itself obviously excludes rows in which the column is NULL.
 fn is_tested(binding: &Binding, position: usize) -> bool {
     let Some(plain) = &binding.query.plain else { return false };
-    let Some(column) = plain.columns.get(position) else { return false };
-    let text = |part: &ConditionPart| match part {
-        ConditionPart::Text(text) => text.to_lowercase(),
-        ConditionPart::Column(_) => String::new(),
-    };
-    let has_choice =
-        plain.condition.iter().any(|part| text(part).split_whitespace().any(|word| word == "or"));
-    let tests = plain.condition.windows(2).any(|pair| match pair {
-        [ConditionPart::Column(tested), next] => {
-            tested == column && text(next).trim_start().starts_with("is not null")
-        }
-        _ => false,
-    });
-    tests && !has_choice
+    plain.columns.get(position).is_some_and(|column| plain.not_null.contains(column))
 }
 
 fn index(column: &Column) -> Option<Finding> {

@@ -47,7 +47,7 @@ pub(super) fn notes(bindings: &Bindings, read: &[&Binding]) -> Vec<String> {
                 binding.key
             ));
         }
-        if binding.query.text.contains("::") || binding.query.words.iter().any(|word| word == "cast") {
+        if binding.query.casts {
             notes.insert(format!(
                 "the query of `{}` casts a column: an index over the column is not used",
                 binding.key

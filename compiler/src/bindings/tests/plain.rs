@@ -5,7 +5,7 @@ use crate::bindings::{ConditionPart, PlainQuery, SqlName};
 
 /// A plain query as one line, with its columns marked by a dot.
 fn shown(text: &str, dialect: Dialect) -> Option<String> {
-    let PlainQuery { table, columns, condition } = read(text, dialect).unwrap().plain?;
+    let PlainQuery { table, columns, condition, not_null: _ } = read(text, dialect).unwrap().plain?;
     let condition: String = condition
         .iter()
         .map(|part| match part {
@@ -97,4 +97,24 @@ fn what_sqlite_may_take_for_a_text_is_not_plain() {
     assert_eq!(shown("SELECT \"a\" FROM t", Dialect::Sqlite), None);
     assert_eq!(shown("SELECT a FROM t WHERE b = \"admin\"", Dialect::Sqlite), None);
     assert_eq!(shown("SELECT `T` FROM t", Dialect::Sqlite), None);
+}
+
+#[test]
+fn what_a_condition_demands_not_to_be_null() {
+    for (condition, expected) in [
+        ("b IS NOT NULL", "b"),
+        ("c = 1 AND (b IS NOT NULL) AND x.c IS NOT NULL", "b, c"),
+        ("CAST(b AS text) IS NOT NULL AND c::text IS NOT NULL", "b, c"),
+        ("b IS NULL AND 1 IS NOT NULL", ""),
+        ("b IS NOT TRUE", ""),
+        ("b IS NOT NULL OR c", ""),
+        ("b IS NOT NULL AND (c OR d)", ""),
+        ("NOT b IS NOT NULL", ""),
+        // It is false, and so not NULL, if only one of them is false.
+        ("(b AND c) IS NOT NULL", ""),
+    ] {
+        let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
+        let columns: Vec<String> = query.plain.unwrap().not_null.iter().map(SqlName::to_string).collect();
+        assert_eq!(columns.join(", "), expected, "{condition}");
+    }
 }

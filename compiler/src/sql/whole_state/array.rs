@@ -106,8 +106,8 @@ where
         for (id, read) in TableId::all(at.tables).zip(&mut tables) {
             let is_read = table.body.selects().any(|select| select.n_readings(id) > 0);
             let is_recursive = matches!(read.body, TableBody::Recursive { .. });
-            let overestimates = self.inputs.features.overestimates_recursion;
-            if is_read && is_recursive && overestimates && read.n_columns == 1 {
+            let has_gain = self.inputs.features.arrays_count_as_few && read.n_columns == 1;
+            if is_read && is_recursive && has_gain {
                 let names = column_names(read.n_columns);
                 let array = build::array_of(build::query(reading(&read.name, &names)));
                 let columns: Vec<&str> = names.iter().map(String::as_str).collect();

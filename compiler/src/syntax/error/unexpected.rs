@@ -199,7 +199,7 @@ impl Ctx<'_> {
     fn is_in_declaration(&self) -> bool {
         let before = self.tokens.kinds.iter().take(self.at).rev();
         let mut statement = before.take_while(|kind| !kind.ends_statement());
-        statement.any(|kind| *kind == Kind::Declare)
+        self.kind_before() != Some(Kind::Declare) && statement.any(|kind| *kind == Kind::Declare)
     }
 
     /// A name in quotes, or a string without quotes.

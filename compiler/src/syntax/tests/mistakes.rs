@@ -146,7 +146,7 @@ fn the_resource_of_a_block_and_the_actor_are_not_its_relations() {
     let text = "resource R {\n  \"edit\" if \"creator\" on resource;\n  \"own\" if \"owner\" on actor;\n  \"read\" if \"a\" and not \"b\" # why\n    on resource and \"c\" on owner;\n}";
     assert_snapshot!(findings(text), @r#"
     P0110 2:26 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
-    P0110 3:22 [actor] `on` needs a relation of the block, and `actor` is the one who asks -> 
+    P0110 3:23 [actor] `on` needs a relation of the block, and `actor` is the one who asks -> 
     P0110 5:8 [resource] `on` needs a relation of the block, and `resource` is the resource of the block itself -> 
     P0110 5:28 [owner] `owner` must be in quotes -> "owner"
     "#);
