@@ -53,7 +53,7 @@ use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
 use crate::question::{CompileError, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
-use crate::rewrite;
+use crate::rewrite::RoleForm;
 use variant::Variant;
 use ways::Ways;
 
@@ -91,10 +91,12 @@ pub fn plan(
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let keys = Keys { catalog, bindings };
+    let request = Request { program, catalog, shape };
+    let forms = or_refused(compile::forms(&request))?;
     let mut best: Option<LocalPlan> = None;
     for most_readings in sizes(bindings.dialect.features()) {
         let planner = SizedPlanner { program, keys, most_readings: *most_readings, most_rows };
-        let SizedPlan { plan, lacks_larger } = planner.sized_plan(shape, form)?;
+        let SizedPlan { plan, lacks_larger } = planner.sized_plan(request, &forms, form)?;
         // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
         if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
             best = Some(plan);
@@ -104,7 +106,7 @@ pub fn plan(
         }
     }
     let best = best.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
-    best.advised(&Request { program, catalog, shape }).whole()
+    best.advised(&request).whole()
 }
 
 /// The limits on the places in which a plan reads its tables, in the order in which they are tried. The last
@@ -133,16 +135,25 @@ struct SizedPlanner<'m> {
 }
 
 impl SizedPlanner<'_> {
-    /// The plans of a shape.
-    fn sized_plan(&self, shape: &Shape, form: &Form) -> Result<SizedPlan, CompileError> {
-        let (asked, refusal) = match or_refused(self.asked(shape))? {
+    /// The plans of a shape, whose program has these forms.
+    fn sized_plan(
+        &self,
+        request: Request<'_>,
+        forms: &Result<Vec<RoleForm>, Refusal>,
+        form: &Form,
+    ) -> Result<SizedPlan, CompileError> {
+        let asked = match forms {
+            Ok(forms) => or_refused(self.asked(request, forms))?,
+            Err(refusal) => Err(refusal.clone()),
+        };
+        let (asked, refusal) = match asked {
             Ok((asked, refusal)) => (Ok(asked), refusal),
             Err(refusal) => (Err(refusal), None),
         };
         let n_relations = self.keys.catalog.relations.len();
         let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
         let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
-        if let Some((var, given)) = plan.lacks_row(shape, form) {
+        if let Some((var, given)) = plan.lacks_row(request.shape, form) {
             match or_refused(self.row(&given, var))? {
                 Ok(Some(row)) => {
                     plan.row = Some(row);
@@ -157,13 +168,15 @@ impl SizedPlanner<'_> {
 
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
     /// answer.
-    fn asked(&self, shape: &Shape) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
-        let request = Request { program: self.program, catalog: self.keys.catalog, shape };
-        let forms = compile::forms(&request)?;
+    fn asked(
+        &self,
+        request: Request<'_>,
+        forms: &[RoleForm],
+    ) -> Result<(Ways, Option<(Ways, Refusal)>), CompileError> {
         let from = |ends| {
-            first_fit(self.candidates(request, &forms, ends), |planned| {
+            first_fit(self.candidates(request, forms, ends), |planned| {
                 let has_other_end = planned.has_other_end;
-                Ok((self.made(planned, shape)?, has_other_end))
+                Ok((self.made(planned, request.shape)?, has_other_end))
             })
         };
         let ((asked, refusal), has_other_end) = from(Ends::Asked)?;
@@ -195,12 +208,7 @@ impl SizedPlanner<'_> {
         Ok(Some(Ways::new(asked, other.ok().flatten())))
     }
 
-    fn candidates<'c>(
-        &self,
-        request: Request<'c>,
-        forms: &'c [rewrite::RoleForm],
-        ends: Ends,
-    ) -> Candidates<'c> {
+    fn candidates<'c>(&self, request: Request<'c>, forms: &'c [RoleForm], ends: Ends) -> Candidates<'c> {
         let order = if self.most_readings.is_some() { Order::Closest } else { Order::Smaller };
         Candidates::new(request, forms, ends, order)
     }

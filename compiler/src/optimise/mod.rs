@@ -18,6 +18,7 @@ mod literals;
 mod read_once;
 mod repeats;
 mod row;
+mod semi_joins;
 pub(crate) mod sets;
 mod setting;
 mod share_rows;
@@ -28,6 +29,7 @@ pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};
+use crate::dialect::State;
 use crate::question::CompileError;
 
 /// One rewrite of a plan.
@@ -217,6 +219,13 @@ pub(crate) const PASSES: &[Pass] = &[
         applies: |setting| setting.purpose != Purpose::Filter,
         keeps: Keeps::Atoms,
         run: |draft, _| repeats::keep_repeats(&mut draft.plan),
+    },
+    Pass {
+        name: "semi-joins",
+        does: "turns readings of the whole state that only test another source of a step into tests",
+        applies: |setting| matches!(setting.features.state, State::Arrays { .. }),
+        keeps: Keeps::Equals,
+        run: |draft, _| semi_joins::test_states(&mut draft.plan),
     },
 ];
 

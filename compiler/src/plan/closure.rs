@@ -88,11 +88,9 @@ impl Planner<'_> {
             }
         }
         let hides = call.known != known;
-        let n_tables = self.tables.len();
-        let closed = match self.close_call(&call) {
+        let closed = match self.attempt(|this| this.close_call(&call)) {
             // Nothing else enumerates what is hidden.
             Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if hides => {
-                self.forget_tables(n_tables);
                 call.known = known;
                 self.close_call(&call)?
             }
@@ -108,16 +106,12 @@ impl Planner<'_> {
         let is_static: Vec<bool> =
             call.known.iter().map(|known| matches!(known, KnownColumn::Static(_))).collect();
         let classes = classes(call.recursion, width, &is_static);
-        let n_tables = self.tables.len();
         let mut last = PlanError::Bug("no mode to close a component");
         for modes in self.modes(call, &classes) {
-            match self.separable(call, &classes, &modes) {
+            match self.attempt(|this| this.separable(call, &classes, &modes)) {
                 Ok(closed) => return Ok(closed),
                 Err(bug @ PlanError::Bug(_)) => return Err(bug),
-                Err(error) => {
-                    self.forget_tables(n_tables);
-                    last = error;
-                }
+                Err(error) => last = error,
             }
         }
         Err(last)

@@ -72,14 +72,10 @@ impl Planner<'_> {
             && let Some(at) = build.goals.iter().position(calls)
             && let Goal::Call { rel, args, .. } = build.goals.remove(at)
         {
-            let n_tables = self.tables.len();
-            let rows = match self.produce(&build, rel, &args) {
+            let rows = match self.attempt(|this| this.produce(&build, rel, &args)) {
                 Ok(rows) => rows,
                 // Nothing enumerates it; in a branch the enclosing select binds its values.
-                Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) => {
-                    self.forget_tables(n_tables);
-                    Goal::call(rel, args)
-                }
+                Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) => Goal::call(rel, args),
                 Err(error @ (PlanError::TooLarge { .. } | PlanError::Bug(_))) => return Err(error),
             };
             build.goals.push(rows);

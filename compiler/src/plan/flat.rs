@@ -162,19 +162,23 @@ impl Planner<'_> {
         call: &ClosureCall<'_>,
         layout: &MemberColumns,
     ) -> Result<Option<TableRef>, PlanError> {
-        let (n_tables, n_branches) = (self.tables.len(), self.n_branches);
+        let n_branches = self.n_branches;
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let Some(base) = self.asked(call, layout, own) else { return Ok(None) };
         let goals: Option<Vec<Vec<Goal>>> = call.recursion.steps.iter().map(leading).collect();
         let Some(goals) = goals else { return Ok(None) };
-        match self.demand_steps(call, layout, &goals) {
-            Ok(step) if self.n_branches <= limits::BRANCHES / 4 => {
-                let body = TableBody::Recursive { base: vec![base], step };
-                Ok(Some(self.add_table(call.rel, "everything it may depend on", layout.n_columns(), body)))
+        let demanded = self.attempt(|this| {
+            let step = this.demand_steps(call, layout, &goals)?;
+            if this.n_branches > limits::BRANCHES / 4 {
+                return Err(PlanError::TooLarge { rule: None });
             }
-            Ok(_)
-            | Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. } | PlanError::TooLarge { .. }) => {
-                self.forget_tables(n_tables);
+            let body = TableBody::Recursive { base: vec![base], step };
+            Ok(this.add_table(call.rel, "everything it may depend on", layout.n_columns(), body))
+        });
+        match demanded {
+            Ok(table) => Ok(Some(table)),
+            Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. } | PlanError::TooLarge { .. }) => {
+                // The component is closed as a whole instead.
                 self.n_branches = n_branches;
                 Ok(None)
             }

@@ -66,16 +66,14 @@ impl Planner<'_> {
         rel: RelId,
         args: &[Term],
     ) -> Result<Goal, PlanError> {
-        let n_tables = self.tables.len();
         let known: Vec<Option<Expr>> = args.iter().map(|arg| build.expr(*arg)).collect();
         let mut seen = known.clone();
         for expr in &mut seen {
             *expr = expr.filter(|expr| !self.is_hidden(scope, &build.select, rel, *expr));
         }
-        match self.supplement_with(scope, build, rel, args, &seen) {
+        match self.attempt(|this| this.supplement_with(scope, build, rel, args, &seen)) {
             // Nothing else enumerates what is hidden.
             Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if seen != known => {
-                self.forget_tables(n_tables);
                 self.supplement_with(scope, build, rel, args, &known)
             }
             rows => rows,

@@ -235,12 +235,20 @@ impl<'p> Planner<'p> {
         self.relations.push(relation)
     }
 
-    /// Forgets the tables from this one on, because the plan that made them is given up. The branches that
-    /// it planned still count, since their number limits the work; relations without a caller do no harm.
-    pub(super) fn forget_tables(&mut self, first: usize) {
-        self.tables.truncate(first);
-        self.flat.clear();
-        self.produced.retain(|_, table| matches!(table, TableRef::Table(table) if table.index() < first));
+    /// Tries to plan in one way. If that fails, the tables that it made are forgotten. The branches that it
+    /// planned still count, since their number limits the work; relations without a caller do no harm.
+    pub(super) fn attempt<T>(
+        &mut self,
+        way: impl FnOnce(&mut Self) -> Result<T, PlanError>,
+    ) -> Result<T, PlanError> {
+        let first = self.tables.len();
+        let made = way(self);
+        if made.is_err() {
+            self.tables.truncate(first);
+            self.flat.clear();
+            self.produced.retain(|_, table| matches!(table, TableRef::Table(table) if table.index() < first));
+        }
+        made
     }
 
     /// An alias that no other source has.

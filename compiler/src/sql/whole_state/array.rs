@@ -16,7 +16,6 @@
 //! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles
 //! the statement because it looks costly.
 
-use super::semi_join::semi_joined;
 use crate::algebra::{Select, Table, TableBody, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
@@ -73,7 +72,7 @@ where
         let mut next = vec![reading(&whole, &columns.names)];
         let in_step = At { itself: Itself::Named(&whole), ..in_state };
         for select in step {
-            next.push(self.select(in_step, &semi_joined(select), None, false)?);
+            next.push(self.select(in_step, select, None, false)?);
         }
         let current = self.unpacked(at, Vec::new(), "st", &columns);
         let current = build::cte(&whole, &columns.names(), build::query(current), true);

@@ -2,8 +2,7 @@
 //!
 //! In: a table whose steps read it several times, which no recursive common table expression may. Out: two
 //! common table expressions, the states and the rows of the last. A database keeps a state as one [`json`]
-//! text, or as an [`array`](mod@array) for each column; [`semi_join`] makes steps fit the latter.
+//! text, or as an [`array`](mod@array) for each column.
 
 mod array;
 mod json;
-mod semi_join;

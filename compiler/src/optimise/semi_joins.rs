@@ -12,12 +12,22 @@
 //! The database hashes the table for a test, or starts from it by an index. For joins, it cannot know that
 //! they only test or how large the table is, and may join the table with itself first.
 
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody, TableRef};
 use crate::ir::CompareOp;
-use crate::sql::at::ITSELF;
+
+const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
+
+/// Makes tests of such sources in all steps over the whole state.
+pub(super) fn test_states(plan: &mut Plan) {
+    for table in &mut plan.tables {
+        if let TableBody::WholeState { step, .. } = &mut table.body {
+            step.iter_mut().for_each(|select| *select = semi_joined(select));
+        }
+    }
+}
 
 /// A step whose sources test each other where they can.
-pub(super) fn semi_joined(step: &Select) -> Select {
+fn semi_joined(step: &Select) -> Select {
     let mut step = step.clone();
     let own: Vec<From> = step.from.iter().filter(|from| from.kind == ITSELF).copied().collect();
     for from in own {
