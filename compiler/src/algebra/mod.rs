@@ -1,7 +1,7 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
 //! The data types are in [`plan`], [`select`] and [`ids`]. The other files are what several folders need to
-//! do with a plan: [`visit`] its parts, number its [`aliases`], see where it is [`anchor`]ed,
+//! do with a plan: [`visit`] its parts, find [`equalities`], number its [`aliases`], see where it is [`anchor`]ed,
 //! [`prune`](prune()) what nothing reads, [`print`] it, [`verify`] it between passes. A [`Plan`] is a list of
 //! common table expressions, dependencies first, and one answer over them. Every select joins its sources in
 //! the order in which it lists them; a condition is placed where all its columns are known. `sql::lower`
@@ -19,6 +19,7 @@ pub(crate) mod aliases;
 pub(crate) mod anchor;
 mod cost;
 mod embedded;
+pub(crate) mod equalities;
 pub(crate) mod groups;
 mod ids;
 mod plan;

@@ -1,7 +1,7 @@
 //! Collects stored sources that will become one part: those that conditions connect, with what the rest needs
 //! of them.
 
-use super::equal::Equals;
+use super::same_rows::RowEqualities;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::ir::CompareOp;
@@ -42,7 +42,7 @@ impl Component {
         &self,
         other: &Self,
         rest: &[Condition],
-        equals: Option<&Equals>,
+        equals: Option<&RowEqualities>,
     ) -> Option<Condition> {
         let links = rest.iter().filter(|condition| {
             let aliases = free_aliases(condition);
@@ -52,7 +52,8 @@ impl Component {
                 && aliases.iter().all(|alias| other.has(*alias) || self.has(*alias))
         });
         let mut links: Vec<Condition> = links.cloned().collect();
-        let pairs = equals.map(|equals| equals.pairs(|expr| self.owns(expr), |expr| other.owns(expr)));
+        let pairs =
+            equals.map(|equals| equals.equalities.pairs(|expr| self.owns(expr), |expr| other.owns(expr)));
         for (left, right) in pairs.into_iter().flatten() {
             let link = |left, right| Condition::Compare { op: CompareOp::Equal, left, right };
             if !links.contains(&link(left, right)) && !links.contains(&link(right, left)) {

@@ -16,7 +16,6 @@
 mod answer;
 mod asked;
 mod component;
-mod equal;
 mod filter;
 pub(crate) mod fold;
 mod value_pattern;
@@ -24,6 +23,7 @@ mod narrow;
 mod plan;
 mod put;
 pub mod reading;
+mod same_rows;
 mod split;
 mod stages;
 mod types;

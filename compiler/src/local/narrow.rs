@@ -13,7 +13,7 @@
 //! What is asked for never grows: a set may only lose rows.
 
 use super::component::{Component, is_column};
-use super::equal::Equals;
+use super::same_rows::RowEqualities;
 use super::split::{Outside, Splitter};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, Select};
@@ -58,7 +58,7 @@ impl Splitter<'_> {
         component: &mut Component,
         other: &Component,
         rest: &[Condition],
-        equals: Option<&Equals>,
+        equals: Option<&RowEqualities>,
     ) {
         if let Some(restriction) = component.restriction(other, rest, equals) {
             // INVARIANT: an alias is declared once, so that no condition that moves is read in a scope where
@@ -74,7 +74,7 @@ impl Splitter<'_> {
         &self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
-        equals: &Equals,
+        equals: &RowEqualities,
         always: bool,
     ) {
         for condition in std::mem::take(rest) {
@@ -101,7 +101,12 @@ impl Splitter<'_> {
 
     /// A condition over stored facts with a component's columns in the place of the values that equal them,
     /// if it mentions nothing else then.
-    fn decided(&self, condition: &Condition, component: &Component, equals: &Equals) -> Option<Condition> {
+    fn decided(
+        &self,
+        condition: &Condition,
+        component: &Component,
+        equals: &RowEqualities,
+    ) -> Option<Condition> {
         if condition.branches().is_empty() {
             return None;
         }
@@ -114,7 +119,7 @@ impl Splitter<'_> {
                 let is_known = |other: Expr| {
                     component.owns(other) || other.is_static() && !is_column(other, self.column)
                 };
-                by.insert(expr, equals.find(expr, is_known));
+                by.insert(expr, equals.equalities.find(expr, is_known));
             }
         });
         let mut decided = condition.clone();
@@ -136,14 +141,14 @@ impl Splitter<'_> {
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
         output: &mut [Expr],
-        equals: &Equals,
+        equals: &RowEqualities,
     ) {
         let mut at = components.len();
         while at > 0 {
             at -= 1;
             let Some(tested) = components.get(at) else { continue };
             let tests = |tested: &Component, other: &Component| {
-                tested.as_test(|own| equals.find(own, |expr| other.owns(expr))).is_some()
+                tested.as_test(|own| equals.equalities.find(own, |expr| other.owns(expr))).is_some()
             };
             let is_narrow = self.anchors.hold_component(tested);
             let owners = components.iter().enumerate().filter(|(other_at, other)| {
@@ -155,7 +160,7 @@ impl Splitter<'_> {
             let Some(owner_at) = owners.map(|(other_at, _)| other_at).next() else { continue };
             let merged = tested.clone();
             let Some(owner) = components.get_mut(owner_at) else { continue };
-            let of_owner = |own: Expr| equals.find(own, |expr| owner.owns(expr));
+            let of_owner = |own: Expr| equals.equalities.find(own, |expr| owner.owns(expr));
             let by: Vec<(Expr, Expr)> =
                 merged.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
             let test = merged.as_test(of_owner);
@@ -187,14 +192,14 @@ impl Splitter<'_> {
         let mut at = 0;
         while let Some(component) = components.get(at) {
             let is_wide = !self.anchors.hold_component(component);
-            let test = component.as_test(|own| equals.find(own, is_outside)).filter(|_| is_wide);
+            let test = component.as_test(|own| equals.equalities.find(own, is_outside)).filter(|_| is_wide);
             let moved = test.is_some_and(|test| self.move_into_any(&test, rest, None, equals));
             if moved {
                 let merged = components.remove(at);
                 let by: Vec<(Expr, Expr)> = merged
                     .wanted
                     .iter()
-                    .filter_map(|own| Some((*own, equals.find(*own, is_outside)?)))
+                    .filter_map(|own| Some((*own, equals.equalities.find(*own, is_outside)?)))
                     .collect();
                 replace(rest, output, &by);
             } else {
@@ -223,7 +228,7 @@ impl Splitter<'_> {
         test: &Condition,
         rest: &mut [Condition],
         own: Option<usize>,
-        equals: &Equals,
+        equals: &RowEqualities,
     ) -> bool {
         for (at, condition) in rest.iter_mut().enumerate() {
             if let Condition::Any(branches) = condition
@@ -238,7 +243,12 @@ impl Splitter<'_> {
     }
 
     /// Branches with a test of stored facts in each, if each has a part that it narrows.
-    fn moved(&mut self, test: &Condition, branches: &[Select], equals: &Equals) -> Option<Vec<Select>> {
+    fn moved(
+        &mut self,
+        test: &Condition,
+        branches: &[Select],
+        equals: &RowEqualities,
+    ) -> Option<Vec<Select>> {
         let mut moved = Vec::new();
         for branch in branches {
             let equals = equals.with(branch, self.keys);

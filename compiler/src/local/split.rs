@@ -17,7 +17,7 @@
 //! What else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
 
 use super::component::{Component, Leads, connected, is_column};
-use super::equal::Equals;
+use super::same_rows::RowEqualities;
 use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{
@@ -131,7 +131,7 @@ pub(super) struct Outside {
     /// The parts of the selects around it.
     pub(super) components: Vec<Component>,
     /// What is equal in their rows.
-    pub(super) equals: Equals,
+    pub(super) equals: RowEqualities,
 }
 
 pub(super) struct Splitter<'s> {

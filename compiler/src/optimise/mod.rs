@@ -10,7 +10,6 @@
 mod bans;
 mod closures;
 mod columns;
-mod equalities;
 mod guards;
 mod implied;
 mod joins;

@@ -10,8 +10,8 @@
 //! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
 
-use super::equalities::Equalities;
 use super::setting::Setting;
+use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::Bindings;
 use crate::ir::CompareOp;

@@ -1,9 +1,9 @@
 //! Turns the values that a filter's alternatives return into conditions on the caller's row.
 
-use super::super::equalities::Equalities;
 use super::super::setting::{Row, Setting};
 use super::rows_of;
 use crate::algebra::aliases::TakenAliases;
+use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::Bindings;
 use crate::catalog::SourceId;
@@ -87,8 +87,7 @@ impl Asker<'_> {
         let given = Expr::Given(self.row.var);
         let equal: Vec<Expr> = {
             let equalities = Equalities::of(select);
-            let all = equalities.of_value(given).iter().copied();
-            all.filter(|expr| matches!(expr, Expr::Column { .. })).collect()
+            equalities.of_value(given).filter(|expr| matches!(expr, Expr::Column { .. })).collect()
         };
         if equal.is_empty() {
             return;
