@@ -3,7 +3,7 @@
 
     benches/passes/run.py [PASS ...]
 
-Builds a copy of the compiler that leaves out the pass that PORTCULLIS_WITHOUT names (without.patch). Then it asks the
+Builds a copy of the compiler that leaves out the pass that WITHOUT_PASS names (without.patch). Then it asks the
 questions of `cargo bench --bench applications` (variant `full`, 60,000 rows) and of `--bench scale` (scale 0.1): with
 all passes, and without each of them. A statement must return the right rows in every run. The table has a line for
 each pass:
@@ -50,7 +50,7 @@ def bench(name, args, without=""):
     """What a benchmark prints."""
     environment = {
         **os.environ,
-        "PORTCULLIS_WITHOUT": without,
+        "WITHOUT_PASS": without,
         "CARGO_TARGET_DIR": str(WORK / "target"),
     }
     command = ["cargo", "bench", "--quiet", "--profile", "differential", "--bench", name, "--", *args]
@@ -70,6 +70,7 @@ def local(without=""):
 def hosted(without=""):
     """The medians of the requests to the service, in microseconds."""
     numbers = WORK / "numbers.json"
+    numbers.unlink(missing_ok=True)
     parts = ["--only", "authorize,list,actions,resources", "--seconds", "1"]
     bench("scale", ["--scale", "0.1", "--reuse", str(HOST), *parts, "--json", str(numbers)], without)
     timed = json.loads(numbers.read_text())["scales"][0]["microseconds"]

@@ -45,7 +45,7 @@ impl Catalog {
 pub struct Relation {
     /// The predicate's name.
     pub predicate: String,
-    /// One entry an argument of the predicate.
+    /// One entry per argument of the predicate.
     pub args: Vec<RelationArg>,
     /// Where the rows are.
     pub source: RelationSource,

@@ -192,7 +192,7 @@ pub struct RefusedIf {
 pub enum Answer {
     /// One row with one column `allowed`: does the question have an answer?
     Decision,
-    /// One row an answer, each distinct, sorted by the columns.
+    /// One row per answer, each distinct, sorted by the columns.
     Rows(Vec<AnswerColumn>),
 }
 
@@ -234,7 +234,16 @@ impl CompileError {
 impl Question {
     /// A refusal of this question in words, with its own names of its variables.
     pub fn refused(&self, refusal: Refusal) -> RefusedQuestion {
-        let asked: Vec<AskedVar<'_>> = self.vars.iter().map(QuestionVar::asked).collect();
+        self.refused_over(refusal, None)
+    }
+
+    /// The same, where the values of a variable come from a column of the caller's query, so that it makes no
+    /// sense to advise one.
+    pub fn refused_over(&self, refusal: Refusal, column: Option<usize>) -> RefusedQuestion {
+        let mut asked: Vec<AskedVar<'_>> = self.vars.iter().map(QuestionVar::asked).collect();
+        if let Some(var) = column.and_then(|column| asked.get_mut(column)) {
+            var.has_value = true;
+        }
         let message = refusal.message(&asked);
         RefusedQuestion { refusal, message }
     }

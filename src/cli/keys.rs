@@ -134,9 +134,11 @@ fn show(reply: AdminReply) -> Result<Verdict, CliError> {
             for key in keys {
                 let access = if key.read_only { "read-only " } else { "read-write" };
                 let revoked = if key.revoked { "  revoked" } else { "" };
-                let (made, used) = (date(key.created), key.used.map_or("never".to_owned(), date));
-                let line =
-                    format!("{}  {access}  made {made}  used {used:<10}  {}{revoked}", key.id, key.name);
+                let (created, used) = (date(key.created), key.used.map_or("never".to_owned(), date));
+                let line = format!(
+                    "{}  {access}  created {created}  last used {used:<10}  {}{revoked}",
+                    key.id, key.name
+                );
                 output::to_stdout(&line)?;
             }
         }

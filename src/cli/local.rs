@@ -86,7 +86,7 @@ fn local(question: &Question, filter: Option<&str>) -> Result<LocalQuestion, Str
         (Some(_), _) => {
             let n = wanted.len();
             return Err(format!(
-                "`--filter` needs exactly one wanted variable, such as `Repo:?`; this question has {n}"
+                "`--filter` needs exactly one open argument, such as `Repo:?`; this question has {n}"
             ));
         }
         (None, wanted) => LocalMode::Select(columns(wanted)),
@@ -142,7 +142,7 @@ pub(super) fn conjunction(question: &Question) -> Result<EvaluateQuery, String> 
             return Err(format!("`{}` needs a type, as `Repo:?` and `Repo:_` have", shown(&var.name)));
         };
         if vars.insert(var.name.clone(), EvaluateVar { ty, ids }).is_some() {
-            return Err(format!("two variables are named `{}`", shown(&var.name)));
+            return Err(format!("two variables are named `{}`: rename one", shown(&var.name)));
         }
     }
     let name = |&var: &usize| question.vars.get(var).map(|var| var.name.clone());

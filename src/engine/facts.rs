@@ -19,7 +19,10 @@ const MAX_ARG_BYTES: usize = 384;
 /// Refuses a value that neither a fact nor a question may contain.
 pub(super) fn check_value(value: &Value) -> Result<(), EngineError> {
     if value.ty.contains('\0') || value.id.contains('\0') {
-        return Err(bad(format!("a value of type `{}` contains a NUL character", visible(&value.ty))));
+        return Err(bad(format!(
+            "a value of type `{}` contains a NUL character: remove it",
+            visible(&value.ty)
+        )));
     }
     let id = &value.id;
     match Primitive::named(&value.ty) {
@@ -37,23 +40,27 @@ pub(super) fn check_value(value: &Value) -> Result<(), EngineError> {
 pub(super) fn check_entity(what: &str, value: &Value) -> Result<(), EngineError> {
     check_type(what, &value.ty)?;
     if value.id.is_empty() {
-        return Err(bad(format!("the {what} has an empty id")));
+        return Err(bad(format!("the {what} has an empty id: give it one")));
     }
     check_value(value)
 }
 
 /// Refuses an action that no policy can name.
 pub(super) fn check_action(action: &str) -> Result<(), EngineError> {
-    if action.contains('\0') { Err(bad("the action contains a NUL character".into())) } else { Ok(()) }
+    if action.contains('\0') {
+        Err(bad("the action contains a NUL character: remove it".into()))
+    } else {
+        Ok(())
+    }
 }
 
 /// Refuses a type that no value has.
 pub(super) fn check_type(what: &str, ty: &str) -> Result<(), EngineError> {
     if ty.is_empty() {
-        return Err(bad(format!("the {what} has an empty type")));
+        return Err(bad(format!("the {what} has an empty type: give it one")));
     }
     if ty.contains('\0') {
-        return Err(bad(format!("the {what}'s type contains a NUL character")));
+        return Err(bad(format!("the {what}'s type contains a NUL character: remove it")));
     }
     Ok(())
 }
@@ -61,7 +68,7 @@ pub(super) fn check_type(what: &str, ty: &str) -> Result<(), EngineError> {
 /// Refuses a predicate that no policy can name.
 pub(super) fn check_predicate_name(name: &str) -> Result<(), EngineError> {
     if name.contains('\0') {
-        return Err(bad(format!("the predicate `{}` contains a NUL character", visible(name))));
+        return Err(bad(format!("the predicate `{}` contains a NUL character: remove it", visible(name))));
     }
     Ok(())
 }
@@ -77,7 +84,7 @@ pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineEr
     for (position, value) in (1..).zip(&fact.args) {
         if value.ty.is_empty() || value.id.is_empty() {
             let empty = if value.ty.is_empty() { "type" } else { "id" };
-            return Err(bad(format!("argument {position} of `{name}` has an empty {empty}")));
+            return Err(bad(format!("argument {position} of `{name}` has an empty {empty}: give it one")));
         }
         check_value(value)?;
         let bytes = value.ty.len() + value.id.len();
@@ -141,7 +148,7 @@ pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;
     pattern.args.iter().try_for_each(|arg| match arg {
         ArgPattern::Typed(ty) if ty.contains('\0') => {
-            Err(bad(format!("the type `{}` contains a NUL character", visible(ty))))
+            Err(bad(format!("the type `{}` contains a NUL character: remove it", visible(ty))))
         }
         ArgPattern::Any | ArgPattern::Typed(_) => Ok(()),
         ArgPattern::Exact(value) => check_value(value),
@@ -204,7 +211,7 @@ mod tests {
         assert!(refusal(&age(&id(MAX_ARG_BYTES + 1))).contains("385 bytes"));
         assert!(refusal(&fact("age", &[])).contains("1 to 5 arguments"));
         assert!(refusal(&fact("age", &["User:a"; 6])).contains("has 6"));
-        assert_eq!(refusal(&age("User:")), "argument 1 of `age` has an empty id");
+        assert_eq!(refusal(&age("User:")), "argument 1 of `age` has an empty id: give it one");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Backs off when accepting connections fails.
 //!
 //! Accepting fails when the process, or the machine, has no free file descriptor. It would fail again
-//! immediately, so each try waits longer, and the log gets one line a minute instead of one for each try.
+//! immediately, so each try waits longer, and the log gets one line per minute instead of one for each try.
 
 use std::io;
 use std::time::{Duration, Instant};

@@ -1,4 +1,4 @@
-//! The errors of the interface by name.
+//! The error codes of the HTTP interface.
 //!
 //! A code says what kind of error it is, for programs; its message says what is wrong this time, for people.
 //! Codes stay as they are; what each means and what to do is in `docs/errors.md`, which a test compares with
@@ -50,7 +50,7 @@ codes! {
     UnknownPredicate = "unknown_predicate", BAD_REQUEST;
     /// A rule only tests values that were asked for.
     NotEnumerable = "not_enumerable", BAD_REQUEST;
-    /// The answer depends on a value that nothing gives.
+    /// The answer depends on a value that nothing binds.
     NotExplainable = "not_explainable", BAD_REQUEST;
     /// A rule tests a variable that may be of any type.
     UntypedVariable = "untyped_variable", BAD_REQUEST;

@@ -121,7 +121,7 @@ impl ApiError {
                 "the body must be sent as `Content-Type: application/json`".to_owned()
             }
             Self::TooManyRequests { each_second, .. } => {
-                format!("over the rate of {each_second} requests a second for a key: {WAIT}")
+                format!("this key is over its rate limit of {each_second} requests per second: {WAIT}")
             }
             Self::Internal(_) => {
                 "internal error; the service's log has the details under this request's id".to_owned()

@@ -36,7 +36,9 @@ impl PagePosition {
     /// The first page of this size, which must be at least `least`.
     fn first(size: usize, least: usize) -> Result<Self, ApiError> {
         if size < least {
-            return Err(ApiError::BadRequest(format!("`page_size`: {size} is less than {least}")));
+            return Err(ApiError::BadRequest(format!(
+                "`page_size`: {size} is too small: use at least {least}"
+            )));
         }
         Ok(Self { size: size.min(MAX_PAGE), after: None })
     }

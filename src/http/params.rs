@@ -55,7 +55,9 @@ pub(super) fn flag(pairs: &[(String, String)], name: &str) -> Result<bool, ApiEr
         None => Ok(false),
         Some(text) if text.eq_ignore_ascii_case("true") || text == "1" => Ok(true),
         Some(text) if text.eq_ignore_ascii_case("false") || text == "0" || text.is_empty() => Ok(false),
-        Some(text) => Err(ApiError::BadRequest(format!("`{name}`: `{text}` is neither true nor false"))),
+        Some(text) => Err(ApiError::BadRequest(format!(
+            "`{name}`: `{text}` is neither true nor false: write `true` or `false`"
+        ))),
     }
 }
 
@@ -66,7 +68,9 @@ pub(super) fn version(pairs: &[(String, String)], names: &[&str]) -> Result<Opti
     };
     match text.parse() {
         Ok(number) => Ok(Some(number)),
-        Err(_) => Err(ApiError::BadRequest(format!("`{name}`: `{text}` is not the number of a version"))),
+        Err(_) => Err(ApiError::BadRequest(format!(
+            "`{name}`: `{text}` is not the number of a policy version: write a whole number"
+        ))),
     }
 }
 

@@ -259,7 +259,7 @@ impl WriterState {
         self.commit(before, pending)
     }
 
-    /// One outcome a job, or an error of the transaction as a whole.
+    /// One outcome per job, or an error of the transaction as a whole.
     fn run_shared(&mut self, group: &mut [Box<dyn Job>]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
         let mut pending = Pending::default();
         let before = self.offset;

@@ -103,6 +103,7 @@ pub(crate) const POSTGRESQL: &[Held] = &[
     ("TEXT", &["5", "05", "5 ", "hr", "HR", UUID, CAPITALS, "1e3"], WORDS),
     ("VARCHAR(40)", &["5", "5.0", "hr", "hr ", CAPITALS], WORDS),
     ("CHAR(40)", &["5", "hr", UUID], &["char(4)", "character(32)"]),
+    ("CITEXT", &["5", "hr", "HR"], &["citext"]),
     ("mood", &["hr", "5"], &["mood"]),
 ];
 

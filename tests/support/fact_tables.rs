@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Where the facts of a catalog stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// In one table a signature.
+    /// In one table per signature.
     Tables,
     /// In one table for each signature and String in it.
     ByLiteral,

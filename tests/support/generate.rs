@@ -68,9 +68,11 @@ impl Sample {
     }
 
     /// What is special about the policy, each with whether it is this one's.
-    pub fn kinds(&self) -> [(&'static str, bool); 6] {
+    pub fn kinds(&self) -> [(&'static str, bool); 7] {
         let mut entries = self.plain.lines().filter(|line| line.starts_with("allow("));
         let negates = entries.clone().any(|line| line.contains("not "));
+        // Permissions read roles as well.
+        let negates_role = entries.clone().any(|line| line.contains("not has_role("));
         let is_long = |predicate: &Predicate| {
             predicate.types.len() >= 4 && self.plain.contains(&format!("{}(", predicate.name))
         };
@@ -84,6 +86,7 @@ impl Sample {
             ("quotas", self.plain.lines().any(|line| line.matches("has_relation(x, ").count() == 2)),
             ("an entry point of their own", entries.next().is_some()),
             ("one that negates", negates),
+            ("one that negates a role", negates_role),
             ("predicates of four arguments or more", self.words.predicates.iter().any(is_long)),
         ]
     }

@@ -22,7 +22,7 @@ pub enum Kind {
     UnknownPredicate,
     /// A rule only tests a variable whose values are asked for.
     NotEnumerable,
-    /// The answer depends on a value that nothing gives, and cannot be explained.
+    /// The answer depends on a value that nothing binds, and cannot be explained.
     NotExplainable,
     /// A rule tests a variable of any type.
     Untyped,

@@ -1,11 +1,11 @@
 //! The relational algebra of one statement: which tables, in which order, joined how. No rules are left here.
 //!
 //! The data types are in [`plan`], [`select`] and [`ids`]. The other files are what several folders need to
-//! do with a plan: [`visit`] its parts, find [`equalities`], number its [`aliases`], see where it is [`anchor`]ed,
-//! [`prune`](prune()) what nothing reads, [`print`] it, [`verify`] it between passes. A [`Plan`] is a list of
-//! common table expressions, dependencies first, and one answer over them. Every select joins its sources in
-//! the order in which it lists them; a condition is placed where all its columns are known. `sql::lower`
-//! prints it for one dialect.
+//! do with a plan: [`visit`] its parts, find its [`equalities`], number its [`aliases`], see where it is
+//! [`anchor`]ed, [`prune`](prune()) what nothing reads, [`print`] it, [`verify`] it between passes. A
+//! [`Plan`] is a list of common table expressions, dependencies first, and one answer over them. Every select
+//! joins its sources in the order in which it lists them; a condition is placed where all its columns are
+//! known. `sql::lower` prints it for one dialect.
 //!
 //! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a
 //! table, a [`SourceId`](crate::catalog::SourceId) a relation of the catalog, an [`EmbeddedId`] rows of

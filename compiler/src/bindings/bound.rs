@@ -50,7 +50,7 @@ pub struct Binding {
     pub line: usize,
     /// The predicate's name.
     pub predicate: String,
-    /// One entry an argument of the predicate.
+    /// One entry per argument of the predicate.
     pub args: Vec<BindingArg>,
     /// Where the rows are.
     pub query: BoundQuery,

@@ -74,7 +74,7 @@ impl Adornment {
 pub(crate) struct Relation {
     /// The predicate it specialises.
     pub(crate) pred: PredId,
-    /// One entry a position of the predicate.
+    /// One entry per position of the predicate.
     pub(crate) adornments: Vec<Adornment>,
     /// Its alternatives.
     pub(crate) clauses: Vec<Clause>,
@@ -92,7 +92,7 @@ impl Relation {
 pub(crate) struct Clause {
     /// The rule it comes from; `None` for a union with stored facts.
     pub(crate) rule: Option<RuleId>,
-    /// One term a column of the relation.
+    /// One term per column of the relation.
     pub(crate) head: Vec<Term>,
     /// The conjuncts.
     pub(crate) goals: Vec<Goal>,
@@ -136,7 +136,7 @@ pub(crate) enum Goal {
         polarity: Polarity,
         /// The relation.
         source: SourceId,
-        /// One entry a column of the source.
+        /// One entry per column of the source.
         args: Vec<ScanArg>,
         /// Only if these hold as well; used under negation alone.
         guards: Vec<(Term, ConstId)>,
@@ -147,7 +147,7 @@ pub(crate) enum Goal {
         polarity: Polarity,
         /// The relation.
         rel: RelId,
-        /// One entry a column of the relation.
+        /// One entry per column of the relation.
         args: Vec<Term>,
         /// Only if these hold as well; used under negation alone.
         guards: Vec<(Term, ConstId)>,
@@ -209,7 +209,7 @@ impl Output {
 /// One alternative of the question itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Root {
-    /// One entry an answer variable (wanted or one-of), in the question's order.
+    /// One entry per answer variable (wanted or one-of), in the question's order.
     pub(crate) outputs: Vec<Output>,
     /// What must hold; its head is empty.
     pub(crate) clause: Clause,

@@ -1,15 +1,18 @@
-//! Sorts, deduplicates and caps findings.
+//! Sorts, deduplicates and caps findings, and drops fixes that do not help.
 
 use super::code::{Code, Severity};
 use super::finding::Diagnostic;
 use crate::limits;
+use crate::source::Span;
 
 /// Sorts findings by position, drops repeated ones, and caps them at [`limits::DIAGNOSTICS`].
 ///
-/// Errors take precedence over lints. If errors are left out, a final one says so. Idempotent.
+/// Errors take precedence over lints. If errors are left out, a final one says so. A fix goes if another error
+/// at its place would remain. Idempotent.
 pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| order(a).cmp(&order(b)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.primary.span == b.primary.span && a.title == b.title);
+    drop_vain_fixes(&mut diagnostics);
     if diagnostics.len() <= limits::DIAGNOSTICS {
         return diagnostics;
     }
@@ -26,8 +29,26 @@ pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     shown
 }
 
+/// Drops the fixes that replace a text about which there is another error: `"a" on owner`, where the block has
+/// no relation `owner` either.
+fn drop_vain_fixes(diagnostics: &mut [Diagnostic]) {
+    let errors: Vec<(Span, Code)> = diagnostics
+        .iter()
+        .filter(|found| found.severity() == Severity::Error)
+        .map(|found| (found.primary.span, found.code))
+        .collect();
+    for found in diagnostics {
+        let is_of_another = |(span, code): &(Span, Code)| *span == found.primary.span && *code != found.code;
+        if found.fix.as_ref().is_some_and(|fix| fix.span == found.primary.span)
+            && errors.iter().any(is_of_another)
+        {
+            found.fix = None;
+        }
+    }
+}
+
 /// By position, then by length, then by code.
-fn order(found: &Diagnostic) -> (crate::source::Span, Code, &str) {
+fn order(found: &Diagnostic) -> (Span, Code, &str) {
     (found.primary.span, found.code, &found.title)
 }
 
@@ -40,7 +61,6 @@ fn more(hidden: &[Diagnostic]) -> Option<Diagnostic> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Span;
 
     fn found(code: Code, at: usize) -> Diagnostic {
         Diagnostic::new(code, format!("at {at}"), Span::new(at, at + 1), "")
@@ -55,6 +75,19 @@ mod tests {
         ]);
         let places: Vec<_> = settled.iter().map(|found| found.primary.span.start).collect();
         assert_eq!(places, [3, 9]);
+    }
+
+    #[test]
+    fn a_fix_beside_another_error_is_dropped() {
+        let fixed = |code, at| {
+            let found = found(code, at);
+            let span = found.primary.span;
+            found.with_fix("write it so", span, "a")
+        };
+        let settled = settle(vec![fixed(Code::UnexpectedToken, 3), found(Code::UnknownRelation, 3)]);
+        assert!(settled.iter().all(|found| found.fix.is_none()), "{settled:?}");
+        let settled = settle(vec![fixed(Code::UnexpectedToken, 3), found(Code::UnknownRelation, 7)]);
+        assert!(settled.iter().any(|found| found.fix.is_some()), "{settled:?}");
     }
 
     #[test]

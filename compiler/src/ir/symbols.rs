@@ -53,7 +53,7 @@ pub struct Constant {
 pub struct Signature {
     /// The predicate's name.
     pub predicate: String,
-    /// One entry an argument.
+    /// One entry per argument.
     pub args: Vec<SignatureArg>,
 }
 

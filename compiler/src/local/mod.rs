@@ -249,7 +249,7 @@ fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, Co
 }
 
 impl LocalPlan {
-    /// The plan with what helps against its refusals.
+    /// The plan, whose refusals name only values that would help.
     fn advised(self, request: &Request<'_>) -> Self {
         let asked = self.asked.map_err(|refusal| advice::helpful(request, refusal));
         let refusal = self.refusal.map(|(ways, refusal)| (ways, advice::helpful(request, refusal)));

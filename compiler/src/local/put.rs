@@ -46,7 +46,7 @@ impl<E> Folder<'_, E> {
                 let alias = *alias;
                 let used = used_columns(select, alias);
                 let Some(rows) = &mut embedded.rows else {
-                    // Too many rows are some row, where nothing else is asked.
+                    // If only existence is asked, "too many rows" means that there is one.
                     if used.is_empty() {
                         sources.remove(at);
                     } else {

@@ -53,7 +53,7 @@ pub(crate) enum Purpose {
 }
 
 impl Setting<'_> {
-    /// Whether the whole plan is one statement for tables with one row a fact.
+    /// Whether the whole plan is one statement for tables with one row per fact.
     pub(super) fn is_hosted(&self) -> bool {
         matches!(self.purpose, Purpose::Store | Purpose::Tables)
     }

@@ -17,7 +17,7 @@ use crate::refusal::VarName;
 pub(super) struct Relation {
     /// The predicate that it specialises.
     pub(super) pred: PredId,
-    /// One entry a position of the predicate.
+    /// One entry per position of the predicate.
     pub(super) adornments: Vec<Adornment>,
     /// Its alternatives.
     pub(super) clauses: Vec<Clause>,
@@ -28,7 +28,7 @@ pub(super) struct Relation {
 pub(super) struct Clause {
     /// The rule it comes from; `None` for a union with stored facts.
     pub(super) rule: Option<RuleId>,
-    /// One term a column of the relation or table.
+    /// One term per column of the relation or table.
     pub(super) head: Vec<Term>,
     /// The conjuncts.
     pub(super) goals: Vec<Goal>,
@@ -79,7 +79,7 @@ pub(super) enum Goal {
     Rows {
         /// Which one.
         table: TableRef,
-        /// One entry a column of the table.
+        /// One entry per column of the table.
         args: Vec<Term>,
     },
 }

@@ -20,7 +20,14 @@ pub(super) struct Build {
     /// The sources and conditions so far.
     pub(super) select: Select,
     env: IdVec<VarId, Option<Expr>>,
-    names: IdVec<VarId, VarName>,
+    names: IdVec<VarId, NamedVar>,
+}
+
+/// What messages call a variable, and the rule that does so.
+#[derive(Clone, Debug)]
+struct NamedVar {
+    name: VarName,
+    rule: Option<RuleId>,
 }
 
 impl Default for Build {
@@ -40,13 +47,13 @@ impl Default for Build {
 impl Build {
     /// A variable that nothing binds yet.
     pub(super) fn fresh(&mut self, name: &VarName) -> Term {
-        self.names.push(name.clone());
+        self.names.push(NamedVar { name: name.clone(), rule: self.rule });
         Term::Var(self.env.push(None))
     }
 
     /// A variable that stands for a value.
     pub(super) fn bound(&mut self, expr: Expr) -> Term {
-        self.names.push(VarName::UNNAMED);
+        self.names.push(NamedVar { name: VarName::UNNAMED, rule: self.rule });
         Term::Var(self.env.push(Some(expr)))
     }
 
@@ -66,7 +73,7 @@ impl Build {
     /// The name of a variable, for messages.
     pub(super) fn name(&self, term: Term) -> &VarName {
         match term {
-            Term::Var(var) => &self.names[var],
+            Term::Var(var) => &self.names[var].name,
             Term::Const(_)
             | Term::Given(_)
             | Term::Now
@@ -74,6 +81,23 @@ impl Build {
             | Term::Filler
             | Term::Local(_)
             | Term::Ignored => &VarName::UNNAMED,
+        }
+    }
+
+    /// The rule that messages about a variable name: the one that gives it its name, if any does.
+    pub(super) fn rule_of(&self, term: Term) -> Option<RuleId> {
+        match term {
+            Term::Var(var) => match &self.names[var] {
+                NamedVar { name: VarName::Written(_), rule } => *rule,
+                NamedVar { name: VarName::Asked(_) | VarName::Made(_), .. } => self.rule,
+            },
+            Term::Const(_)
+            | Term::Given(_)
+            | Term::Now
+            | Term::Tag(_)
+            | Term::Filler
+            | Term::Local(_)
+            | Term::Ignored => self.rule,
         }
     }
 
@@ -137,6 +161,7 @@ impl Build {
 
     /// Adds a clause's goals, with the clause's head met with the caller's terms.
     pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
+        self.rule = clause.rule.or(self.rule);
         let mut names: IdVec<VarId, Option<Term>> = clause.var_names.iter().map(|_| None).collect();
         let mut equal = Vec::new();
         for (head, arg) in clause.head.iter().zip(args) {
@@ -166,7 +191,6 @@ impl Build {
             });
             self.goals.push(goal);
         }
-        self.rule = clause.rule.or(self.rule);
     }
 
     /// A build inside this one: the same variables, no sources, one positive goal and its guards. The

@@ -260,7 +260,8 @@ impl Planner<'_> {
 
 /// The finished select, or what is not bound.
 fn finish(build: Build) -> Advance {
-    let unbound = |term: Term| PlanError::Unbound { var: build.name(term).clone(), rule: build.rule };
+    let unbound =
+        |term: Term| PlanError::Unbound { var: build.name(term).clone(), rule: build.rule_of(term) };
     if let Some(goal) = build.goals.first() {
         let mut stuck = None;
         goal.for_each_term(&mut |term| {

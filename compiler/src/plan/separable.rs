@@ -31,7 +31,7 @@ impl Planner<'_> {
                 walks.push((class, self.walk(call, classes, class)?));
             }
         }
-        // One clause a member at whose exits the walks end; the head's variables are the call's columns.
+        // One clause per member at whose exits the walks end; the head's variables are the call's columns.
         let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
         let tag_walks = classes.of_tag.is_some_and(|class| modes.get(class) == Some(&Mode::Walk));
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
@@ -106,7 +106,8 @@ impl Planner<'_> {
             let differs = |column: &&usize| matches!(call.known.get(**column), Some(KnownColumn::Row(_)));
             let arg = columns.iter().find(differs).and_then(|column| call.args.get(*column));
             let var = arg.map_or(&VarName::UNNAMED, |arg| call.build.name(*arg)).clone();
-            return Err(PlanError::Unseeded { pred: self.pred(call.rel), var, rule: call.build.rule });
+            let rule = arg.map_or(call.build.rule, |arg| call.build.rule_of(*arg));
+            return Err(PlanError::Unseeded { pred: self.pred(call.rel), var, rule });
         } else {
             call.scope.demand(&call.build.select, output)
         };

@@ -26,7 +26,7 @@ pub(super) enum GoalStep {
     Test,
     /// A call that binds, with a value known for the whole statement.
     Produce,
-    /// Those who hold a role: never while the actor leads anywhere.
+    /// All holders of a role on a known resource; avoided while another goal can start from the actor.
     Holders,
     /// A call that binds, with a value known for the row.
     Distribute,

@@ -18,7 +18,7 @@ impl Refusal {
                     VarName::Made(_) => "a value".to_owned(),
                 };
                 format!(
-                    "{place} calls `{predicate}`, which is recursive, with {what}, which nothing enumerates there: {given}bind it with a fact before the call"
+                    "{place} calls `{predicate}`, which is recursive, with {what}, which has no values at that point: {given}bind it with a fact before the call"
                 )
             }
             Self::TooLarge { limit, rule } => {
@@ -76,10 +76,10 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
 fn not_explainable(rule: Option<Place>, asked: &[AskedVar<'_>]) -> String {
     let place = of_rule(rule);
     let open = every(asked, |var| !var.has_value);
-    let given = if open.is_empty() { open } else { format!("ask with a value for {open}, or ") };
+    let given = if open.is_empty() { open } else { format!("give {open} a value, or ") };
     let rules = if rule.is_some() { "that rule" } else { "a rule that it calls" };
     format!(
-        "the answer cannot be explained: {place} only tests a value that nothing gives; {given}bind the value by a condition on a fact, in {rules}"
+        "the answer cannot be explained: {place} only tests a value that nothing binds; {given}bind the value by a condition on a fact, in {rules}"
     )
 }
 
@@ -91,7 +91,7 @@ fn untyped(var: &VarName, test: Place, asked: &[AskedVar<'_>]) -> String {
         VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
     };
     let untyped = every(asked, |var| !var.has_type);
-    let ask = if untyped.is_empty() { untyped } else { format!("ask with a type for {untyped}, or ") };
+    let ask = if untyped.is_empty() { untyped } else { format!("give {untyped} a type, or ") };
     format!(
         "the rule at line {} tests {what} may be of any type: {ask}give {whose} a type in the rule",
         test.line
@@ -107,7 +107,7 @@ fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
     match wanted {
         [] => String::new(),
         wanted => {
-            format!("ask with a value for {}, or ", either(wanted.iter().map(|var| written(asked, *var))))
+            format!("give {} a value, or ", either(wanted.iter().map(|var| written(asked, *var))))
         }
     }
 }
@@ -228,9 +228,9 @@ mod tests {
         );
         assert_eq!(
             refused(VarName::Written("v1".into())),
-            "the rule at line 7 tests `v1`, which nothing enumerates: ask with a value for `v1` or `?`, or bind it by a condition on a fact, in that rule or in the one that calls it"
+            "the rule at line 7 tests `v1`, which nothing enumerates: give `v1` or `?` a value, or bind it by a condition on a fact, in that rule or in the one that calls it"
         );
-        let unnamed = "the rule at line 7 tests a value that nothing enumerates: ask with a value for ";
+        let unnamed = "the rule at line 7 tests a value that nothing enumerates: give ";
         assert!(refused(VarName::UNNAMED).starts_with(unnamed));
     }
 
@@ -240,7 +240,7 @@ mod tests {
         let written = || VarName::Written("x".into());
         assert_eq!(
             refused(written(), &[OPEN, UNTYPED, GIVEN]),
-            "the rule at line 3 tests `x`, which may be of any type: ask with a type for `?`, or give `x` a type in the rule"
+            "the rule at line 3 tests `x`, which may be of any type: give `?` a type, or give `x` a type in the rule"
         );
         assert_eq!(
             refused(written(), &[OPEN, GIVEN]),
@@ -248,7 +248,7 @@ mod tests {
         );
         assert_eq!(
             refused(VarName::Asked(0), &[AskedVar { name: "?1", ..UNTYPED }]),
-            "the rule at line 3 tests `?`, which may be of any type: ask with a type for `?`, or give it a type in the rule"
+            "the rule at line 3 tests `?`, which may be of any type: give `?` a type, or give it a type in the rule"
         );
         assert_eq!(
             refused(VarName::UNNAMED, &[OPEN]),
@@ -276,11 +276,11 @@ mod tests {
             |var, rule, wanted| said(&Refusal::Unseeded { predicate: "within".into(), var, rule, wanted });
         assert_eq!(
             unseeded(VarName::Written("folder".into()), Some(at(7)), vec![0]),
-            "the rule at line 7 calls `within`, which is recursive, with `folder`, which nothing enumerates there: ask with a value for `v1`, or bind it with a fact before the call"
+            "the rule at line 7 calls `within`, which is recursive, with `folder`, which has no values at that point: give `v1` a value, or bind it with a fact before the call"
         );
         assert_eq!(
             unseeded(VarName::Asked(1), None, Vec::new()),
-            "the question calls `within`, which is recursive, with `?`, which nothing enumerates there: bind it with a fact before the call"
+            "the question calls `within`, which is recursive, with `?`, which has no values at that point: bind it with a fact before the call"
         );
     }
 

@@ -23,7 +23,7 @@ pub enum Refusal {
         /// avoid it if they are given.
         wanted: Vec<usize>,
     },
-    /// The answer cannot be explained: it depends on a value that nothing gives and a rule only tests.
+    /// The answer cannot be explained: it depends on a value that nothing binds and a rule only tests.
     NotExplainable {
         /// The rule that only tests it; `None` for the question itself.
         rule: Option<Place>,

@@ -245,7 +245,7 @@ impl RoleFinder<'_> {
     }
 }
 
-/// `list(role)`: one clause a role.
+/// `list(role)`: one clause per role.
 fn list_of(pred: PredId, roles: &Roles) -> Relation {
     let clause = |role: &ConstId| Clause {
         rule: None,

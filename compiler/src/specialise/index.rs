@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct ResolvedRelation {
     /// Which one.
     pub(super) id: SourceId,
-    /// One entry an argument.
+    /// One entry per argument.
     pub(super) args: Vec<SourceArg>,
 }
 

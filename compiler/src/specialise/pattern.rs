@@ -19,7 +19,7 @@ pub(super) enum PatternArg {
 pub(super) struct Pattern {
     /// The predicate.
     pub(super) pred: PredId,
-    /// One entry an argument.
+    /// One entry per argument.
     pub(super) args: Vec<PatternArg>,
 }
 

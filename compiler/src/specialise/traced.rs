@@ -24,7 +24,7 @@ pub(crate) struct TracedRelation {
     pub(crate) pred: PredId,
     /// The call that it answers. What the relations of one call answer together is all that there is.
     pub(crate) call: usize,
-    /// One entry a position of the predicate.
+    /// One entry per position of the predicate.
     pub(crate) adornments: Vec<Adornment>,
     /// Its alternatives.
     pub(crate) clauses: Vec<TracedClause>,

@@ -86,6 +86,25 @@ impl<'p> At<'p> {
         }
     }
 
+    /// Whether a value is in a column of the caller's own tables, whose type may be another than the declared
+    /// one.
+    pub(super) fn is_in_callers_table(&self, value: Expr) -> bool {
+        match value {
+            // The filter's column.
+            Expr::Given(_) => true,
+            Expr::Column { alias, .. } => matches!(
+                self.scope.kind(alias),
+                Some(FromKind::Source(_) | FromKind::Row { .. } | FromKind::Again { .. })
+            ),
+            Expr::Const(_)
+            | Expr::Now
+            | Expr::Tag(_)
+            | Expr::Filler
+            | Expr::TypeName(_)
+            | Expr::Unconstrained => false,
+        }
+    }
+
     /// In a test of whether there is a row.
     pub(super) fn in_test(self) -> Self {
         Self { depth: self.depth + 1, ..self }

@@ -11,6 +11,7 @@ use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
 use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
+use crate::dialect::Features;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
@@ -26,7 +27,7 @@ impl Lowering<'_, Local<'_>> {
     ) -> Result<Sql, CompileError> {
         let operator = build::operator(op);
         if !matches!(op, CompareOp::Equal | CompareOp::NotEqual) {
-            return Ok(build::binary(self.integer(at, left)?, operator, self.integer(at, right)?));
+            return self.ordered(at, operator, left, right);
         }
         match (left, right) {
             (Expr::Const(_), Expr::Const(_)) => {}
@@ -41,6 +42,7 @@ impl Lowering<'_, Local<'_>> {
             _ => {}
         }
         let (of_left, of_right) = (self.represent(at, left), self.represent(at, right));
+        let are_of_caller = [left, right].iter().all(|side| at.is_in_callers_table(*side));
         let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
         let features = self.inputs.features;
         let as_text = |left, right| (of_left.as_text(left, features), of_right.as_text(right, features));
@@ -51,12 +53,32 @@ impl Lowering<'_, Local<'_>> {
             return Ok(build::nested(build::all(vec![equal, same])));
         }
         let is_padded = of_left.is_padded() || of_right.is_padded();
-        let (left, right) = if !is_padded && of_left.compares_natively_with(&of_right) {
-            (left, right)
-        } else {
+        let (left, right) = if is_padded || !of_left.compares_natively_with(&of_right) {
             as_text(left, right)
+        } else if are_of_caller && features.strict_types && of_right.is_text() {
+            // Two columns of a type whose operators are not those of text would compare by that type's.
+            (left, build::cast(right, "TEXT"))
+        } else {
+            (left, right)
         };
         Ok(build::binary(left, operator, right))
+    }
+
+    /// `left op right`, for integers.
+    fn ordered(
+        &mut self,
+        at: At<'_>,
+        operator: BinaryOperator,
+        left: Expr,
+        right: Expr,
+    ) -> Result<Sql, CompileError> {
+        let are_of_caller = [left, right].iter().all(|side| at.is_in_callers_table(*side));
+        let is_native = self.represent(at, right).is_integer();
+        let (left, right) = (self.integer(at, left)?, self.integer(at, right)?);
+        let Features { strict_types, integer, .. } = *self.inputs.features;
+        // Two columns of text would compare as text; a text and an integer are an error.
+        let is_cast = are_of_caller && is_native && strict_types;
+        Ok(build::binary(left, operator, if is_cast { build::cast(right, integer) } else { right }))
     }
 
     /// `value IN (…)`, for a value in any representation.

@@ -1,4 +1,4 @@
-//! Statements over stored relations, in which every value is text.
+//! Statements over stored relations, in which all values have one form: text, or the store's compact form.
 //!
 //! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
 //! parameters. A relation is a stored table, or comes with the request as JSON.

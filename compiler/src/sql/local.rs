@@ -106,9 +106,11 @@ impl Printing for Lowering<'_, Local<'_>> {
             (Representation::Native(ty), _) => {
                 let value = self.expr(at, value)?;
                 let is_table = matches!(at.output, SelectOutput::Table(_));
-                // A cast of a text to a number is a number, where it is no error.
-                let is_cast = self.inputs.features.strict_types || ty.family == Family::Text;
-                Ok(if is_table && is_cast { build::cast(value, &ty.name) } else { value })
+                let (is_text, is_strict) = (ty.family == Family::Text, self.inputs.features.strict_types);
+                // A cast of a text to a number is a number, where it is no error. Values of a type whose
+                // operators are not those of text would compare by that type's.
+                let is_cast = if is_table { is_strict || is_text } else { is_strict && is_text };
+                Ok(if is_cast { build::cast(value, &ty.name) } else { value })
             }
             (
                 Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_),

@@ -1,7 +1,8 @@
 //! How values are represented in SQL, and how they become text.
 //!
-//! The store keeps every id as text. A caller's database keeps ids in columns of its own types: the type that
-//! the bindings declare decides whether values are compared natively, so that indexes serve, or as text.
+//! The store compares values in their compact form (see `compact`). A caller's database keeps ids in columns
+//! of its own types: the type that the bindings declare decides whether values are compared natively, so that
+//! indexes serve, or as text.
 
 use super::build;
 use crate::bindings::{Family, SqlType};
@@ -74,8 +75,22 @@ impl Representation {
 
     /// Whether the database pads the values with blanks, which it ignores in comparisons.
     pub(super) fn is_padded(&self) -> bool {
+        self.is_of(Family::Padded)
+    }
+
+    /// Whether the values are in columns that are declared as text.
+    pub(super) fn is_text(&self) -> bool {
+        self.is_of(Family::Text)
+    }
+
+    /// Whether the values are in columns that are declared as integers of at most 64 bits.
+    pub(super) fn is_integer(&self) -> bool {
+        self.is_of(Family::Integer)
+    }
+
+    fn is_of(&self, family: Family) -> bool {
         match self {
-            Self::Native(ty) => ty.family == Family::Padded,
+            Self::Native(ty) => ty.family == family,
             Self::Text | Self::Undeclared(_) | Self::Opaque(_) => false,
         }
     }

@@ -43,7 +43,7 @@ enum Rank {
 }
 
 /// The conditions to try next: one, or where facts are assumed each that may lead to another one. None if all
-/// that are left test a value that nothing gives.
+/// that are left test a value that nothing binds.
 pub(super) fn choose<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,

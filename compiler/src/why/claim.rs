@@ -51,7 +51,7 @@ pub(super) enum Claim {
     Differs,
     /// Something answers it.
     Holds,
-    /// It only tests a value that nothing gives.
+    /// It only tests a value that nothing binds.
     Open,
 }
 

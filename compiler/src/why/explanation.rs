@@ -73,7 +73,7 @@ pub enum FactOrigin {
 pub struct Instance {
     /// The rule.
     pub rule: RuleId,
-    /// One entry a condition of the rule, in its order.
+    /// One entry per condition of the rule, in its order.
     pub conditions: Vec<Condition>,
 }
 

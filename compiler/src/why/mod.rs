@@ -71,7 +71,7 @@ impl<E> WhyError<E> {
 }
 
 impl<E> WhyError<E> {
-    /// This rule, or the question itself, only tests a value that nothing gives.
+    /// This rule, or the question itself, only tests a value that nothing binds.
     fn open(rule: Option<RuleId>, program: &Program) -> Self {
         let place = rule.and_then(|rule| Place::of_rule(&program.source, program.rule(rule).span));
         Self::Refused(Refusal::NotExplainable { rule: place })

@@ -44,7 +44,7 @@ pub(super) struct Level {
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
 type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
 
-/// A clause that only tests a value that nothing gives.
+/// A clause that only tests a value that nothing binds.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenClause {
     /// Its rule; `None` for the question.
@@ -66,7 +66,7 @@ pub(super) struct Run<'r, 'w, R> {
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,
     turn: usize,
-    /// Whether an attempt could not go on, as a rule only tests a value that nothing gives.
+    /// Whether an attempt could not go on, as a rule only tests a value that nothing binds.
     /// The first such rule.
     pub(super) open: Option<OpenClause>,
     /// The goal of the question.

@@ -96,7 +96,7 @@ pub(super) enum Via {
 pub(super) struct GoalAnswer {
     /// The goal.
     pub(super) table: AnswerTableId,
-    /// One value a column.
+    /// One value per column.
     pub(super) tuple: Box<[Value]>,
     /// What it assumes.
     pub(super) assumed: Assumed,

@@ -22,7 +22,7 @@ pub(super) enum Fault<E> {
     Rows(E),
     /// The budget is used up.
     Spent,
-    /// This rule, or the question, only tests a value that nothing gives.
+    /// This rule, or the question, only tests a value that nothing binds.
     Open(Option<RuleId>),
     /// Something that the run found is not there.
     Lost,
@@ -31,7 +31,7 @@ pub(super) enum Fault<E> {
 /// Rows of a relation.
 #[derive(Clone, Debug)]
 pub(super) struct FetchedRows {
-    /// One value a column.
+    /// One value per column.
     pub(super) rows: Rc<[Box<[Value]>]>,
     /// Whether there are no others.
     pub(super) whole: bool,

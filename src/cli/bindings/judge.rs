@@ -132,8 +132,10 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         // comparisons.
         (Kind::Integer, Kind::Numeric(_)) if ty == INTEGER => Severity::Error,
         // Equal ids compare equal, but an index is not always used.
-        (Kind::Integer | Kind::Numeric(Fraction::Always), Kind::Numeric(Fraction::Never))
+        (Kind::Numeric(Fraction::Always), Kind::Numeric(Fraction::Never))
         | (Kind::Numeric(_), Kind::Integer) => Severity::Warning,
+        // Beyond 64 bits a statement fails.
+        (Kind::Integer, Kind::Numeric(Fraction::Never)) => Severity::Error,
         (Kind::Integer | Kind::Numeric(Fraction::Never | Fraction::Sometimes), Kind::Numeric(fraction))
             if ty != INTEGER && fraction == Fraction::Sometimes =>
         {

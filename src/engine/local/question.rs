@@ -11,7 +11,7 @@ use crate::store::Value;
 use portcullis_compiler::bindings::{ColumnExpr, output_name};
 use portcullis_compiler::local::Form;
 use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use portcullis_compiler::question::{CompileError, Domain, Question, QuestionVar};
 
 /// A question and the form of its SQL.
 #[derive(Clone, Debug)]
@@ -25,6 +25,20 @@ pub(super) struct Wanted {
 }
 
 impl Wanted {
+    /// Why the question has no SQL, with its own variable names.
+    pub(super) fn uncompiled(&self, error: CompileError) -> EngineError {
+        let column = match self.form {
+            Form::Filter { var, .. } => Some(var),
+            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
+        };
+        match error {
+            CompileError::Refused(refusal) => {
+                EngineError::Refused(Box::new(self.question.refused_over(refusal, column)))
+            }
+            CompileError::Bug(text) => EngineError::Bug(text),
+        }
+    }
+
     /// A question, or one over the same variables that has no answer.
     fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: Form) -> Self {
         let is_answerable = question.is_some();

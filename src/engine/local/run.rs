@@ -109,7 +109,7 @@ impl Engine {
             let (key, form) = (key.clone(), wanted.form.clone());
             self.in_turn(move || plans.plan_local(key, &document, &form, most_values)).await?
         };
-        let plan = plan.map_err(|error| EngineError::uncompiled(error, &wanted.question))?;
+        let plan = plan.map_err(|error| wanted.uncompiled(error))?;
         Ok(Planned { document, plans, plan, key, wanted, view, most_values })
     }
 
@@ -182,9 +182,7 @@ impl Engine {
                     (Some(failed), _) => Ok(Err(failed)),
                     (None, Ok(made)) => Ok(Ok(made)),
                     (None, Err(LocalError::Fetch(error))) => Err(error),
-                    (None, Err(LocalError::Compile(error))) => {
-                        Ok(Err(EngineError::uncompiled(error, question)))
-                    }
+                    (None, Err(LocalError::Compile(error))) => Ok(Err(planned.wanted.uncompiled(error))),
                 }
             })
         };
@@ -223,7 +221,7 @@ impl Planned {
         });
         match made {
             Ok(sql) => Ok(sql.template),
-            Err(LocalError::Compile(error)) => Err(EngineError::uncompiled(error, &self.wanted.question)),
+            Err(LocalError::Compile(error)) => Err(self.wanted.uncompiled(error)),
             Err(LocalError::Fetch(error)) => Err(error.into()),
         }
     }

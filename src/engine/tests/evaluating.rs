@@ -244,7 +244,7 @@ differs(x, y) if x != y;"
     let refused = engine.query(pattern, vec![]).await.unwrap_err().to_string();
     assert_eq!(
         refused,
-        "the rule at line 6 tests `y`, which may be of any type: ask with a type for `argument 2`, or give `y` a type in the rule"
+        "the rule at line 6 tests `y`, which may be of any type: give `argument 2` a type, or give `y` a type in the rule"
     );
 }
 
@@ -287,6 +287,13 @@ async fn a_refusal_names_the_rule_by_its_own_variables() {
     let asked = query(&["odd size"], &[("size", "Integer", Some(&["7"]))]);
     let refused = engine.evaluate(asked, vec![]).await.unwrap_err().to_string();
     assert!(refused.contains("`v0`") && !refused.contains("`size`"), "{refused}");
+    // The test is in the first rule, the variable in the second.
+    let policy = "actor User {} resource Doc {}\nopen(doc: Doc) if not closed(doc);\ndeclare closed(Doc);\n\
+                  busy(user: User) if known(user) and open(place) and place != Doc{\"x\"};\ndeclare known(User);";
+    let engine = engine_with(policy, &[("known", &["User:ada"])]).await;
+    let asked = query(&["busy who"], &[("who", "User", Some(&["ada"]))]);
+    let refused = engine.evaluate(asked, vec![]).await.unwrap_err().to_string();
+    assert!(refused.contains("the rule at line 4 tests `place`"), "{refused}");
 }
 
 #[tokio::test]

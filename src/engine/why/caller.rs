@@ -38,7 +38,7 @@ pub struct CallerRow {
 pub(super) struct FactRead {
     /// The place of the binding in the document.
     pub(super) binding: usize,
-    /// One entry a column.
+    /// One entry per column.
     pub(super) bound: Vec<Option<String>>,
 }
 

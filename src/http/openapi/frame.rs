@@ -38,7 +38,7 @@ const WITH_KEY: &[ErrorExample] = &[
         "The key is over its rate",
         (
             ErrorCode::RateLimited,
-            "over the rate of 50 requests a second for a key: wait as long as `Retry-After` says, and try again",
+            "this key is over its rate limit of 50 requests per second: wait as long as `Retry-After` says, and try again",
         ),
     ),
 ];

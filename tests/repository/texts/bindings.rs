@@ -90,6 +90,24 @@ fn with_blanks_at_the_ends_of_lines() {
 }
 
 #[test]
+fn with_a_comment_between_all_lines() {
+    // Inside a text of several lines it would be a part of the text, or end it.
+    let is_entry = |line: &str| {
+        let line = line.trim();
+        line.is_empty() || line.starts_with('#') || line.ends_with(':') || line.contains(": ")
+    };
+    let n_plain = DOCUMENTS.iter().filter(|(found, _)| found.text.lines().all(is_entry)).count();
+    assert!(n_plain >= 30, "{n_plain} documents have no text of several lines");
+    let commented = |text: &str| {
+        if !text.lines().all(is_entry) {
+            return text.to_owned();
+        }
+        text.lines().map(|line| format!("{line}\n  # facts: {{ 'why\n")).collect()
+    };
+    in_layout(commented, without_lines);
+}
+
+#[test]
 fn with_comments_and_empty_lines_between_the_sections() {
     let spread = |text: &str| {
         let opens = |line: &str| line.ends_with(':') && indentation(line) < 4;

@@ -264,7 +264,7 @@ fn keys_are_made_listed_and_revoked() {
     assert!(code == 0 && key.starts_with("e_0123456789_"), "{key}");
     let id = key.split('_').nth(2).unwrap();
     let (_, listed, _) = keys(&["list"]);
-    assert!(listed.starts_with(&format!("{id}  read-only   made 20")), "{listed}");
+    assert!(listed.starts_with(&format!("{id}  read-only   created 20")), "{listed}");
     assert!(listed.ends_with("  used never       billing\n"), "{listed}");
     assert_eq!(keys(&["revoke", id]).0, 0);
     assert!(keys(&["list"]).1.ends_with("revoked\n"));

@@ -107,8 +107,8 @@ fn a_refused_question_says_why_in_the_callers_words() {
         json!({ "predicate": ["same", ["one", "other"]], "constraints": { "one": users, "other": users } });
     let unexplained = server.post("/api/explain", &same);
     unexplained
-        .fails(400, "the answer cannot be explained: the question only tests a value that nothing gives");
-    assert!(unexplained.text.contains("ask with a value for `one` or `other`"), "{}", unexplained.text);
+        .fails(400, "the answer cannot be explained: the question only tests a value that nothing binds");
+    assert!(unexplained.text.contains("give `one` or `other` a value"), "{}", unexplained.text);
     assert_eq!(unexplained.code(), "not_explainable");
 
     server.add(&[
@@ -119,6 +119,8 @@ fn a_refused_question_says_why_in_the_callers_words() {
     let local =
         server.post("/api/list_query", &json!({ "query": query, "column": "id", "data_bindings": "" }));
     local.fails(400, "(most of it comes from the rule at line 5): bind `has_role(");
+    // The column gives the values of `resource`.
+    assert!(!local.text.contains("a value"), "{}", local.text);
     assert_eq!(local.code(), "too_many_values");
 }
 

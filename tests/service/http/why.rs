@@ -138,7 +138,7 @@ fn an_older_version_of_the_policy_explains_with_the_current_facts() {
     assert_eq!(server.post("/api/bulk_delete", &json!([member])).status, 200);
     assert_eq!(at("1").json()["allowed"], json!(false));
     at("99").fails(404, "there is no policy with id 99");
-    at("first").fails(400, "`first` is not the number of a version");
+    at("first").fails(400, "`first` is not the number of a policy version");
 }
 
 #[test]

@@ -58,7 +58,7 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
         assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", name]).0, 2, "{name:?}");
     }
     let listed = good(folder, &["keys", "list", "--data", "d"]);
-    let line = format!("  read-write  made {}  used never       unnamed\n", today());
+    let line = format!("  read-write  created {}  last used never       unnamed\n", today());
     assert!(listed.ends_with(&line) && listed.lines().count() == 1, "{listed}");
     let long = "n".repeat(201);
     assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", &long]).0, 2);

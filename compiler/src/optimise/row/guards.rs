@@ -4,7 +4,7 @@
 //! row.f in (roles(u, f)) and not archived(row.f)   ─▶   row.f in (roles(u, f) where not archived(f))
 //! ```
 //!
-//! A set has as many values as the actor has grants, and a table as many rows as it has. Alternatives without
+//! A set has as many values as the actor has grants; a table may have millions of rows. Alternatives without
 //! such a set get the probe themselves, but for a comparison whose rows an index finds: next to it the OR
 //! stays one of bare columns, and the probe is only for the rows that the comparison holds of.
 //!

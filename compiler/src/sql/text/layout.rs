@@ -1,4 +1,4 @@
-//! Lays a statement out for reading: one clause a line, one indent a nested query.
+//! Lays a statement out for reading: one clause per line, one indent per nested query.
 //!
 //! In: the text that sqlparser prints on one line, and its tokens. Out: the same tokens with other white
 //! space, and a comment before each common table expression that has one. Quoted texts are copied unchanged.

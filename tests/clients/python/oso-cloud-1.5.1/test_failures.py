@@ -54,7 +54,7 @@ def test_503_the_service_is_not_available():
 
 
 def test_429_over_a_rate():
-    with fails(429, "over the rate of 1 requests a second for a key"):
+    with fails(429, "this key is over its rate limit of 1 requests per second"):
         for _ in range(50):
             client(url=SLOW_URL).get(fact("has_role"))
 

@@ -76,7 +76,7 @@ def test_a_list_of_more_than_25000_ids_comes_whole_and_in_pages():
 
 def test_a_page_belongs_to_its_question_and_has_a_least_size():
     oso = fresh()
-    with pytest.raises(OsoException, match="`page_size`: 9999 is less than 10000"):
+    with pytest.raises(OsoException, match="`page_size`: 9999 is too small"):
         oso.list_paginated(ADA, "read", "Repository", 9999)
     with pytest.raises(OsoException, match="`page_token` is damaged"):
         oso.list_paginated(ADA, "read", "Repository", 10_000, "made up")

@@ -65,7 +65,7 @@ def test_503_the_error_tells_when_to_try_again():
 
 
 def test_429_over_a_rate_the_error_tells_when_to_try_again():
-    with pytest.raises(OsoException, match="over the rate of 1 requests a second for a key") as raised:
+    with pytest.raises(OsoException, match="this key is over its rate limit of 1 requests per second") as raised:
         # The client tries a second time within a second, by chance late enough.
         for _ in range(50):
             client(url=SLOW_URL).get(("has_role",))

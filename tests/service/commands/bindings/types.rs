@@ -31,7 +31,7 @@ sql_types: {User: text, Repo: integer}
     assert_eq!(of("slug: is"), 0, "{found:?}");
     for (column, told, finding) in [
         ("id::int", "bigint", None),
-        ("id::numeric(20)", "integer", Some("warning")),
+        ("id::numeric(20)", "integer", Some("error")),
         ("id", "numeric", Some("warning")),
         ("id::numeric", "numeric", Some("error")),
         ("id::numeric", "integer", Some("error")),
