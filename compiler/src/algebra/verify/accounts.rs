@@ -154,8 +154,10 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
         Keeps::Atoms | Keeps::Stricter | Keeps::Selects => new.iter().any(|new| contains(old, new)),
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
-        // What values decide, and what is implied anyway, is not looked at.
-        Keeps::Equals | Keeps::EqualsInSelects | Keeps::Relations => true,
+        // It may add what holds anyway, but must not leave the alternative out.
+        Keeps::Equals | Keeps::EqualsInSelects => new.iter().any(|new| asks(keeps, new, old, plan)),
+        // What values decide is not looked at.
+        Keeps::Relations => true,
     };
     match old.iter().find(|old| !stays(old) && !contradicts_itself(old)) {
         Some(lost) => Err(format!("an alternative was lost: {lost:?}")),

@@ -213,6 +213,11 @@ fn a_lost_alternative_is_found() {
     // What only adds conditions that hold anyway says so.
     let added = |plan: &mut Plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1)));
     assert_eq!(loss(Keeps::Equals, added), None);
+    // But it must not leave one out.
+    for keeps in [Keeps::Equals, Keeps::EqualsInSelects] {
+        let found = loss(keeps, |plan| plan.answer.selects_mut().clear());
+        assert!(found.is_some_and(|fault| fault.contains("an alternative was lost")), "{keeps:?}");
+    }
 }
 
 #[test]
