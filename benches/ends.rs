@@ -21,7 +21,8 @@
 use portcullis::engine::{Engine, EngineSettings, LocalMode, LocalQuestion, LocalRequest, PolicyOptions};
 use portcullis::engine::{EvaluateQuery, EvaluateVar};
 use portcullis::store::{Change, Fact, Value};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use std::time::{Duration, Instant};
 
 const POLICY: &str = r#"

@@ -5,7 +5,9 @@
 
 use super::listers::{LISTERS, grant_listers};
 use super::{Ban, CREATED, CodeHost, FOLDER_LEVELS, GROUP_LEVELS, Grant, Member, Place, Role, Size};
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::IndexedRandom};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
 
 impl CodeHost {
     /// A code host of this size.

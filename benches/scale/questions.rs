@@ -10,7 +10,9 @@ use crate::code_host::listers::{LISTERS, Lister};
 use crate::sample::{Reason, Sampler};
 use crate::truth::Truth;
 use portcullis::engine::Value;
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeMap;
 

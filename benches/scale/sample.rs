@@ -6,7 +6,9 @@
 
 use crate::code_host::{CREATED, CodeHost, first_ordinary};
 use crate::truth::{Truth, of};
-use rand::{RngExt, rngs::StdRng, seq::IndexedRandom};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 
 /// How many folders further down is deep.
 const DEEP: usize = 5;

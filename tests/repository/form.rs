@@ -8,7 +8,7 @@ use super::sources::{everything, files, names, none, product};
 fn imports_are_one_block_of_one_path_a_line() {
     let private = |line: &str| line.starts_with("use ");
     let mut offenders = Vec::new();
-    for file in ["compiler/src", "src"].iter().flat_map(|folder| files(folder, &[".rs"])) {
+    for file in everything() {
         let lines: Vec<&str> = file.text.lines().collect();
         for (at, line) in lines.iter().enumerate() {
             let above =

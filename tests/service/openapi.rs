@@ -10,18 +10,14 @@
     reason = "a test that cannot go on should stop where it is"
 )]
 
-use std::{
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::{Duration, Instant},
-};
-
 use portcullis::config::{Config, PublicUrl};
 use portcullis::http::DEVELOPMENT_KEY;
-use serde_json::Value as Json;
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, bearer};
+use serde_json::Value as Json;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// How long all requests of one run may take.
 const PATIENCE: Duration = Duration::from_mins(3);

@@ -4,7 +4,8 @@
 use super::writers::{Kind, Writer, held, policy};
 use portcullis::store::{Access, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
 use portcullis_testkit::program::{Program, Service, key, run};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use rusqlite::Connection;
 use serde_json::json;
 use std::fs;

@@ -4,15 +4,12 @@
 //! is acknowledged. The parent kills it (SIGKILL) after a random time, opens the store, and compares. The
 //! same directory is used in all rounds, so a child also meets what its killed predecessors left.
 
-use std::{
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Command, Stdio},
-    time::Duration,
-};
-
 use portcullis::store::{ArgPattern, Change, Fact, FactPattern, Store, StoreOptions, Value};
 use rand::RngExt;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// Where the store of the child is.
 const DIRECTORY: &str = "PORTCULLIS_CRASH_TEST_DIRECTORY";

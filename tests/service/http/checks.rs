@@ -1,9 +1,8 @@
 //! What an actor may do: the decisions and the exact bodies that carry them.
 
-use serde_json::json;
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{fact_json, question, value_json};
+use serde_json::json;
 
 fn populated() -> Server {
     let server = Server::start();

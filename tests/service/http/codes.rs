@@ -1,16 +1,15 @@
 //! The code of every kind of error, the same on the wire, in the document and on the page.
 
-use std::{collections::BTreeMap, fs, path::Path};
-
-use portcullis::{config::Config, http::ErrorCode};
-use portcullis_compiler::{
-    refusal::{Limit, Place, Refusal, VarName},
-    source::Span,
-};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::ErrorCode;
+use portcullis_compiler::refusal::{Limit, Place, Refusal, VarName};
+use portcullis_compiler::source::Span;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::fact_json;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 /// The codes with their statuses.
 fn known() -> BTreeMap<String, u16> {

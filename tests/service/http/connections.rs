@@ -1,16 +1,13 @@
 //! Connections that are slow, half closed, pipelined or cut, and a shutdown that loses nothing.
 
-use std::{
-    io::{Read, Write},
-    net::{Shutdown, TcpStream},
-    time::{Duration, Instant},
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, fact_json, question, read_answer, try_read_answer};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::time::{Duration, Instant};
 
 /// A request as it stands on the wire, on a connection that stays open.
 pub(crate) fn wire(method: &str, path: &str, body: &str) -> String {

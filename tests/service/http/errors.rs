@@ -1,15 +1,12 @@
 //! Every status, and always a message.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    time::{Duration, Instant},
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, fact_json, question};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::{Duration, Instant};
 
 /// Every path of the interface with the methods it has.
 const PATHS: &[(&str, &[&str])] = &[

@@ -1,9 +1,8 @@
 //! Facts go in, go out, and stay exactly what they were.
 
-use serde_json::json;
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{fact_json, value_json};
+use serde_json::json;
 
 #[test]
 fn a_batch_is_applied_in_order() {

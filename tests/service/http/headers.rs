@@ -1,10 +1,9 @@
 //! What frames every answer.
 
 use portcullis::http::DEVELOPMENT_KEY;
-use serde_json::json;
-
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, fact_json, question};
+use serde_json::json;
 
 #[test]
 fn a_request_id_is_echoed_or_made() {

@@ -1,15 +1,12 @@
 //! Keys open their environment, as far as they may, until they are revoked.
 
-use portcullis::{
-    config::{Config, Secret},
-    http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY},
-    store::{Access, Store, StoreOptions},
-};
-use serde_json::json;
-use tempfile::TempDir;
-
+use portcullis::config::{Config, Secret};
+use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
+use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, question};
+use serde_json::json;
+use tempfile::TempDir;
 
 /// Does something with the store of a folder that no server has open.
 fn with_store<T>(folder: &TempDir, work: impl AsyncFnOnce(Store) -> T) -> T {

@@ -1,10 +1,9 @@
 //! SQL for the caller's own database: the forms that clients send, what the SQL answers, what is refused.
 
-use rusqlite::Connection;
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, fact_json, question};
+use rusqlite::Connection;
+use serde_json::{Value as Json, json};
 
 const BINDINGS: &str = "
 dialect: sqlite

@@ -1,21 +1,15 @@
 //! Long questions next to checks and to each other, and products that no answer could hold.
 
-use std::{
-    io::Write,
-    net::TcpStream,
-    num::NonZeroUsize,
-    time::{Duration, Instant},
-};
-
-use portcullis::{
-    config::Config,
-    http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY},
-    store::{Access, Store, StoreOptions},
-};
-use serde_json::{Value as Json, json};
-
+use portcullis::config::Config;
+use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
+use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{Answer, bearer, question, read_answer};
+use serde_json::{Value as Json, json};
+use std::io::Write;
+use std::net::TcpStream;
+use std::num::NonZeroUsize;
+use std::time::{Duration, Instant};
 
 /// `slow` takes a minute with as many numbers as [`numbered`] stores, and finds nothing.
 const SLOW: &str = "

@@ -1,16 +1,13 @@
 //! Large bodies and answers share a bounded memory, and brief checks pass even when it is full.
 
-use std::{
-    io::Write,
-    net::TcpStream,
-    time::{Duration, Instant},
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, fact_json, question, read_answer};
+use serde_json::json;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// A server whose requests may hold this many bytes together.
 fn with_memory(max_memory: usize) -> Server {

@@ -1,18 +1,14 @@
 //! `/metrics`: the form that scrapers read, and numbers that move as they should.
 #![expect(clippy::float_cmp, reason = "what is counted is whole, and below what a float holds exactly")]
 
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    net::{SocketAddr, TcpStream},
-    time::{Duration, Instant},
-};
-
 use portcullis::config::Config;
-use serde_json::json;
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, fact_json, question, read_answer};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 /// What one scrape says: every series with its value.
 struct Scrape(BTreeMap<String, f64>);

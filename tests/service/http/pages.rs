@@ -1,9 +1,8 @@
 //! Lists in pages: every id once, even during writes, and no token but the right one.
 
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::fact_json;
+use serde_json::{Value as Json, json};
 
 const N: usize = 25_000;
 

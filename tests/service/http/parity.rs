@@ -1,10 +1,9 @@
 //! Reports of what the application itself had decided.
 
 use portcullis::http::DEVELOPMENT_KEY;
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, bearer, question};
+use serde_json::{Value as Json, json};
 
 fn authorize(server: &Server, id: Option<&str>, repo: &str) -> Answer {
     let id = id.map(|id| format!("X-Request-ID: {id}"));

@@ -1,8 +1,7 @@
 //! Policies go in, are refused with reasons, and can be read back.
 
-use serde_json::json;
-
 use portcullis_testkit::server::{POLICY, Server};
+use serde_json::json;
 
 #[test]
 fn a_policy_is_stored_and_read_back() {

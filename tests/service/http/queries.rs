@@ -1,9 +1,8 @@
 //! Questions over any predicate of the policy.
 
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{fact_json, value_json};
+use serde_json::{Value as Json, json};
 
 fn populated() -> Server {
     let server = Server::start();

@@ -1,14 +1,11 @@
 //! How often a key may ask.
 
-use std::{num::NonZeroU32, time::Duration};
-
-use portcullis::{
-    config::{Config, Secret},
-    http::DEVELOPMENT_KEY,
-};
-
+use portcullis::config::{Config, Secret};
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, question};
+use std::num::NonZeroU32;
+use std::time::Duration;
 
 /// A configured key, besides the development key.
 const OTHER: &str = "e_0123456789_other_0f3c6a";

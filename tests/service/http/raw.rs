@@ -1,16 +1,13 @@
 //! Bytes that are no proper request: an answer with a message, and a server that serves on.
 
-use std::{
-    io::{Read, Write},
-    net::Shutdown,
-    time::Duration,
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, bearer, question, read_answer, try_read_answer};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::Shutdown;
+use std::time::Duration;
 
 /// The head of an authorize request with these headers besides the key.
 fn head(headers: &str) -> String {

@@ -1,8 +1,7 @@
 //! How the service is.
 
-use serde_json::json;
-
 use portcullis_testkit::server::Server;
+use serde_json::json;
 
 #[test]
 fn the_probes_need_no_key() {

@@ -1,17 +1,13 @@
 //! Long lists of facts, which are read while they are sent: whole, of one moment, and visibly cut if they are
 //! cut.
 
-use std::{
-    io::{Read, Write},
-    time::Duration,
-};
-
-use portcullis::config::Config;
-use serde_json::{Value as Json, json};
-
 use super::connections::wire;
+use portcullis::config::Config;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{Answer, fact_json, read_answer, try_read_answer};
+use serde_json::{Value as Json, json};
+use std::io::{Read, Write};
+use std::time::Duration;
 
 /// A server with so many public repositories, and one fact of each other kind.
 fn populated(n: usize) -> Server {

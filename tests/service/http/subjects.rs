@@ -1,9 +1,8 @@
 //! Who may act on a resource: all of them, everyone as one entry, and pages of many.
 
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{fact_json, value_json};
+use serde_json::{Value as Json, json};
 
 fn ask(action: &str, resource: &str) -> Json {
     let resource = value_json(resource);

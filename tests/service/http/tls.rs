@@ -1,24 +1,20 @@
 //! The same service over TLS: what held for plain connections holds for these.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpStream,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-use tokio_rustls::rustls::{
-    ClientConfig, ClientConnection, RootCertStore, StreamOwned,
-    pki_types::{CertificateDer, ServerName, pem::PemObject},
-};
-
 use super::connections::wire;
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{bearer, fact_json, question, read_answer, try_read_answer};
+use serde_json::json;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 type Secure = StreamOwned<ClientConnection, TcpStream>;
 

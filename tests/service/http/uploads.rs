@@ -1,17 +1,14 @@
 //! An upload has one deadline, and is cancelled when its client disconnects.
 
-use std::{
-    fmt::Write as _,
-    io::Write,
-    net::TcpStream,
-    time::{Duration, Instant},
-};
-
-use portcullis::{config::Config, http::DEVELOPMENT_KEY};
-use serde_json::json;
-
+use portcullis::config::Config;
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, read_answer};
+use serde_json::json;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 /// A policy whose tests take minutes, of which none takes long.
 fn tireless() -> String {

@@ -1,10 +1,9 @@
 //! Why a question is answered as it is.
 
 use portcullis::http::WhyOut;
-use serde_json::{Value as Json, json};
-
 use portcullis_testkit::server::Server;
 use portcullis_testkit::wire::{fact_json, question, value_json};
+use serde_json::{Value as Json, json};
 
 fn populated() -> Server {
     let server = Server::start();

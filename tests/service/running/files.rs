@@ -1,16 +1,12 @@
 //! The files in docs/operations: they name what there is, and systemd accepts its own.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use portcullis::config::Config;
-use serde_json::Value as Json;
-
 use portcullis_testkit::program::portcullis;
+use serde_json::Value as Json;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,14 +1,11 @@
 //! How many files the process may open, and what it does about it.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpStream,
-    process::Command,
-    time::{Duration, Instant},
-};
-
 use super::service::Service;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
 /// Whether a request on a connection of its own is answered, and how fast.
 fn asked(address: &str) -> (bool, Duration) {

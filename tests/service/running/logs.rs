@@ -1,8 +1,7 @@
 //! What the log of a running service says of a request, and what it never says.
 
-use serde_json::{Value as Json, json};
-
 use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use serde_json::{Value as Json, json};
 
 /// Words that stand in facts, questions and keys, and nowhere else.
 const SECRETS: &[&str] =

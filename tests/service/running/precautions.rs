@@ -1,14 +1,12 @@
 //! What a service refuses to start with, and what it warns of, as strangers could get in.
 
-use std::{
-    fs::{self, File, Permissions},
-    io::{BufRead, BufReader},
-    os::unix::fs::PermissionsExt,
-    path::Path,
-    process::{Command, Stdio},
-};
-
 use portcullis_testkit::program::portcullis;
+use std::fs;
+use std::fs::{File, Permissions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 /// What a start that is refused says.
 fn refused(command: &mut Command) -> String {

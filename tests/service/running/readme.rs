@@ -1,12 +1,9 @@
 //! The first steps of README.md: its commands run, and the answers are those that it shows.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
-
 use super::service::Service;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))

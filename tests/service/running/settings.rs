@@ -1,11 +1,10 @@
 //! `config show`, the flags of `serve`, and what is said about a setting that is wrong.
 
-use std::{fs, process::Output};
-
 use portcullis::config::Config;
-use serde_json::Value as Json;
-
 use portcullis_testkit::program::portcullis;
+use serde_json::Value as Json;
+use std::fs;
+use std::process::Output;
 
 /// Exit code, standard output, standard error of a run with a settings file of this text.
 fn run(file: &str, variables: &[(&str, &str)], args: &[&str]) -> (i32, String, String) {

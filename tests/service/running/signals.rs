@@ -1,15 +1,11 @@
 //! What the process does when it is sent a signal.
 
-use std::{
-    fs,
-    io::{Read, Write},
-    net::TcpStream,
-    time::{Duration, Instant},
-};
-
-use serde_json::json;
-
 use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use serde_json::json;
+use std::fs;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 #[test]
 fn a_request_that_was_begun_is_answered_before_the_end() {

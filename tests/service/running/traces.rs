@@ -1,15 +1,11 @@
 //! Traces: what a collector of OpenTelemetry is sent.
 
-use std::{
-    io::{Read, Write},
-    net::{TcpListener, TcpStream},
-    sync::mpsc,
-    time::Duration,
-};
-
-use serde_json::json;
-
 use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use serde_json::json;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::time::Duration;
 
 /// One request that a collector was sent: its head and its body.
 pub(super) struct Sent {
