@@ -151,7 +151,8 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
 /// The message once the service answers.
 fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
     let base = format!("{}://{address}/api", config.scheme());
-    let mut lines = vec![format!("portcullis answers on {base}, its data is in {}", config.data.display())];
+    let mut lines =
+        vec![format!("portcullis is listening on {base}; its data is in {}", config.data.display())];
     lines.extend(metrics.map(|address| format!("metrics without a key are on http://{address}/metrics")));
     if config.dev {
         let key = DEVELOPMENT_KEY;

@@ -97,6 +97,7 @@ impl From<StoreError> for EngineError {
             }
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
+            | StoreError::IoAt { .. }
             | StoreError::Unreadable { .. }
             | StoreError::System(_)
             | StoreError::Corrupt(_)

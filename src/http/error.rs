@@ -272,6 +272,7 @@ impl From<StoreError> for ApiError {
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
             StoreError::Io(_)
+            | StoreError::IoAt { .. }
             | StoreError::Unreadable { .. }
             | StoreError::System(_)
             | StoreError::Corrupt(_)

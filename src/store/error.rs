@@ -17,6 +17,17 @@ pub enum StoreError {
         "the store cannot use its files: {0}; check their permissions, and the state and free space of the disk"
     )]
     Io(String),
+    /// The same, at this place.
+    #[error(
+        "the store cannot use its files: `{}`: {reason}; check their permissions, and the state and free space of the disk",
+        .path.display()
+    )]
+    IoAt {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why, in the words of the operating system or of SQLite.
+        reason: String,
+    },
     /// A file outside of the store, or the data folder, cannot be read.
     #[error("cannot read `{}`: {reason}", .path.display())]
     Unreadable {
@@ -164,7 +175,7 @@ pub enum StoreError {
     Bug(String),
 }
 
-/// SQLite's message for it.
+/// SQLite's message for it. It has no code of its own.
 const TOO_DEEP: &str = "subqueries nested too deep";
 
 impl From<rusqlite::Error> for StoreError {
@@ -214,10 +225,10 @@ impl StoreError {
             // The file has been identified as a store of this format, so the store's own statements fail only
             // if it was changed. A failed migration has its own error.
             Self::Corrupt(reason) | Self::Bug(reason) => Self::Damaged { dir: dir.into(), reason },
-            Self::Full => Self::Io(format!("`{}`: there is no space left on the disk", dir.display())),
-            Self::Io(text) | Self::ReadOnly(text) if !text.starts_with('`') => {
-                Self::Io(format!("`{}`: {text}", dir.display()))
+            Self::Full => {
+                Self::IoAt { path: dir.into(), reason: "there is no space left on the disk".to_owned() }
             }
+            Self::Io(reason) | Self::ReadOnly(reason) => Self::IoAt { path: dir.into(), reason },
             other => other,
         }
     }
@@ -226,7 +237,7 @@ impl StoreError {
     pub(super) fn io(path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => Self::Full,
-            _ => Self::Io(format!("`{}`: {error}", path.display())),
+            _ => Self::IoAt { path: path.into(), reason: error.to_string() },
         }
     }
 

@@ -110,6 +110,7 @@ pub(super) fn migrate(conn: &mut Connection, path: &Path) -> Result<(), StoreErr
         let reason = match error {
             // The machine failed, or the file is damaged after all.
             StoreError::Io(_)
+            | StoreError::IoAt { .. }
             | StoreError::Corrupt(_)
             | StoreError::Full
             | StoreError::ReadOnly(_)

@@ -350,7 +350,9 @@ impl WriterState {
     fn roll_back(&mut self, error: &StoreError) {
         let restored = self.restore();
         let reason = match (error, restored) {
-            (StoreError::Io(reason) | StoreError::Corrupt(reason), _) => reason.clone(),
+            (StoreError::Io(reason) | StoreError::IoAt { reason, .. } | StoreError::Corrupt(reason), _) => {
+                reason.clone()
+            }
             (_, Err(error)) => error.to_string(),
             (_, Ok(())) => return,
         };

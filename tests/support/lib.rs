@@ -28,9 +28,9 @@
 pub mod assertions;
 pub mod cluster;
 pub mod cycles;
+pub mod desugar;
 pub mod domain;
 pub mod entry_points;
-pub mod desugar;
 pub mod expert;
 pub mod fact_tables;
 pub mod fixture;

@@ -56,7 +56,7 @@ impl Program {
     pub fn answering(mut self) -> Result<Service, String> {
         let mut welcome = String::new();
         self.stdout.read_line(&mut welcome).unwrap();
-        match welcome.split_whitespace().find_map(|word| word.strip_suffix("/api,")) {
+        match welcome.split_whitespace().find_map(|word| word.strip_suffix("/api;")) {
             Some(url) => {
                 let url = url.to_owned();
                 Ok(Service { caller: Caller::new(&url), program: self })

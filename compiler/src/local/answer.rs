@@ -56,7 +56,7 @@ impl LocalPlan {
                 (!folded.plan.answer.selects().is_empty()).then_some(refusal)
             }
         };
-        let ways = match (&self.asked, incomplete) {
+        let ways = match (&self.ways, incomplete) {
             (Ok(ways), None) => ways,
             (Err(refusal), _) | (Ok(_), Some(refusal)) => {
                 self.by_row(refusal).map_err(LocalError::Compile)?

@@ -69,7 +69,9 @@ impl Component {
     }
 }
 
-/// What leads to few rows: a value of the question, or a table that starts from one.
+/// What leads to few rows: a value of the question, or a table that starts from one. This is coarser than
+/// [`Anchors`](crate::algebra::anchor::Anchors), which follow values from source to source: a component is
+/// connected, so one value in it is enough, and no index is at stake in the store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leads<'a> {
     /// For each table whether it starts from values of the question.
@@ -85,17 +87,17 @@ impl<'a> Leads<'a> {
 
     /// For each table whether it starts from values of the question.
     pub(super) fn of_tables(tables: &[Table], column: Option<usize>) -> Vec<bool> {
-        let mut anchored = Vec::new();
+        let mut leading = Vec::new();
         for table in tables {
-            let anchors = Leads::new(&anchored, column);
+            let leads = Leads::new(&leading, column);
             let (TableBody::Union(starts)
             | TableBody::Recursive { base: starts, .. }
             | TableBody::WholeState { base: starts, .. }) = &table.body;
-            let is_anchored =
-                starts.iter().all(|select| anchors.hold(&select.from, &select.filter, &select.output));
-            anchored.push(is_anchored);
+            let leads_on =
+                starts.iter().all(|select| leads.hold(&select.from, &select.filter, &select.output));
+            leading.push(leads_on);
         }
-        anchored
+        leading
     }
 
     pub(super) fn hold_component(self, component: &Component) -> bool {

@@ -18,7 +18,6 @@ mod asked;
 mod component;
 mod filter;
 pub(crate) mod fold;
-mod value_pattern;
 mod narrow;
 mod plan;
 mod put;
@@ -27,6 +26,7 @@ mod same_rows;
 mod split;
 mod stages;
 mod types;
+mod value_pattern;
 mod variant;
 mod ways;
 mod weight;
@@ -98,7 +98,7 @@ pub fn plan(
         let planner = SizedPlanner { program, keys, most_readings: *most_readings, most_rows };
         let SizedPlan { plan, lacks_larger } = planner.sized_plan(request, &forms, form)?;
         // A larger plan is taken if the smaller one has no answer, or lacks the test of a row.
-        if best.as_ref().is_none_or(|small| small.asked.is_err() || plan.row.is_some()) {
+        if best.as_ref().is_none_or(|small| small.ways.is_err() || plan.row.is_some()) {
             best = Some(plan);
         }
         if !lacks_larger {
@@ -142,17 +142,17 @@ impl SizedPlanner<'_> {
         forms: &Result<Vec<RoleForm>, Refusal>,
         form: &Form,
     ) -> Result<SizedPlan, CompileError> {
-        let asked = match forms {
-            Ok(forms) => or_refused(self.asked(request, forms))?,
+        let planned = match forms {
+            Ok(forms) => or_refused(self.ways(request, forms))?,
             Err(refusal) => Err(refusal.clone()),
         };
-        let (asked, refusal) = match asked {
-            Ok((asked, refusal)) => (Ok(asked), refusal),
+        let (ways, refusal) = match planned {
+            Ok((ways, refusal)) => (Ok(ways), refusal),
             Err(refusal) => (Err(refusal), None),
         };
         let n_relations = self.keys.catalog.relations.len();
-        let mut plan = LocalPlan { asked, refusal, row: None, n_relations };
-        let mut lacks_larger = plan.asked.as_ref().is_err_and(Refusal::another_plan_may_help);
+        let mut plan = LocalPlan { ways, refusal, row: None, n_relations };
+        let mut lacks_larger = plan.ways.as_ref().is_err_and(Refusal::another_plan_may_help);
         if let Some((var, given)) = plan.lacks_row(request.shape, form) {
             match or_refused(self.row(&given, var))? {
                 Ok(Some(row)) => {
@@ -168,7 +168,7 @@ impl SizedPlanner<'_> {
 
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
     /// answer.
-    fn asked(
+    fn ways(
         &self,
         request: Request<'_>,
         forms: &[RoleForm],
@@ -251,16 +251,16 @@ fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, Co
 impl LocalPlan {
     /// The plan, whose refusals name only values that would help.
     fn advised(self, request: &Request<'_>) -> Self {
-        let asked = self.asked.map_err(|refusal| advice::helpful(request, refusal));
+        let ways = self.ways.map_err(|refusal| advice::helpful(request, refusal));
         let refusal = self.refusal.map(|(ways, refusal)| (ways, advice::helpful(request, refusal)));
-        Self { asked, refusal, ..self }
+        Self { ways, refusal, ..self }
     }
 
     /// The plan, if it answers anything.
     fn whole(self) -> Result<Self, CompileError> {
-        match self.asked {
+        match self.ways {
             Err(refusal) if self.row.is_none() => Err(CompileError::Refused(refusal)),
-            asked => Ok(Self { asked, ..self }),
+            ways => Ok(Self { ways, ..self }),
         }
     }
 
@@ -273,7 +273,7 @@ impl LocalPlan {
         let ShapeVar { domain, ty, .. } = given.vars.get_mut(var)?;
         let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
         *domain = ShapeDomain::Given;
-        let is_lacking = self.row.is_none() && (self.asked.is_err() || self.refusal.is_some());
+        let is_lacking = self.row.is_none() && (self.ways.is_err() || self.refusal.is_some());
         (can_be_supplied && is_lacking).then_some((var, given))
     }
 }

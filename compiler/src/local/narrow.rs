@@ -41,11 +41,11 @@ impl Splitter<'_> {
         want(components, rest, output);
         let all = components.clone();
         for (at, component) in components.iter_mut().enumerate() {
-            if self.anchors.hold_component(component) {
+            if self.leads.hold_component(component) {
                 continue;
             }
             for (other_at, other) in all.iter().enumerate() {
-                if at != other_at && self.anchors.hold_component(other) {
+                if at != other_at && self.leads.hold_component(other) {
                     self.restrict(component, other, &[], Some(equals));
                 }
             }
@@ -79,11 +79,11 @@ impl Splitter<'_> {
     ) {
         for condition in std::mem::take(rest) {
             let leads = match &condition {
-                Condition::Any(branches) => self.anchors.hold_branches(branches),
+                Condition::Any(branches) => self.leads.hold_branches(branches),
                 _ => false,
             };
             let decided = components.iter_mut().find_map(|component| {
-                let takes = always || !leads || self.anchors.hold_component(component);
+                let takes = always || !leads || self.leads.hold_component(component);
                 let decided = self.decided(&condition, component, equals).filter(|_| takes)?;
                 Some((component, decided))
             });
@@ -150,9 +150,9 @@ impl Splitter<'_> {
             let tests = |tested: &Component, other: &Component| {
                 tested.as_test(|own| equals.equalities.find(own, |expr| other.owns(expr))).is_some()
             };
-            let is_narrow = self.anchors.hold_component(tested);
+            let is_narrow = self.leads.hold_component(tested);
             let owners = components.iter().enumerate().filter(|(other_at, other)| {
-                let other_narrow = self.anchors.hold_component(other);
+                let other_narrow = self.leads.hold_component(other);
                 // If two components test each other, keep the narrower, or else the first.
                 let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, tested));
                 *other_at != at && tests(tested, other) && stays()
@@ -191,7 +191,7 @@ impl Splitter<'_> {
         };
         let mut at = 0;
         while let Some(component) = components.get(at) {
-            let is_wide = !self.anchors.hold_component(component);
+            let is_wide = !self.leads.hold_component(component);
             let test = component.as_test(|own| equals.equalities.find(own, is_outside)).filter(|_| is_wide);
             let moved = test.is_some_and(|test| self.move_into_any(&test, rest, None, equals));
             if moved {
@@ -210,7 +210,7 @@ impl Splitter<'_> {
         while let Some(condition) = rest.get(at).cloned() {
             let moves = match &condition {
                 Condition::None(_) => true,
-                Condition::Any(branches) => !self.anchors.hold_branches(branches),
+                Condition::Any(branches) => !self.leads.hold_branches(branches),
                 Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
             };
             if moves && self.move_into_any(&condition, rest, Some(at), equals) {
@@ -254,7 +254,7 @@ impl Splitter<'_> {
             let equals = equals.with(branch, self.keys);
             let (components, _, _) = self.take_apart(&mut branch.clone());
             let takes = |component: &&Component| {
-                let is_narrow = self.anchors.hold_component(component);
+                let is_narrow = self.leads.hold_component(component);
                 let narrows = is_narrow || matches!(test, Condition::None(_));
                 !component.from.is_empty() && narrows
             };

@@ -75,12 +75,12 @@ pub(crate) fn split(plan: &Plan, keys: Keys<'_>, column: Option<usize>, most: us
         let is_stored = table.body.selects().all(|select| is_stored_select(select, catalog, &stored, column));
         stored.push(is_stored);
     }
-    let anchored = Leads::of_tables(&plan.tables, column);
+    let leading = Leads::of_tables(&plan.tables, column);
     let mut splitter = Splitter {
         keys,
         stored: &stored,
         tables: &plan.tables,
-        anchors: Leads::new(&anchored, column),
+        leads: Leads::new(&leading, column),
         column,
         most,
         aliases: TakenAliases::of(plan.selects()),
@@ -139,7 +139,7 @@ pub(super) struct Splitter<'s> {
     /// For each table whether the store alone makes it.
     stored: &'s [bool],
     tables: &'s [Table],
-    pub(super) anchors: Leads<'s>,
+    pub(super) leads: Leads<'s>,
     pub(super) column: Option<usize>,
     most: usize,
     pub(super) aliases: TakenAliases,
@@ -154,7 +154,7 @@ impl Splitter<'_> {
         let (mut components, mut rest, left) = self.take_apart(select);
         self.narrow(&mut components, &mut rest, &mut select.output, &inside);
         for component in &mut components {
-            let is_wide = !self.anchors.hold_component(component);
+            let is_wide = !self.leads.hold_component(component);
             for outer in &around.components {
                 self.restrict(component, outer, &rest, is_wide.then_some(&inside.equals));
             }

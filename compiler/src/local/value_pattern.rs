@@ -81,7 +81,7 @@ impl LocalPlan {
     /// All plans that may make its text.
     pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
         let refusal = self.refusal.as_ref().map(|(ways, _)| ways);
-        self.asked.iter().chain(refusal).chain(&self.row).flat_map(Ways::variants)
+        self.ways.iter().chain(refusal).chain(&self.row).flat_map(Ways::variants)
     }
 }
 

@@ -20,9 +20,9 @@ use indexmap::IndexSet;
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
     /// Stored facts are walked from the values that are asked for, wherever they are.
-    pub(super) asked: Variant,
+    pub(super) from_rows: Variant,
     /// Stored facts are walked from what the question gives and the store knows.
-    pub(super) stored: Option<Variant>,
+    pub(super) from_question: Option<Variant>,
 }
 
 /// From which end stored facts were read, and how many of their values each end needs.
@@ -47,23 +47,23 @@ pub(super) struct Taken<'w> {
 
 impl Ways {
     /// The plan as it was asked, and the one from the other end if it differs.
-    pub(super) fn new(asked: Variant, stored: Option<Variant>) -> Self {
-        let stored = stored.filter(|stored| stored.residual != asked.residual);
-        Self { asked, stored }
+    pub(super) fn new(from_rows: Variant, from_question: Option<Variant>) -> Self {
+        let from_question = from_question.filter(|other| other.residual != from_rows.residual);
+        Self { from_rows, from_question }
     }
 
     /// The plans.
     pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
-        std::iter::once(&self.asked).chain(&self.stored)
+        std::iter::once(&self.from_rows).chain(&self.from_question)
     }
 
     /// Puts values and rows into the plan that needs fewer of them.
     pub(super) fn fold<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<Taken<'_>, LocalError<E>> {
-        let Some(stored) = &self.stored else {
-            let (folded, constants) = self.asked.fold(asked, fetch)?;
-            return Ok(Taken { variant: &self.asked, folded, constants, end: None });
+        let Some(from_question) = &self.from_question else {
+            let (folded, constants) = self.from_rows.fold(asked, fetch)?;
+            return Ok(Taken { variant: &self.from_rows, folded, constants, end: None });
         };
-        let own = match stored.fold(asked, fetch) {
+        let own = match from_question.fold(asked, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
             own => Some(own?),
         };
@@ -74,7 +74,7 @@ impl Ways {
                 // Only fewer are better.
                 _ => {
                     let most_values = n_own.map_or(asked.most_values, |n_own| n_own.min(asked.most_values));
-                    match self.asked.fold(&Asked { most_values, ..*asked }, fetch) {
+                    match self.from_rows.fold(&Asked { most_values, ..*asked }, fetch) {
                         Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues {
                             ..
                         }))) if own.is_some() => None,
@@ -86,11 +86,11 @@ impl Ways {
         match (own, other) {
             (own, Some((folded, constants))) if own.is_none() || n_other < n_own => {
                 let end = End { is_own: false, n_values: n_other.unwrap_or(0), n_other: n_own };
-                Ok(Taken { variant: &self.asked, folded, constants, end: Some(end) })
+                Ok(Taken { variant: &self.from_rows, folded, constants, end: Some(end) })
             }
             (Some((folded, constants)), _) => {
                 let end = End { is_own: true, n_values: n_own.unwrap_or(0), n_other };
-                Ok(Taken { variant: stored, folded, constants, end: Some(end) })
+                Ok(Taken { variant: from_question, folded, constants, end: Some(end) })
             }
             (None, _) => Err(LocalError::Compile(CompileError::Bug("no plan was folded".into()))),
         }

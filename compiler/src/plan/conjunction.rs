@@ -8,9 +8,9 @@
 
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
+use super::next_goal::{GoalUse, is_ready};
 use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
-use super::step::{GoalStep, is_ready};
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;
 use crate::ir::{CompareOp, ConstId, Polarity};
@@ -97,11 +97,11 @@ impl Planner<'_> {
                 .goals
                 .iter()
                 .enumerate()
-                .filter_map(|(at, goal)| Some((self.step_of(scope, &build, at, goal)?, at)));
-            let Some((step, at)) = next.min() else {
+                .filter_map(|(at, goal)| Some((self.use_of(scope, &build, at, goal)?, at)));
+            let Some((goal_use, at)) = next.min() else {
                 return Ok(finish(build));
             };
-            if step == GoalStep::Cut {
+            if goal_use == GoalUse::Cut {
                 self.cut(&mut build, at)?;
                 continue;
             }
@@ -120,28 +120,30 @@ impl Planner<'_> {
                     let args: Vec<ScanArg> = args.into_iter().map(ScanArg::Term).collect();
                     build.join(alias, FromKind::Table(table), &args);
                 }
-                Goal::Call { rel, args, .. } => match self.call(scope, &mut build, step, rel, &args)? {
+                Goal::Call { rel, args, .. } => match self.call(scope, &mut build, goal_use, rel, &args)? {
                     Called::Replaced(goal) => build.goals.insert(at, goal),
                     Called::Tested => {}
                     Called::Distributed(builds) => return Ok(Advance::Open(builds)),
                 },
-                Goal::Compare { .. } => return Err(PlanError::Bug("a comparison is not a step")),
+                Goal::Compare { .. } => {
+                    return Err(PlanError::Bug("a comparison is not a goal to go on with"));
+                }
             }
         }
     }
 
-    /// Plans a call as the step that it was chosen for, or as something smaller that does the same.
+    /// Plans a call for the use that it was chosen for, or as something smaller that does the same.
     fn call(
         &mut self,
         scope: &Enclosing<'_>,
         build: &mut Build,
-        step: GoalStep,
+        goal_use: GoalUse,
         rel: RelId,
         args: &[Term],
     ) -> Result<Called, PlanError> {
         let is_alone = build.select.from.is_empty() && build.goals.is_empty();
         let is_recursive = self.is_recursive(rel);
-        if is_recursive && (is_alone || step != GoalStep::Test) {
+        if is_recursive && (is_alone || goal_use != GoalUse::Test) {
             return self.close(scope, build, rel, args).map(Called::Replaced);
         }
         if let Some(test) = self.test_of_literals(build, rel, args) {
@@ -156,28 +158,28 @@ impl Planner<'_> {
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
-        let is_table = match step {
-            GoalStep::Test if !is_alone && nests => {
+        let is_table = match goal_use {
+            GoalUse::Test if !is_alone && nests => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
                 build.select.filter.push(Condition::Any(branches));
                 return Ok(Called::Tested);
             }
-            GoalStep::Test => !is_alone,
-            GoalStep::Enumerate if alternatives == 1 => false,
-            GoalStep::Produce | GoalStep::Enumerate => !may_split,
-            GoalStep::Distribute => {
+            GoalUse::Test => !is_alone,
+            GoalUse::Enumerate if alternatives == 1 => false,
+            GoalUse::Produce | GoalUse::Enumerate => !may_split,
+            GoalUse::Distribute => {
                 shares_all && alternatives > 1 && !is_alone || n_split > limits::SPLITS * 4
             }
-            GoalStep::Probe
-            | GoalStep::Inline
-            | GoalStep::Small
-            | GoalStep::Lookup
-            | GoalStep::Holders
-            | GoalStep::Cut
-            | GoalStep::Again
-            | GoalStep::Set
-            | GoalStep::Filtered
-            | GoalStep::Whole => false,
+            GoalUse::Probe
+            | GoalUse::Inline
+            | GoalUse::Small
+            | GoalUse::Lookup
+            | GoalUse::Holders
+            | GoalUse::Cut
+            | GoalUse::Again
+            | GoalUse::Set
+            | GoalUse::Filtered
+            | GoalUse::Whole => false,
         };
         if is_table {
             return self.produce(build, rel, args).map(Called::Replaced);

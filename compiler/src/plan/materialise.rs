@@ -2,9 +2,9 @@
 
 use super::body::{Goal, Term};
 use super::build::Build;
+use super::next_goal::is_wanted;
 use super::planner::{PlanError, Planner, TableArg};
 use super::scope::Enclosing;
-use super::step::is_wanted;
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
 

@@ -5,8 +5,8 @@
 //! fixpoint is decided.
 //!
 //! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`]
-//! orders each [`body`] goal by goal, [`step`] says which goal is cheapest next, [`build`] is a select in the
-//! making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
+//! orders each [`body`] goal by goal, [`next_goal`] says which goal is cheapest next, [`build`] is a select
+//! in the making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
 //! enclosing [`scope`]; [`separable`] closures are the best of them, [`flat`] ones are for all others, and
 //! [`ends`] are what closures over stored facts start from. One program has several plans; [`candidates`]
 //! lists them, best first.
@@ -20,10 +20,10 @@ mod conjunction;
 mod ends;
 mod flat;
 mod materialise;
+mod next_goal;
 mod planner;
 mod scope;
 mod separable;
-mod step;
 
 pub(crate) use planner::Ends;
 

@@ -232,7 +232,7 @@ async fn a_directory_that_cannot_be_made_is_named() {
     let file = dir.path().join("file");
     fs::write(&file, "").unwrap();
     let error = Store::open(&file.join("store"), &options()).unwrap_err();
-    assert!(matches!(&error, StoreError::Io(text) if text.contains("file/store")), "{error}");
+    assert!(matches!(&error, StoreError::IoAt { path, .. } if path.ends_with("file/store")), "{error}");
 }
 
 #[tokio::test]

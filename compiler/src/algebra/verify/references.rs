@@ -247,9 +247,12 @@ impl ReferenceWalk<'_> {
             }
             FromKind::Values(Slot::OneOf(var)) => {
                 let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
-                Ok(vec![ColumnKind::of(known.ty)])
+                match known.domain {
+                    ShapeDomain::GivenOneOf => Ok(vec![ColumnKind::of(known.ty)]),
+                    _ => Err(format!("the variable {var} has no list of values")),
+                }
             }
-            FromKind::Values(_) => Ok(vec![ColumnKind::Any]),
+            FromKind::Values(slot) => Err(format!("{slot:?} is no list of values")),
             FromKind::Embedded(rows) => {
                 let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;

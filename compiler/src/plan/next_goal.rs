@@ -11,7 +11,7 @@ use crate::limits;
 
 /// What to do with a positive goal, cheapest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum GoalStep {
+pub(super) enum GoalUse {
     /// A source whose columns are all known.
     Probe,
     /// A call of a relation with one clause.
@@ -44,58 +44,58 @@ pub(super) enum GoalStep {
 
 impl Planner<'_> {
     /// What planning a positive goal next would be; `None` if it must wait.
-    pub(super) fn step_of(
+    pub(super) fn use_of(
         &self,
         scope: &Enclosing<'_>,
         build: &Build,
         at: usize,
         goal: &Goal,
-    ) -> Option<GoalStep> {
+    ) -> Option<GoalUse> {
         match goal {
             Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
                 let known: Vec<bool> = args.iter().map(|arg| scan_known(build, arg)).collect();
                 let indexed = args.iter().zip(&known).any(|(arg, known)| *known && !is_literal(arg));
                 let by_holder = known.first() == Some(&true) || !self.is_role(*source);
                 Some(if known.iter().all(|known| *known) {
-                    GoalStep::Probe
+                    GoalUse::Probe
                 } else if indexed && !by_holder {
-                    GoalStep::Holders
+                    GoalUse::Holders
                 } else if indexed {
-                    GoalStep::Lookup
+                    GoalUse::Lookup
                 } else if args.len() == 1 {
-                    GoalStep::Set
+                    GoalUse::Set
                 } else if known.contains(&true) {
-                    GoalStep::Filtered
+                    GoalUse::Filtered
                 } else {
-                    GoalStep::Whole
+                    GoalUse::Whole
                 })
             }
-            Goal::Rows { table: TableRef::Itself, args } if waits(build, args) => Some(GoalStep::Again),
-            Goal::Values { .. } | Goal::Rows { .. } => Some(GoalStep::Small),
+            Goal::Rows { table: TableRef::Itself, args } if waits(build, args) => Some(GoalUse::Again),
+            Goal::Values { .. } | Goal::Rows { .. } => Some(GoalUse::Small),
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
                 if !self.tested_known(build, *rel, args) {
                     return None;
                 }
                 let is_long = scope.is_top() && is_long(build);
                 if is_long && build.select.from.len() >= limits::LONG_JOIN {
-                    return Some(GoalStep::Cut);
+                    return Some(GoalUse::Cut);
                 }
                 if self.clauses(*rel).len() == 1 && !self.is_recursive(*rel) {
-                    return Some(if is_long { GoalStep::Enumerate } else { GoalStep::Inline });
+                    return Some(if is_long { GoalUse::Enumerate } else { GoalUse::Inline });
                 }
                 let wanted = args.iter().any(|arg| is_wanted(build, Some(at), args, *arg));
                 let exprs = || args.iter().filter_map(|arg| build.expr(*arg));
                 let unknown_alone = exprs().next().is_none() && !args.is_empty();
                 Some(if !wanted && !unknown_alone {
-                    GoalStep::Test
+                    GoalUse::Test
                 } else if exprs().any(|expr| expr.is_static() && !matches!(expr, Expr::Const(_))) {
-                    GoalStep::Produce
+                    GoalUse::Produce
                 } else if exprs().any(|expr| !expr.is_static()) {
-                    GoalStep::Distribute
+                    GoalUse::Distribute
                 } else if !wanted {
-                    GoalStep::Test
+                    GoalUse::Test
                 } else {
-                    GoalStep::Enumerate
+                    GoalUse::Enumerate
                 })
             }
             Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => None,
