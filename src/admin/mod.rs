@@ -1,8 +1,8 @@
 //! Admin commands: the command line manages the keys and environments of a running service.
 //!
-//! In: an [`AdminCommand`], through a Unix socket in the data folder. Out: an [`AdminReply`]. The commands that
-//! manage keys send them to the running service; if none runs, they open the store themselves. Either way,
-//! access to the data folder is what permits managing its keys, and nothing else does.
+//! In: an [`AdminCommand`], through a Unix socket in the data folder. Out: an [`AdminReply`]. The commands
+//! that manage keys send them to the running service; if none runs, they open the store themselves. Either
+//! way, access to the data folder is what permits managing its keys, and nothing else does.
 //!
 //! ```text
 //! DIR/.admin/          0700: without access to the folder there is no connecting to the socket

@@ -1,5 +1,5 @@
-//! The patches of copies of the code: the seeded faults of the differential run, and the one that leaves out a
-//! pass to measure it. Each is a patch of the code as it is.
+//! The patches of copies of the code: the seeded faults of the differential run, and the one that leaves
+//! out a pass to measure it. Each is a patch of the code as it is.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

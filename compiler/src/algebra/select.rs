@@ -111,7 +111,8 @@ pub(crate) enum Expr {
     Now,
     /// A member of a recursive component, where one table holds the rows of several.
     Tag(MemberId),
-    /// The value of a column that no reader looks at: a table has at least one column, and rows of one length.
+    /// The value of a column that no reader looks at: a table has at least one column, and rows of one
+    /// length.
     Filler,
     /// The name of a type, in an answer.
     TypeName(TypeId),

@@ -7,8 +7,8 @@ use crate::source::Span;
 
 /// Sorts findings by position, drops repeated ones, and caps them at [`limits::DIAGNOSTICS`].
 ///
-/// Errors take precedence over lints. If errors are left out, a final one says so. A fix goes if another error
-/// at its place would remain. Idempotent.
+/// Errors take precedence over lints. If errors are left out, a final one says so. A fix goes if another
+/// error at its place would remain. Idempotent.
 pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| order(a).cmp(&order(b)));
     diagnostics.dedup_by(|a, b| a.code == b.code && a.primary.span == b.primary.span && a.title == b.title);
@@ -29,8 +29,8 @@ pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     shown
 }
 
-/// Drops the fixes that replace a text about which there is another error: `"a" on owner`, where the block has
-/// no relation `owner` either.
+/// Drops the fixes that replace a text about which there is another error: `"a" on owner`, where the block
+/// has no relation `owner` either.
 fn drop_vain_fixes(diagnostics: &mut [Diagnostic]) {
     let errors: Vec<(Span, Code)> = diagnostics
         .iter()

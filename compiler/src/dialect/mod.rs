@@ -46,8 +46,8 @@ pub(crate) struct Features {
     pub(crate) fences_alternatives: bool,
     /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
-    /// Types are checked before any row is read: a value that meets one of another type, in a comparison or in
-    /// the arms of a union, is an error.
+    /// Types are checked before any row is read: a value that meets one of another type, in a comparison or
+    /// in the arms of a union, is an error.
     pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,
@@ -66,11 +66,11 @@ pub(crate) struct Features {
     pub(crate) overestimates_recursion: bool,
     /// An array is estimated at ten elements, whatever it is made of.
     pub(crate) arrays_count_as_few: bool,
-    /// Planning a join tries the orders of its sources, so that planning a short check takes longer than running
-    /// it.
+    /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
+    /// running it.
     pub(crate) tries_join_orders: bool,
-    /// The cost of a set inside a test is counted for every row that is tested, although the set is made once.
-    /// So the statement looks costly.
+    /// The cost of a set inside a test is counted for every row that is tested, although the set is made
+    /// once. So the statement looks costly.
     pub(crate) counts_sets_per_row: bool,
     /// A derived table may name its columns, `(…) AS t (a, b)`.
     pub(crate) derived_columns: bool,

@@ -10,8 +10,8 @@
 //!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    arranges the alternatives of a filter;
-//! 4. `sql::forms` prints, with places for the question's values: a `value_pattern` says which questions share
-//!    a text.
+//! 4. `sql::forms` prints, with places for the question's values: a `value_pattern` says which questions
+//!    share a text.
 
 mod answer;
 mod asked;

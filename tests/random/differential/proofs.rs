@@ -1,9 +1,9 @@
 //! Explanations alone, and many of them.
 //!
-//! The run that compares all judges explains a fifth of its questions, and few questions about a random policy
-//! hold. Here the oracle chooses those that do, and some that do not; the engine explains them, with facts
-//! in its store and in the request, and nothing else is asked. Of a policy only some questions are taken,
-//! because another policy shows more.
+//! The run that compares all judges explains a fifth of its questions, and few questions about a random
+//! policy hold. Here the oracle chooses those that do, and some that do not; the engine explains them, with
+//! facts in its store and in the request, and nothing else is asked. Of a policy only some questions are
+//! taken, because another policy shows more.
 
 use super::explain::{Explained, Explaining};
 use super::judge::{Found, PATIENCE, asked, no_question, program};

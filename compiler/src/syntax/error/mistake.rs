@@ -5,7 +5,7 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::limits;
-use crate::primitive::{Primitive, is_boolean};
+use crate::primitive::{Primitive, STRING, is_boolean};
 use crate::source::Span;
 use crate::spelling::{excerpt, quoted, unescape};
 use crate::syntax::lexer;
@@ -125,7 +125,7 @@ pub(in crate::syntax) fn quoted_name(literal: &str, span: Span) -> Diagnostic {
 pub(in crate::syntax) fn string_as_type(literal: &str, span: Span) -> Diagnostic {
     let title = format!("`declare` lists types, and `{}` is a string", excerpt(literal));
     let found = Diagnostic::new(Code::UnexpectedToken, title, span, "a type is expected here");
-    found.with_fix("write its type", span, "String")
+    found.with_fix("write its type", span, STRING)
 }
 
 /// A role, permission or relation name without quotes in shorthand or after `on`.
