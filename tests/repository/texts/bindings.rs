@@ -102,7 +102,7 @@ fn with_a_comment_between_all_lines() {
         if !text.lines().all(is_entry) {
             return text.to_owned();
         }
-        text.lines().map(|line| format!("{line}\n  # facts: {{ 'why\n")).collect()
+        text.replace('\n', "\n  # facts: { 'why\n")
     };
     in_layout(commented, without_lines);
 }
