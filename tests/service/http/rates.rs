@@ -28,7 +28,7 @@ fn a_key_over_its_rate_is_429_with_a_time_to_come_back() {
     let refused: Vec<_> = answers.iter().filter(|answer| answer.status != 200).collect();
     assert!(!refused.is_empty(), "twenty requests took more than sixteen seconds");
     for answer in &refused {
-        answer.fails(429, "1 requests a second");
+        answer.fails(429, "1 requests per second");
         assert!(answer.header("x-request-id").is_some());
     }
     // Who waits as long as it is told is served.

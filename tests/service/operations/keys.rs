@@ -20,7 +20,7 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
     let listed = good(folder, &["keys", "list", "--data", "d"]);
     let today = today();
-    let dates = format!("made {today}  used {today}");
+    let dates = format!("created {today}  last used {today}");
     assert!(listed.contains(&format!("{}  read-write  {dates}  test\n", id(&first))), "{listed}");
     assert!(listed.contains(&format!("{}  read-only   {dates}  read\n", id(reading))), "{listed}");
     for _ in 0..3 {

@@ -53,7 +53,7 @@ test("429: over a rate, tried again and again as well", async () => {
   const refused = (await Promise.allSettled(calls)).filter((call) => call.status === "rejected");
   assert.notEqual(refused.length, 0);
   for (const { reason } of refused) {
-    assert.equal(reason.message, "Oso Cloud error: over the rate of 1 requests a second for a key: wait as long as `Retry-After` says, and try again");
+    assert.equal(reason.message, "Oso Cloud error: this key is over its rate limit of 1 requests per second: wait as long as `Retry-After` says, and try again");
   }
 });
 

@@ -82,7 +82,7 @@ test("a list of more than 25,000 ids comes whole, and in pages", async () => {
 
 test("a page belongs to its question and has a least size", async () => {
   const oso = await fresh();
-  await assert.rejects(oso.listPaginated(ada, "read", "Repository", 9999), /`page_size`: 9999 is less than 10000/);
+  await assert.rejects(oso.listPaginated(ada, "read", "Repository", 9999), /`page_size`: 9999 is too small: use at least 10000/);
   await assert.rejects(oso.listPaginated(ada, "read", "Repository", 10_000, "made up"), /`page_token` is damaged/);
 });
 

@@ -74,7 +74,7 @@ test("429: over a rate the error tells when to try again", async () => {
   assert.notEqual(refused.length, 0);
   for (const { reason } of refused) {
     assert.deepEqual([reason.statusCode, reason.retryAfter], [429, 1]);
-    assert.match(reason.message, /over the rate of 1 requests a second for a key/);
+    assert.match(reason.message, /this key is over its rate limit of 1 requests per second/);
   }
 });
 
