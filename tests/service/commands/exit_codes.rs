@@ -265,7 +265,7 @@ fn keys_are_made_listed_and_revoked() {
     let id = key.split('_').nth(2).unwrap();
     let (_, listed, _) = keys(&["list"]);
     assert!(listed.starts_with(&format!("{id}  read-only   created 20")), "{listed}");
-    assert!(listed.ends_with("  used never       billing\n"), "{listed}");
+    assert!(listed.ends_with("  last used never       billing\n"), "{listed}");
     assert_eq!(keys(&["revoke", id]).0, 0);
     assert!(keys(&["list"]).1.ends_with("revoked\n"));
     assert_eq!(keys(&["revoke", "0000"]).0, 1);
