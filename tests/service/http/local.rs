@@ -365,3 +365,29 @@ fn an_explanation_says_how_the_sql_came_about() {
     assert!(unbounded.ends_with("it is as large as `is_public(Repo:_)`"), "{explained}");
     assert!(unpromised.contains("all ids of Repo that pass"), "{explained}");
 }
+
+#[test]
+fn an_explanation_says_from_which_end_stored_facts_are_read() {
+    let server = Server::start();
+    let policy = r#"
+        actor User {}
+        resource Folder { roles = ["reader"]; relations = { parent: Folder }; role if role on "parent"; }
+        resource Doc { permissions = ["read"]; relations = { folder: Folder }; "read" if "reader" on "folder"; }
+    "#;
+    let uploaded = server.post("/api/policy", &json!({ "src": policy }));
+    assert_eq!(uploaded.status, 200, "{}", uploaded.text);
+    server.add(&[
+        &["has_role", "User:ada", "String:reader", "Folder:1"],
+        &["has_relation", "Folder:2", "String:parent", "Folder:1"],
+    ]);
+    let bindings = "facts:\n  has_relation(Doc:_, folder, Folder:_):\n    query: SELECT id, folder_id FROM docs\n\
+                    sql_types: {Doc: bigint, Folder: bigint}\n";
+    let query = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "resource_id": "7",
+        "context_facts": [],
+    });
+    let explained =
+        server.post("/api/explain_query", &json!({ "query": query, "data_bindings": bindings })).json();
+    assert_eq!(explained["stored_facts"]["from"], "question", "{explained}");
+    assert!(explained["stored_facts"]["n_values"].as_u64() >= Some(2), "{explained}");
+}
