@@ -125,8 +125,13 @@ impl From<StoreError> for EngineError {
 impl EngineError {
     /// Why a question was not compiled, with its own variable names.
     pub(crate) fn uncompiled(error: CompileError, question: &Question) -> Self {
+        Self::uncompiled_over(error, question, None)
+    }
+
+    /// The same, where the values of a variable come from a column of the caller's query.
+    pub(crate) fn uncompiled_over(error: CompileError, question: &Question, column: Option<usize>) -> Self {
         match error {
-            CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused(refusal))),
+            CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused_over(refusal, column))),
             CompileError::Bug(text) => Self::Bug(text),
         }
     }

@@ -143,6 +143,9 @@ impl TableId {
     }
 }
 
+/// The table that a step extends, as a source of the step.
+pub(crate) const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
+
 impl FromKind {
     /// The table that it reads, if that is another than the one whose step it is in.
     pub(crate) fn table(self) -> Option<TableId> {

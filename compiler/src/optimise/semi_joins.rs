@@ -12,31 +12,27 @@
 //! The database hashes the table for a test, or starts from it by an index. For joins, it cannot know that
 //! they only test or how large the table is, and may join the table with itself first.
 
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody, TableRef};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, ITSELF, Plan, Select, TableBody};
 use crate::ir::CompareOp;
-
-const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
 /// Makes tests of such sources in all steps over the whole state.
 pub(super) fn test_states(plan: &mut Plan) {
     for table in &mut plan.tables {
         if let TableBody::WholeState { step, .. } = &mut table.body {
-            step.iter_mut().for_each(|select| *select = semi_joined(select));
+            step.iter_mut().for_each(semi_join);
         }
     }
 }
 
-/// A step whose sources test each other where they can.
-fn semi_joined(step: &Select) -> Select {
-    let mut step = step.clone();
+/// Makes the sources of a step test each other where they can.
+fn semi_join(step: &mut Select) {
     let own: Vec<From> = step.from.iter().filter(|from| from.kind == ITSELF).copied().collect();
     for from in own {
         let others: Vec<From> = step.from.iter().filter(|other| other.kind != ITSELF).copied().collect();
-        if let Some(known) = others.into_iter().find_map(|other| known_by(&step, from.alias, other)) {
-            test(&mut step, from, &known);
+        if let Some(known) = others.into_iter().find_map(|other| known_by(step, from.alias, other)) {
+            test(step, from, &known);
         }
     }
-    step
 }
 
 /// What the columns that are read of a source equal, if all are columns of one other source or the same for
@@ -122,7 +118,7 @@ mod tests {
 
     #[test]
     fn what_only_tests_another_source_is_a_test() {
-        let before = step(
+        let mut found = step(
             vec![
                 equal(column(1, 0), Expr::Now),
                 equal(column(3, 1), column(1, 1)),
@@ -141,7 +137,8 @@ mod tests {
             ],
             output: vec![column(3, 2)],
         };
-        assert_eq!(semi_joined(&before), after);
+        semi_join(&mut found);
+        assert_eq!(found, after);
     }
 
     /// The second reading ties the first to the relation, has a value that nothing else has, or shows a
@@ -153,8 +150,8 @@ mod tests {
             vec![equal(column(3, 0), column(2, 0))],
             vec![equal(column(2, 1), Expr::Given(0))],
         ] {
-            let before = step(filter, column(2, 1));
-            let after = semi_joined(&before);
+            let mut after = step(filter, column(2, 1));
+            semi_join(&mut after);
             assert!(after.from.contains(&from(2, ITSELF)), "{after:?}");
         }
     }

@@ -51,6 +51,22 @@ pub(super) enum Term {
     Filler,
 }
 
+impl Term {
+    /// The variable that it is.
+    pub(super) fn var(self) -> Option<VarId> {
+        match self {
+            Self::Var(var) => Some(var),
+            Self::Const(_)
+            | Self::Given(_)
+            | Self::Now
+            | Self::Local(_)
+            | Self::Ignored
+            | Self::Tag(_)
+            | Self::Filler => None,
+        }
+    }
+}
+
 /// One conjunct of a clause; see [`datalog::Goal`].
 #[derive(Clone, Debug)]
 pub(super) enum Goal {
@@ -94,16 +110,7 @@ pub(super) enum ScanArg {
 impl Clause {
     /// The name of a variable, for messages.
     pub(super) fn name(&self, term: Term) -> &VarName {
-        match term {
-            Term::Var(var) => self.var_names.get(var.index()).unwrap_or(&VarName::UNNAMED),
-            Term::Const(_)
-            | Term::Given(_)
-            | Term::Now
-            | Term::Tag(_)
-            | Term::Filler
-            | Term::Local(_)
-            | Term::Ignored => &VarName::UNNAMED,
-        }
+        term.var().and_then(|var| self.var_names.get(var.index())).unwrap_or(&VarName::UNNAMED)
     }
 
     /// A clause that another one is the pattern of: the same rule and variables, nothing else yet.

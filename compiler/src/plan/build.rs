@@ -72,32 +72,14 @@ impl Build {
 
     /// The name of a variable, for messages.
     pub(super) fn name(&self, term: Term) -> &VarName {
-        match term {
-            Term::Var(var) => &self.names[var].name,
-            Term::Const(_)
-            | Term::Given(_)
-            | Term::Now
-            | Term::Tag(_)
-            | Term::Filler
-            | Term::Local(_)
-            | Term::Ignored => &VarName::UNNAMED,
-        }
+        term.var().map_or(&VarName::UNNAMED, |var| &self.names[var].name)
     }
 
     /// The rule that messages about a variable name: the one that gives it its name, if any does.
     pub(super) fn rule_of(&self, term: Term) -> Option<RuleId> {
-        match term {
-            Term::Var(var) => match &self.names[var] {
-                NamedVar { name: VarName::Written(_), rule } => *rule,
-                NamedVar { name: VarName::Asked(_) | VarName::Made(_), .. } => self.rule,
-            },
-            Term::Const(_)
-            | Term::Given(_)
-            | Term::Now
-            | Term::Tag(_)
-            | Term::Filler
-            | Term::Local(_)
-            | Term::Ignored => self.rule,
+        match term.var().map(|var| &self.names[var]) {
+            Some(NamedVar { name: VarName::Written(_), rule }) => *rule,
+            Some(NamedVar { name: VarName::Asked(_) | VarName::Made(_), .. }) | None => self.rule,
         }
     }
 

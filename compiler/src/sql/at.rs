@@ -4,7 +4,7 @@
 //! around a call.
 
 use super::representation::{ColumnOf, Representation};
-use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableId, TableRef};
+use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableId};
 
 /// Where in a statement something is printed.
 #[derive(Clone, Copy, Debug)]
@@ -55,9 +55,6 @@ pub(super) enum Itself<'p> {
     Tuples,
 }
 
-/// The source of a step that reads the table that it extends.
-pub(super) const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
-
 impl<'p> At<'p> {
     /// The top of a statement over these tables, whose answer is text.
     pub(super) fn top(tables: &'p [Table]) -> Self {
@@ -86,23 +83,18 @@ impl<'p> At<'p> {
         }
     }
 
-    /// Whether a value is in a column of the caller's own tables, whose type may be another than the declared
-    /// one.
-    pub(super) fn is_in_callers_table(&self, value: Expr) -> bool {
-        match value {
-            // The filter's column.
-            Expr::Given(_) => true,
-            Expr::Column { alias, .. } => matches!(
-                self.scope.kind(alias),
-                Some(FromKind::Source(_) | FromKind::Row { .. } | FromKind::Again { .. })
-            ),
-            Expr::Const(_)
-            | Expr::Now
-            | Expr::Tag(_)
-            | Expr::Filler
-            | Expr::TypeName(_)
-            | Expr::Unconstrained => false,
-        }
+    /// Whether both values are in columns of the caller's own tables, whose type may be another than the
+    /// declared one.
+    pub(super) fn are_in_callers_tables(&self, values: [Expr; 2]) -> bool {
+        let is_callers = |kind| match kind {
+            FromKind::Source(_) | FromKind::Row { .. } | FromKind::Again { .. } => true,
+            FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => false,
+        };
+        // The only given value that is left is the filter's column.
+        values.into_iter().all(|value| {
+            matches!(value, Expr::Given(_))
+                || value.alias().and_then(|alias| self.scope.kind(alias)).is_some_and(is_callers)
+        })
     }
 
     /// In a test of whether there is a row.

@@ -42,7 +42,7 @@ impl Lowering<'_, Local<'_>> {
             _ => {}
         }
         let (of_left, of_right) = (self.represent(at, left), self.represent(at, right));
-        let are_of_caller = [left, right].iter().all(|side| at.is_in_callers_table(*side));
+        let are_of_caller = at.are_in_callers_tables([left, right]);
         let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
         let features = self.inputs.features;
         let as_text = |left, right| (of_left.as_text(left, features), of_right.as_text(right, features));
@@ -72,7 +72,7 @@ impl Lowering<'_, Local<'_>> {
         left: Expr,
         right: Expr,
     ) -> Result<Sql, CompileError> {
-        let are_of_caller = [left, right].iter().all(|side| at.is_in_callers_table(*side));
+        let are_of_caller = at.are_in_callers_tables([left, right]);
         let is_native = self.represent(at, right).is_integer();
         let (left, right) = (self.integer(at, left)?, self.integer(at, right)?);
         let Features { strict_types, integer, .. } = *self.inputs.features;

@@ -3,10 +3,10 @@
 //! In: the parts of a plan, each with its [position](At). Out: nodes of sqlparser's tree, which no longer
 //! depend on the dialect. The [`Printing`] decides what differs between kinds of statements.
 
-use super::at::{At, ITSELF, Itself};
+use super::at::{At, Itself};
 use super::build;
 use super::printing::Printing;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody, TableId, TableRef};
+use crate::algebra::{Condition, Expr, From, FromKind, ITSELF, Plan, Select, TableBody, TableId, TableRef};
 use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;

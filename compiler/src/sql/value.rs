@@ -1,10 +1,10 @@
 //! Values: columns by their names, literals, and parameters.
 
-use super::at::{At, ITSELF, Itself};
+use super::at::{At, Itself};
 use super::build;
 use super::lower::Lowering;
 use super::printing::Printing;
-use crate::algebra::{Alias, Expr, FromKind};
+use crate::algebra::{Alias, Expr, FromKind, ITSELF};
 use crate::dialect::JsonRows;
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{BinaryOperator, Expr as Sql, TableFactor};

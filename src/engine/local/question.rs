@@ -31,12 +31,7 @@ impl Wanted {
             Form::Filter { var, .. } => Some(var),
             Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
         };
-        match error {
-            CompileError::Refused(refusal) => {
-                EngineError::Refused(Box::new(self.question.refused_over(refusal, column)))
-            }
-            CompileError::Bug(text) => EngineError::Bug(text),
-        }
+        EngineError::uncompiled_over(error, &self.question, column)
     }
 
     /// A question, or one over the same variables that has no answer.

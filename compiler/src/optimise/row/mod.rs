@@ -37,16 +37,8 @@ use crate::algebra::{Expr, From, FromKind};
 
 /// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
-    match expr {
-        Expr::Given(_) => true,
-        Expr::Column { alias, .. } => rows.iter().any(|from| from.alias == alias),
-        Expr::Const(_)
-        | Expr::Now
-        | Expr::Tag(_)
-        | Expr::Filler
-        | Expr::TypeName(_)
-        | Expr::Unconstrained => false,
-    }
+    let is_row = |alias| rows.iter().any(|from| from.alias == alias);
+    matches!(expr, Expr::Given(_)) || expr.alias().is_some_and(is_row)
 }
 
 /// The sources that show the caller's row.

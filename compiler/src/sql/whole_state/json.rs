@@ -3,9 +3,9 @@
 //! In: a table whose steps read it several times. Out: two common table expressions, the states and the rows
 //! of the last.
 
-use crate::algebra::{Select, Table};
+use crate::algebra::{ITSELF, Select, Table};
 use crate::question::CompileError;
-use crate::sql::at::{At, ITSELF, Itself};
+use crate::sql::at::{At, Itself};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_names};
 use crate::sql::printing::Printing;

@@ -5,8 +5,8 @@ mod passes;
 use super::{Keeps, Open, Verifier};
 use crate::algebra::sample::column;
 use crate::algebra::{
-    Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableBody,
-    TableId, TableRef,
+    Alias, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range, Select, Table,
+    TableBody, TableId, TableRef,
 };
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
@@ -44,7 +44,6 @@ fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) 
 const OWNER: FromKind = FromKind::Source(SourceId::from_index(0));
 const LOCKED: FromKind = FromKind::Source(SourceId::from_index(1));
 const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
-const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
 /// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
 fn sound() -> Plan {
