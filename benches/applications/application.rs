@@ -23,6 +23,8 @@ pub(crate) enum Variant {
     Types,
     /// Without both
     None,
+    /// The document as it is, on a copy of the tables in SQLite
+    Sqlite,
 }
 
 impl Variant {
@@ -33,13 +35,14 @@ impl Variant {
             Self::Full => "full",
             Self::Types => "types",
             Self::None => "none",
+            Self::Sqlite => "sqlite",
         }
     }
 
     /// The sections that are taken out of the bindings.
     fn without(self) -> &'static [&'static str] {
         match self {
-            Self::Fresh | Self::Full => &[],
+            Self::Fresh | Self::Full | Self::Sqlite => &[],
             Self::Types => &["tables:"],
             Self::None => &["sql_types:", "tables:"],
         }
@@ -95,6 +98,10 @@ impl Application {
 
     /// The bindings of a variant.
     pub(crate) fn bindings(&self, variant: Variant) -> String {
+        if variant == Variant::Sqlite {
+            // A UUID is a text there.
+            return format!("dialect: sqlite\n{}", self.bindings.replace(": uuid\n", ": text\n"));
+        }
         let mut kept = String::new();
         let mut is_kept = true;
         for line in self.bindings.lines() {

@@ -95,7 +95,7 @@ fn said(error: &Error) -> String {
 }
 
 /// How many rows each has, and the first of them that differ.
-fn difference(theirs: &[String], ours: &[String], sql: &str) -> String {
+pub(crate) fn difference(theirs: &[String], ours: &[String], sql: &str) -> String {
     let at = theirs.iter().zip(ours).take_while(|(their, our)| their == our).count();
     let (their, our) = (theirs.get(at), ours.get(at));
     format!(

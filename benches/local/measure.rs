@@ -18,12 +18,12 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
-    fn sum(self) -> f64 {
+    pub(crate) fn sum(self) -> f64 {
         self.planning + self.execution
     }
 
     /// The median of each part.
-    fn median(costs: &[Self]) -> Self {
+    pub(crate) fn median(costs: &[Self]) -> Self {
         Self {
             planning: median(costs.iter().map(|cost| cost.planning)),
             execution: median(costs.iter().map(|cost| cost.execution)),
