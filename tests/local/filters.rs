@@ -1,5 +1,6 @@
 //! A filter in every place where a condition may stand.
 
+use super::patterns::{DOCUMENT, PATTERNS};
 use super::service::{Service, caller, column, postgres, rows, shape};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
@@ -265,4 +266,14 @@ fn the_filter_of_one_variable_of_several() {
     let sql = format!("SELECT id FROM repositories WHERE {repositories} ORDER BY id");
     assert_eq!(column(&postgres, &sql), "1 2 3 4", "{sql}");
     shape("filter-of-users", &users);
+}
+
+/// SQLite reads the rows of each alternative by themselves, so a guard stands inside each.
+#[test]
+fn on_sqlite_each_alternative_has_its_guard() {
+    let guarded = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();
+    let service = Service::new(&guarded.policy(), "", DOCUMENT);
+    let question = "allow(User:1, \"read\", Document:?)";
+    let filter = service.sql_for(Dialect::Sqlite, question, Way::List, "documents.id");
+    shape("pattern-guard-on-the-container-sqlite", &filter);
 }

@@ -206,6 +206,13 @@ pub(crate) const PATTERNS: &[Pattern] = &[
         rule: "",
         expert: "(d.status = 'draft' OR VIEWED)",
     },
+    // What deputies may read, everyone may.
+    Pattern {
+        shape: "pattern-covered-alternative",
+        shorthand: r#""read" if status(resource, "final");"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if deputy(v, u) and v matches User and status(d, \"final\");",
+        expert: "d.status = 'final'",
+    },
     Pattern {
         shape: "pattern-limit-of-the-actor",
         shorthand: r#""read" if "owner";"#,

@@ -10,6 +10,7 @@
 mod bans;
 mod closures;
 mod columns;
+mod covered;
 mod guards;
 mod implied;
 mod joins;
@@ -65,6 +66,13 @@ const READ_ONCE: Pass = Pass {
 
 /// All passes, in their order.
 pub(crate) const PASSES: &[Pass] = &[
+    Pass {
+        name: "drop-covered",
+        does: "drops an alternative that asks all that another one asks, and more",
+        applies: |_| true,
+        keeps: Keeps::Covering,
+        run: |draft, _| covered::drop_covered(&mut draft.plan),
+    },
     Pass {
         name: "common-guards",
         does: "evaluates once, before the alternatives, the conditions and unrelated sources that all of them share",
@@ -176,7 +184,7 @@ pub(crate) const PASSES: &[Pass] = &[
         does: "tests the values of a set instead of every row",
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Equals,
-        run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting.catalog),
+        run: |draft, setting| row::guards::move_into_sets(&mut draft.plan, setting),
     },
     Pass {
         name: "probe-denials",

@@ -15,6 +15,8 @@ use crate::ir::CompareOp;
 pub(crate) enum Keeps {
     /// Their atoms.
     Atoms,
+    /// Their atoms; of the alternatives themselves it leaves out those that ask all that another one asks.
+    Covering,
     /// Their atoms, and it reads the selects of a table in the table's place.
     Selects,
     /// Their atoms, each at least once: it reads once what stood in several places.
@@ -37,21 +39,23 @@ pub(crate) enum Keeps {
 /// Checks what a pass made of a plan, some sources of which now stand for parts of it.
 pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
     let inlines = match keeps {
-        Keeps::Relations => Inlines::Nothing,
+        // A table that keeps one of several selects would be inlined only afterwards.
+        Keeps::Relations | Keeps::Covering => Inlines::Nothing,
         Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Stricter | Keeps::Equals => {
             Inlines::Single
         }
         Keeps::Selects | Keeps::SelectsOnce | Keeps::EqualsInSelects => Inlines::Every,
     };
     let mut left = WORK;
-    // It leaves out no alternative, not even one with a branch and its denial.
-    let exempts = keeps != Keeps::Stricter;
+    // These leave out no alternative only because it has a branch and its denial.
+    let exempts = !matches!(keeps, Keeps::Stricter | Keeps::Covering);
     let old = Atoms { plan: before, parts: &[], inlines, exempts };
     let new = Atoms { plan: after, parts, inlines, exempts };
     let counted = |all: Vec<Alternative>| match keeps {
         Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
         Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
         Keeps::Atoms
+        | Keeps::Covering
         | Keeps::AllButImplied
         | Keeps::Stricter
         | Keeps::Equals
@@ -151,7 +155,9 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
     }
     // Nothing denied: each old alternative asks at least what some new one asks.
     let stays = |old: &Alternative| match keeps {
-        Keeps::Atoms | Keeps::Stricter | Keeps::Selects => new.iter().any(|new| contains(old, new)),
+        Keeps::Atoms | Keeps::Covering | Keeps::Stricter | Keeps::Selects => {
+            new.iter().any(|new| contains(old, new))
+        }
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
         // It may add what holds anyway, but must not leave the alternative out.
@@ -186,7 +192,7 @@ fn contradicts_itself(alternative: &Alternative) -> bool {
 /// Whether an alternative asks all that an old one asks, as far as the pass must keep it.
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
-        Keeps::Atoms | Keeps::Selects => contains(new, old),
+        Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),
         Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
         Keeps::Equals => asks_as_much(Counted::All, new, old),
         Keeps::EqualsInSelects => asks_as_much(Counted::Independent, new, old),

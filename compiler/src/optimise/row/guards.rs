@@ -14,49 +14,60 @@
 //! ```
 //!
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again.
+//! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
+//! index that holds the columns asked for is all that is read.
 //!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
 
+use super::super::setting::Setting;
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
-use crate::catalog::Catalog;
 use indexmap::IndexSet;
 
 /// Moves the probes of all alternatives of a filter.
-pub(in super::super) fn move_into_sets(plan: &mut Plan, catalog: &Catalog) {
+pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors { catalog, tables };
+    let anchors = &Anchors { catalog: setting.catalog, tables };
+    let mover = Mover { anchors, rechecks_sets: setting.features.arrays_are_looked_up };
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
-        move_in(select, &[], &anchors, &mut taken);
+        mover.move_in(select, &[], &mut taken);
     }
 }
 
-fn move_in(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
-    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-    let mut at = 0;
-    while let Some(condition) = select.filter.get(at).cloned() {
-        let column = probed_column(&condition, &rows);
-        if let Some(column) = column {
-            select.filter.remove(at);
-            let may_copy = !starts_from_actor(&condition, &rows, anchors);
-            let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, anchors };
-            if probe.put(select, taken) {
-                continue;
+#[derive(Clone, Copy)]
+struct Mover<'a> {
+    anchors: &'a Anchors<'a>,
+    /// Whether the rows that indexes find for an OR are compared with all sets in it again.
+    rechecks_sets: bool,
+}
+
+impl Mover<'_> {
+    fn move_in(self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+        let mut at = 0;
+        while let Some(condition) = select.filter.get(at).cloned() {
+            if let Some(column) = probed_column(&condition, &rows) {
+                select.filter.remove(at);
+                let may_copy = !starts_from_actor(&condition, &rows, self.anchors);
+                let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, mover: self };
+                if probe.put(select, taken) {
+                    continue;
+                }
+                select.filter.insert(at, condition);
             }
-            select.filter.insert(at, condition);
+            at += 1;
         }
-        at += 1;
-    }
-    for condition in &mut select.filter {
-        if let Condition::Any(branches) = condition {
-            branches
-                .iter_mut()
-                .filter(|branch| branch.reads_nothing())
-                .for_each(|branch| move_in(branch, &rows, anchors, taken));
+        for condition in &mut select.filter {
+            if let Condition::Any(branches) = condition {
+                branches
+                    .iter_mut()
+                    .filter(|branch| branch.reads_nothing())
+                    .for_each(|branch| self.move_in(branch, &rows, taken));
+            }
         }
     }
 }
@@ -103,7 +114,7 @@ struct RowProbe<'a> {
     may_copy: bool,
     /// The rows around it.
     rows: &'a [From],
-    anchors: &'a Anchors<'a>,
+    mover: Mover<'a>,
 }
 
 impl RowProbe<'_> {
@@ -134,7 +145,7 @@ impl RowProbe<'_> {
         let Some(Condition::Any(branches)) = select.filter.iter_mut().find(takes) else { return false };
         let mut compared = Vec::new();
         for branch in branches {
-            if self.is_compared(branch) {
+            if self.mover.rechecks_sets && self.is_compared(branch) {
                 compared.push(branch.clone());
             } else if !self.put(branch, taken) {
                 branch.filter.push(copy(self.condition, taken));
@@ -153,7 +164,7 @@ impl RowProbe<'_> {
     fn is_compared(&self, branch: &Select) -> bool {
         let is_comparison =
             |condition: &Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        branch.filter.iter().all(is_comparison) && self.anchors.has_index_among(branch, self.rows)
+        branch.filter.iter().all(is_comparison) && self.mover.anchors.has_index_among(branch, self.rows)
     }
 
     /// Tests what a set shows.
