@@ -185,7 +185,7 @@ fn loss(keeps: Keeps, change: impl FnOnce(&mut Plan)) -> Option<String> {
 
 #[test]
 fn a_lost_condition_is_found() {
-    for keeps in [Keeps::Atoms, Keeps::Once, Keeps::AllButImplied, Keeps::Equals] {
+    for keeps in [Keeps::Atoms, Keeps::Covering, Keeps::Once, Keeps::AllButImplied, Keeps::Equals] {
         assert_eq!(loss(keeps, |_| ()), None);
         let of_answer = loss(keeps, |plan| answer(plan).filter.clear());
         assert!(of_answer.is_some_and(|fault| fault.contains("a condition was lost")), "{keeps:?}");
@@ -205,7 +205,7 @@ fn a_lost_condition_is_found() {
 
 #[test]
 fn a_lost_alternative_is_found() {
-    for keeps in [Keeps::Atoms, Keeps::Once, Keeps::AllButImplied] {
+    for keeps in [Keeps::Atoms, Keeps::Covering, Keeps::Once, Keeps::AllButImplied] {
         let found = loss(keeps, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1))));
         assert!(found.is_some_and(|fault| fault.contains("an alternative was lost")), "{keeps:?}");
     }

@@ -61,6 +61,26 @@ fn a_branch_may_be_denied_next_to_it() {
 }
 
 #[test]
+fn only_an_alternative_that_another_one_covers_may_be_left_out() {
+    let alternatives = |all: &[Vec<Condition>]| {
+        let mut plan = sound();
+        let selects = all.iter().map(|filter| Select { filter: filter.clone(), ..answer(&mut plan).clone() });
+        *plan.answer.selects_mut() = selects.collect();
+        plan
+    };
+    let (one, other) = (equal(column(4, 0), given(1)), ban(&[equal(column(9, 0), given(0))]));
+    let (less, more) = (vec![one.clone()], vec![one, other.clone()]);
+    let law = |before: &[Vec<Condition>], after: &[Vec<Condition>]| {
+        check(Keeps::Covering, &alternatives(before), &alternatives(after), &[])
+    };
+    assert_eq!(law(&[less.clone(), more.clone()], std::slice::from_ref(&less)), Ok(()));
+    for (before, after) in [([less.clone(), more.clone()], more), ([less.clone(), vec![other]], less)] {
+        let lost = law(&before, &[after]);
+        assert!(lost.as_ref().is_err_and(|fault| fault.contains("an alternative was lost")), "{lost:?}");
+    }
+}
+
+#[test]
 fn a_value_may_be_replaced_by_one_that_equals_it() {
     let [x, y] = [column(4, 0), column(8, 1)];
     let of = |filter: &[Condition]| {
