@@ -15,7 +15,7 @@
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody};
 
-/// How many sources all searches of a plan may try to map.
+/// How many searches a plan may start, and sources all of them may try to map.
 const STEPS: usize = 10_000;
 
 /// How many alternatives of one union are compared with each other.
@@ -68,7 +68,15 @@ fn covers(covering: &Select, covered: &Select, left: &mut usize) -> bool {
     covering.from.len() <= covered.from.len()
         && covering.filter.len() <= covered.filter.len()
         && covering.output.len() == covered.output.len()
+        && take_step(left)
         && Mapping { covering, covered, images: Vec::new() }.exists(left)
+}
+
+/// Takes one step, if there is one left.
+fn take_step(left: &mut usize) -> bool {
+    let fewer = left.checked_sub(1);
+    *left = fewer.unwrap_or_default();
+    fewer.is_some()
 }
 
 /// Sources of one select, mapped to those of another.
@@ -88,8 +96,9 @@ impl Mapping<'_> {
             if !is_like || self.images.contains(&image.alias) {
                 continue;
             }
-            let Some(fewer) = left.checked_sub(1) else { return false };
-            *left = fewer;
+            if !take_step(left) {
+                return false;
+            }
             self.images.push(image.alias);
             if self.exists(left) {
                 return true;
