@@ -134,11 +134,11 @@ const QUOTA_OF_DEPUTY: &str = r#"
 acts_for(u: User, v: User) if deputy(v, u);
 acts_for(u: User, u: User);
 has_permission(u: User, "read", d: Document) if acts_for(u, v) and has_relation(d, "folder", f) and size(d, s)
-  and quota(v, f, "edit", most) and s <= most and has_relation(d, "owner", o) and o != v
+  and quota(v, f, "edit", most) and s <= most and has_relation(d, "owner", o) and o != u and o != v
   and not blocked(d, u) and not blocked(d, v);"#;
 const DEPUTY: &str = "EXISTS (
   SELECT 1 FROM quotas q
-  WHERE q.kind = 'edit' AND q.folder_id = d.folder_id AND d.size <= q.most AND d.owner_id <> q.user_id
+  WHERE q.kind = 'edit' AND q.folder_id = d.folder_id AND d.size <= q.most AND d.owner_id <> q.user_id AND d.owner_id <> ?
     AND (q.user_id = ? OR q.user_id IN (SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1))
     AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (?, q.user_id)))";
 

@@ -11,7 +11,6 @@ use crate::ir::{CompareOp, ConstId};
 use crate::primitive::INTEGER;
 use crate::question::{Domain, Question};
 use indexmap::IndexSet;
-use rustc_hash::FxHashSet;
 
 /// Puts the values of a question into a plan; `column` stays as it is.
 pub(crate) fn put_values(
@@ -111,12 +110,9 @@ impl<E> Folder<'_, E> {
         });
     }
 
-    /// Drops the comparisons of literals that hold, and what is asked twice; false if one does not hold.
+    /// Drops the comparisons of literals that hold; false if one does not.
     pub(super) fn decide(&self, select: &mut Select) -> bool {
         let mut possible = true;
-        let mut known = FxHashSet::default();
-        // Two conditions become the same where two of their values do.
-        select.filter.retain(|condition| known.insert(condition.clone()));
         select.filter.retain(|condition| {
             let holds = match condition {
                 Condition::Compare { op, left: Expr::Const(left), right: Expr::Const(right) } => {
