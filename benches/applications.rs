@@ -34,7 +34,7 @@ mod report;
 mod sqlite;
 
 use application::{Application, SCRIPTS, Variant};
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use compare::compare;
 use measure::Rounds;
 use portcullis_testkit::cluster::Cluster;
@@ -67,7 +67,7 @@ struct Options {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     app: Vec<String>,
     /// Measure only these variants
-    #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Variant::Fresh, Variant::Full, Variant::Types, Variant::None])]
+    #[arg(long, value_enum, value_delimiter = ',', default_values_t = Variant::value_variants().to_vec())]
     variant: Vec<Variant>,
     /// Ask only the questions whose name holds the text, as `page` or `four_eyes`
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]

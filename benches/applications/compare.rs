@@ -49,14 +49,10 @@ pub(crate) async fn compare(
     bindings: &str,
     rounds: Rounds,
 ) -> Outcome {
-    let (path, body) = question.request(bindings);
-    let answer = service.post(path, &body);
-    if answer.status != 200 {
-        return Outcome::Failed(answer.text);
-    }
-    let answer = answer.json();
-    let sql = answer["sql"].as_str().unwrap();
-    let (ours, n_bytes) = (question.around(sql), sql.len());
+    let (ours, n_bytes) = match statement(service, question, bindings) {
+        Ok(found) => found,
+        Err(refused) => return refused,
+    };
     let expert = &question.expert;
     let start = Instant::now();
     let mut their_rows = match database.undone(expert).await {
@@ -71,12 +67,8 @@ pub(crate) async fn compare(
         Err(error) if is_timeout(&error) => return too_slow(),
         Err(error) => return Outcome::Failed(format!("{}\n{ours}", said(&error))),
     };
-    if !question.is_ordered() {
-        their_rows.sort_unstable();
-        our_rows.sort_unstable();
-    }
-    if our_rows != their_rows {
-        return Outcome::Wrong { n_bytes, difference: difference(&their_rows, &our_rows, &ours) };
+    if let Some(difference) = difference(question, &mut their_rows, &mut our_rows, &ours) {
+        return Outcome::Wrong { n_bytes, difference };
     }
     match Pair::measure(database, expert, &ours, rounds).await {
         Ok(pair) => Outcome::Measured { n_bytes, n_rows: our_rows.len(), pair },
@@ -94,13 +86,41 @@ fn said(error: &Error) -> String {
     error.as_db_error().map_or_else(|| error.to_string(), |error| error.message().to_owned())
 }
 
-/// How many rows each has, and the first of them that differ.
-pub(crate) fn difference(theirs: &[String], ours: &[String], sql: &str) -> String {
-    let at = theirs.iter().zip(ours).take_while(|(their, our)| their == our).count();
+/// The application's statement around the service's text, and the length of the text.
+pub(crate) fn statement(
+    service: &Server,
+    question: &Question,
+    bindings: &str,
+) -> Result<(String, usize), Outcome> {
+    let (path, body) = question.request(bindings);
+    let answer = service.post(path, &body);
+    if answer.status != 200 {
+        return Err(Outcome::Failed(answer.text));
+    }
+    let answer = answer.json();
+    let sql = answer["sql"].as_str().unwrap();
+    Ok((question.around(sql), sql.len()))
+}
+
+/// How many rows each has and the first of them that differ, if they are not the same.
+pub(crate) fn difference(
+    question: &Question,
+    theirs: &mut [String],
+    ours: &mut [String],
+    sql: &str,
+) -> Option<String> {
+    if !question.is_ordered() {
+        theirs.sort_unstable();
+        ours.sort_unstable();
+    }
+    if theirs == ours {
+        return None;
+    }
+    let at = theirs.iter().zip(&*ours).take_while(|(their, our)| their == our).count();
     let (their, our) = (theirs.get(at), ours.get(at));
-    format!(
+    Some(format!(
         "{} rows, the expert's {}; at {at} stands {our:?}, in the expert's {their:?}\n{sql}",
         ours.len(),
         theirs.len()
-    )
+    ))
 }

@@ -3,8 +3,8 @@
 //! Numbers and truth values become integers, everything else becomes text; a key of one number is the row's
 //! own number. The indexes are the same. Nothing is analysed, as SQLite does not do that by itself.
 
-use crate::compare::{Outcome, difference};
-use crate::measure::{Cost, Pair, Rounds, median};
+use crate::compare::{Outcome, difference, statement};
+use crate::measure::{Cost, Pair, Rounds};
 use crate::question::Question;
 use portcullis_testkit::expert::database::Database;
 use portcullis_testkit::server::Server;
@@ -80,39 +80,35 @@ impl SqliteCopy {
         bindings: &str,
         rounds: Rounds,
     ) -> Outcome {
-        let (path, body) = question.request(bindings);
-        let answer = service.post(path, &body);
-        if answer.status != 200 {
-            return Outcome::Failed(answer.text);
-        }
-        let answer = answer.json();
-        let sql = answer["sql"].as_str().unwrap();
-        let (ours, n_bytes) = (in_sqlite(&question.around(sql)), sql.len());
+        let (ours, n_bytes) = match statement(service, question, bindings) {
+            Ok((ours, n_bytes)) => (in_sqlite(&ours), n_bytes),
+            Err(refused) => return refused,
+        };
         let expert = expert(question).unwrap();
         let (mut their_rows, their_cost) = match self.run(&expert) {
             Ok(answered) => answered,
             Err(error) => return Outcome::Failed(format!("the expert's: {error}\n{expert}")),
         };
+        let failed = |error: Error| match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => Outcome::TooSlow { n_bytes, expert: their_cost.sum() },
+            _ => Outcome::Failed(format!("{error}\n{ours}")),
+        };
         let mut our_rows = match self.run(&ours) {
             Ok((rows, _)) => rows,
-            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                return Outcome::TooSlow { n_bytes, expert: their_cost.sum() };
-            }
-            Err(error) => return Outcome::Failed(format!("{error}\n{ours}")),
+            Err(error) => return failed(error),
         };
-        if !question.is_ordered() {
-            their_rows.sort_unstable();
-            our_rows.sort_unstable();
+        if let Some(difference) = difference(question, &mut their_rows, &mut our_rows, &ours) {
+            return Outcome::Wrong { n_bytes, difference };
         }
-        if our_rows != their_rows {
-            return Outcome::Wrong { n_bytes, difference: difference(&their_rows, &our_rows, &ours) };
+        match self.measure(&expert, &ours, rounds) {
+            Ok(pair) => Outcome::Measured { n_bytes, n_rows: our_rows.len(), pair },
+            Err(error) => failed(error),
         }
-        Outcome::Measured { n_bytes, n_rows: our_rows.len(), pair: self.measure(&expert, &ours, rounds) }
     }
 
     /// Runs both in each round, in turns the one first and the other.
-    fn measure(&self, expert: &str, ours: &str, rounds: Rounds) -> Pair {
-        let cost = |sql: &str| self.run(sql).unwrap().1;
+    fn measure(&self, expert: &str, ours: &str, rounds: Rounds) -> Result<Pair, Error> {
+        let cost = |sql: &str| self.run(sql).map(|(_, cost)| cost);
         let start = Instant::now();
         let (mut experts, mut our_costs) = (Vec::new(), Vec::new());
         for round in 0..rounds.most {
@@ -120,19 +116,14 @@ impl SqliteCopy {
                 break;
             }
             if round % 2 == 0 {
-                experts.push(cost(expert));
-                our_costs.push(cost(ours));
+                experts.push(cost(expert)?);
+                our_costs.push(cost(ours)?);
             } else {
-                our_costs.push(cost(ours));
-                experts.push(cost(expert));
+                our_costs.push(cost(ours)?);
+                experts.push(cost(expert)?);
             }
         }
-        Pair {
-            ratio: median(our_costs.iter().zip(&experts).map(|(our, their)| our.sum() / their.sum())),
-            expert: Cost::median(&experts),
-            ours: Cost::median(&our_costs),
-            remarks: Vec::new(),
-        }
+        Ok(Pair::of_rounds(&experts, &our_costs))
     }
 
     /// The first column of a statement's rows, as text; what the statement changes is undone.

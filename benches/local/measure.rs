@@ -23,7 +23,7 @@ impl Cost {
     }
 
     /// The median of each part.
-    pub(crate) fn median(costs: &[Self]) -> Self {
+    fn median(costs: &[Self]) -> Self {
         Self {
             planning: median(costs.iter().map(|cost| cost.planning)),
             execution: median(costs.iter().map(|cost| cost.execution)),
@@ -117,12 +117,17 @@ impl Pair {
             experts.push(their.cost);
             our_costs.push(our.cost);
         }
-        Ok(Self {
-            ratio: median(our_costs.iter().zip(&experts).map(|(our, their)| our.sum() / their.sum())),
-            expert: Cost::median(&experts),
-            ours: Cost::median(&our_costs),
-            remarks: remarks.into_iter().collect(),
-        })
+        Ok(Self { remarks: remarks.into_iter().collect(), ..Self::of_rounds(&experts, &our_costs) })
+    }
+
+    /// What each round cost.
+    pub(crate) fn of_rounds(experts: &[Cost], ours: &[Cost]) -> Self {
+        Self {
+            ratio: median(ours.iter().zip(experts).map(|(our, their)| our.sum() / their.sum())),
+            expert: Cost::median(experts),
+            ours: Cost::median(ours),
+            remarks: Vec::new(),
+        }
     }
 }
 

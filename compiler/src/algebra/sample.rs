@@ -1,10 +1,16 @@
 //! Selects and values for the unit tests of plans.
 
-use super::{Alias, Expr, From, FromKind, Select};
+use super::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::ir::CompareOp;
 
 /// A column of a source.
 pub(crate) fn column(alias: usize, column: usize) -> Expr {
     Expr::Column { alias: Alias::of_number(alias), column }
+}
+
+/// The condition that two values are equal.
+pub(crate) fn equal(left: Expr, right: Expr) -> Condition {
+    Condition::Compare { op: CompareOp::Equal, left, right }
 }
 
 /// A select of one source, without conditions.

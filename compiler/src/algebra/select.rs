@@ -93,8 +93,8 @@ pub(crate) enum Condition {
     None(Vec<Select>),
 }
 
-/// A value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// A value. Their order means nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Expr {
     /// A column of a source.
     Column {

@@ -13,7 +13,7 @@
 //! answer.
 
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
-use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Alias, Condition, FromKind, Plan, Select, TableBody};
 
 /// How many searches a plan may start, and sources all of them may try to map.
 const STEPS: usize = 10_000;
@@ -137,7 +137,7 @@ fn normal(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
     renumber_inside(&mut condition, &mut TakenAliases::up_to(INSIDE));
     condition.for_each_alias_mut(&mut |alias| map(alias));
     if let Condition::Compare { op, left, right } = &mut condition
-        && place(*left) > place(*right)
+        && left > right
     {
         std::mem::swap(left, right);
         *op = op.turned();
@@ -145,34 +145,13 @@ fn normal(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
     condition
 }
 
-/// The order of a comparison's sides: what is no column comes first.
-fn place(expr: Expr) -> Option<(Alias, usize)> {
-    match expr {
-        Expr::Column { alias, column } => Some((alias, column)),
-        Expr::Const(_)
-        | Expr::Given(_)
-        | Expr::Now
-        | Expr::Tag(_)
-        | Expr::Filler
-        | Expr::TypeName(_)
-        | Expr::Unconstrained => None,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::From;
+    use crate::algebra::sample::{column, equal};
+    use crate::algebra::{Expr, From};
     use crate::catalog::SourceId;
     use crate::ir::CompareOp;
-
-    const fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias: Alias::of_number(alias), column }
-    }
-
-    const fn equal(left: Expr, right: Expr) -> Condition {
-        Condition::Compare { op: CompareOp::Equal, left, right }
-    }
 
     fn select(sources: &[(usize, usize)], filter: Vec<Condition>, output: &[Expr]) -> Select {
         let from = sources.iter().map(|(alias, source)| From {

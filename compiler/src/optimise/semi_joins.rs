@@ -76,8 +76,10 @@ fn equal_to(condition: &Condition, column: Expr) -> Option<Expr> {
 fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
     step.from.retain(|other| other.alias != from.alias);
     for (column, value) in known {
-        let moved = step.filter.iter().position(|condition| equal_to(condition, *column) == Some(*value));
-        moved.into_iter().for_each(|at| drop(step.filter.remove(at)));
+        let place = step.filter.iter().position(|condition| equal_to(condition, *column) == Some(*value));
+        if let Some(at) = place {
+            step.filter.remove(at);
+        }
     }
     step.for_each_expr_mut(&mut |expr| {
         if let Some((_, value)) = known.iter().find(|(column, _)| column == expr) {
@@ -95,15 +97,8 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algebra::sample::{column, equal};
     use crate::catalog::SourceId;
-
-    const fn column(alias: usize, column: usize) -> Expr {
-        Expr::Column { alias: Alias::of_number(alias), column }
-    }
-
-    const fn equal(left: Expr, right: Expr) -> Condition {
-        Condition::Compare { op: CompareOp::Equal, left, right }
-    }
 
     const fn from(alias: usize, kind: FromKind) -> From {
         From { alias: Alias::of_number(alias), kind }

@@ -38,6 +38,7 @@ pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     }
 }
 
+/// What decides where a probe goes, apart from the filter.
 #[derive(Clone, Copy)]
 struct Mover<'a> {
     anchors: &'a Anchors<'a>,

@@ -3,7 +3,7 @@
 mod passes;
 
 use super::{Keeps, Open, Verifier};
-use crate::algebra::sample::column;
+use crate::algebra::sample::{column, equal};
 use crate::algebra::{
     Alias, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range, Select, Table,
     TableBody, TableId, TableRef,
@@ -11,7 +11,7 @@ use crate::algebra::{
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::datalog::recursion::MemberId;
-use crate::ir::{CompareOp, ConstId, Constant, Program, TypeId};
+use crate::ir::{ConstId, Constant, Program, TypeId};
 use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
 use crate::source::SourceMap;
 use indexmap::IndexSet;
@@ -29,10 +29,6 @@ fn catalog() -> Catalog {
         source: RelationSource::Table { name: predicate.into() },
     };
     Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])] }
-}
-
-fn equal(left: Expr, right: Expr) -> Condition {
-    Condition::Compare { op: CompareOp::Equal, left, right }
 }
 
 fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
