@@ -13,7 +13,7 @@ each pass:
 - of the requests to the service, the worst of the medians (without : with) and whose it is.
 
 The statements are measured without two passes at a time, each next to the expert's; the requests one after the other.
-The copy and its build are in target/passes. Takes about 40 minutes on two idle processors.
+The copy and its build are in target/passes. All passes should take about 40 minutes on two idle processors.
 """
 
 import json
