@@ -218,7 +218,7 @@ impl Frame<'_> {
                 7..11 if words.is_fixed => outside.push(longhand::template(style, &mut choices).to_owned()),
                 7..11 => outside.push(patterns::rule(words, style, &mut choices)),
                 11 => outside.extend(recursion::rules(words, style, &mut choices)),
-                12 if choices.below(2) == 0 => outside.extend(quotas::rules(words, &mut choices)),
+                12 if choices.below(3) > 0 => outside.extend(quotas::rules(words, &mut choices)),
                 12 => outside.extend(cycles::rules(words, &mut choices)),
                 _ => outside.push(longhand::rule(words, style, &mut choices)),
             }

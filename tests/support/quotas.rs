@@ -22,7 +22,7 @@ pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
     let edge = (0..TRIES).find_map(|_| words.edge(choices).filter(has_quota));
     let Some((from, relation, to)) = edge else { return Vec::new() };
     let permission = choices.of(&from.permissions);
-    if choices.below(2) == 0
+    if choices.below(3) > 0
         && let Some(rules) = of_two_users(words, from, relation, to, permission, choices)
     {
         return rules;
@@ -54,16 +54,35 @@ fn of_two_users(
     let acts_for =
         stored.iter().find_map(|predicate| call(predicate, &[("User", "v"), ("User", "u")], "_"))?;
     let role = choices.of(&to.roles);
-    let denial = choices.of(&["", " and not has_role(u, \"g0\")", " and not has_role(v, \"g0\")"]);
     let of_other = quota(words, [from, to], [role, "_"], "v", choices)?;
-    let there =
-        format!("has_relation(x, {relation:?}, z) and has_role(v, {role:?}, z) and {of_other}{denial}");
-    let rule = |user: &str, body: &str| {
-        format!("has_permission({user}: User, {permission:?}, x: {}) if {body};", from.name)
+    let owner = from.relations.iter().find(|(_, ty)| *ty == "User");
+    let third = match owner {
+        Some((relation, _)) => Some(format!("has_relation(x, {relation:?}, w)")),
+        None => stored.iter().find_map(|of| call(of, &[(from.name, "x"), ("User", "w")], "_")),
     };
+    let third = third.filter(|_| choices.below(2) == 0);
+    let denied = choices.of(&[&[][..], &["u"], &["v"], &["u", "v"]]);
+    let rule = |user: &str, acting: &str| {
+        let name = |var: &str| if var == "u" { user.to_owned() } else { var.to_owned() };
+        let compared = third.iter().flat_map(|third| {
+            let unlike = ["u", "v"].map(|var| format!("w != {}", name(var)));
+            [third.clone()].into_iter().chain(unlike)
+        });
+        let denials = denied.iter().map(|var| format!("not has_role({}, \"g0\")", name(var)));
+        let there =
+            [format!("has_relation(x, {relation:?}, z) and has_role(v, {role:?}, z)"), of_other.clone()];
+        let body: Vec<String> = there.into_iter().chain(compared).chain(denials).collect();
+        let head = format!("has_permission({user}: User, {permission:?}, x: {})", from.name);
+        format!("{head} if {acting}{};", body.join(" and "))
+    };
+    // Users who act for themselves as well: what is asked of both is asked of one of them twice then.
+    let derived = &words.predicates[words.n_stored..];
+    if let Some(Predicate { name, .. }) = derived.iter().find(|of| of.types == ["User"; 2]) {
+        let acting = [format!("{name}(u: User, v: User) if {acts_for};"), format!("{name}(u: User, u);")];
+        return Some(acting.into_iter().chain([rule("u", &format!("{name}(u, v) and "))]).collect());
+    }
     // With both named `v`, the second rule is the first about the user.
-    let own = there.replace("has_role(u,", "has_role(v,");
-    Some(vec![rule("u", &format!("{acts_for} and {there}")), rule("v", &own)])
+    Some(vec![rule("u", &format!("{acts_for} and ")), rule("v", "")])
 }
 
 /// One of the quotas.

@@ -59,6 +59,7 @@ const STORED: &[(&str, &[&str])] = &[
     ("f7", &["User", "Doc"]),
     ("f8", &["User", "String"]),
     ("f9", &["Doc", "Boolean"]),
+    ("f10", &["User", "User"]),
 ];
 const DERIVED: &[(&str, &[&str])] = &[
     ("d0", &["Doc"]),
@@ -69,6 +70,7 @@ const DERIVED: &[(&str, &[&str])] = &[
     ("d5", &["Doc", "Integer"]),
     ("d6", &["User", "String"]),
     ("d7", &[]),
+    ("d8", &["User", "User"]),
 ];
 
 /// What random words are made of.
@@ -103,7 +105,7 @@ const STORED_SHAPES: [&[&str]; 9] = [
     &["uabc", "aabb", "uaab", "uabs", "abcs", "aaai"],
     &["uabca", "aabbc", "ugabc", "aaaaa", "uabsi"],
     &["ai", "bi", "as"],
-    &["a", "ab", "us", "uu", "uu"],
+    &["a", "ab", "us", "uu", "uu", "uu"],
 ];
 const DERIVED_SHAPES: [&[&str]; 7] = [
     &["a", "b"],
@@ -112,7 +114,7 @@ const DERIVED_SHAPES: [&[&str]; 7] = [
     &["ab", "ba", "uab", "aai"],
     &["uab", "aab", "aaa"],
     &["uabc", "aabb", "uaab", "aaaa"],
-    &["uaabc", "aaaab", "uabcs", "b", ""],
+    &["uaabc", "aaaab", "uabcs", "b", "", "uu", "uu", "uu"],
 ];
 
 impl Vocabulary {
