@@ -16,6 +16,7 @@ mod explain;
 mod facts;
 mod facts_file;
 mod flags;
+mod fmt;
 mod folder;
 mod keys;
 mod local;
@@ -25,6 +26,7 @@ mod output;
 mod policy_file;
 mod precautions;
 mod progress;
+mod replace;
 mod restore;
 mod review;
 mod serve;
@@ -61,6 +63,7 @@ enum Command {
     Review(review::Args),
     Test(test::Args),
     Validate(validate::Args),
+    Fmt(fmt::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
     Config(config::Args),
@@ -91,6 +94,7 @@ pub fn run() -> ExitCode {
         Command::Review(args) => review::run(args),
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Fmt(args) => fmt::run(&args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
         Command::Config(args) => config::run(args),
@@ -117,6 +121,7 @@ impl Command {
             },
             Self::Test(args) => args.format,
             Self::Validate(args) => args.format,
+            Self::Fmt(args) => args.format,
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
             Self::Serve(_)

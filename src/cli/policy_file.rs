@@ -47,8 +47,13 @@ impl PolicyFile {
 
 /// A file's text.
 pub(super) fn read(path: &Path) -> Result<String, CliError> {
-    let mut text = String::new();
     let file = File::open(path).map_err(|error| CliError::unreadable(path, error))?;
+    read_from(file, path)
+}
+
+/// The text of a file that is open.
+pub(super) fn read_from(file: impl Read, path: &Path) -> Result<String, CliError> {
+    let mut text = String::new();
     file.take(MAX_BYTES + 1).read_to_string(&mut text).map_err(|error| CliError::unreadable(path, error))?;
     if u64::try_from(text.len()).is_ok_and(|bytes| bytes > MAX_BYTES) {
         return Err(CliError::TooLong { path: path.into(), limit: MAX_BYTES });

@@ -11,7 +11,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("chumsky", &["compiler/src/syntax/"]),
     // One reads what a bindings document says, the other where it says it.
     ("granit_parser", &["compiler/src/bindings/yaml.rs", "src/cli/bindings/fix/outline.rs"]),
-    ("similar::", &["src/cli/bindings/fix/mod.rs"]),
+    ("similar::", &["src/cli/replace.rs"]),
     ("petgraph", &["compiler/src/datalog/graph.rs"]),
     ("stacker", &["compiler/src/bindings/reader.rs"]),
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.

@@ -8,7 +8,9 @@ actor Group {
 
 # A member of a group is a member of its parent group.
 in_group(user: User, group: Group) if has_relation(group, "member", user);
-in_group(user: User, group: Group) if has_relation(inner, "parent", group) and in_group(user, inner);
+in_group(user: User, group: Group) if
+  has_relation(inner, "parent", group) and
+  in_group(user, inner);
 
 resource Folder {
   roles = ["reader", "writer", "owner"];

@@ -5,11 +5,13 @@ allow(user: User, action: String, tenant: Tenant) if
 
 allow(user: User, action: String, project: Project) if
   has_permission(user, action, project) and
-  has_relation(project, "tenant", tenant) and not is_suspended(tenant);
+  has_relation(project, "tenant", tenant) and
+  not is_suspended(tenant);
 
 allow(user: User, action: String, task: Task) if
   has_permission(user, action, task) and
-  has_relation(task, "project", project) and has_relation(project, "tenant", tenant) and
+  has_relation(task, "project", project) and
+  has_relation(project, "tenant", tenant) and
   not is_suspended(tenant);
 
 actor User {}

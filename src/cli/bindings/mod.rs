@@ -27,12 +27,11 @@ mod policy;
 mod postgresql;
 mod report;
 mod sqlite;
-mod write;
 
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
-use super::{Verdict, local, policy_file, serve};
+use super::{Verdict, local, policy_file, replace, serve};
 pub(super) use database::Database;
 use document::parse;
 use explain::{Explanations, Subject};
@@ -164,7 +163,7 @@ async fn check(args: &CheckArgs) -> Result<Verdict, CliError> {
     let explanations = explain(&fix.text, &fixed, &live).await?;
     let remaining = Report::new(file, &fixed, &live, program.as_ref());
     if args.write {
-        write::replace(&args.file, &text, &fix.text)?;
+        replace::replace(&args.file, &text, &fix.text)?;
     }
     let outcome = FixResult { fix: Some(fix), is_written: args.write };
     print(args, &remaining, Some(&outcome), explanations.as_ref())?;

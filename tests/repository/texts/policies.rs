@@ -1,4 +1,5 @@
-//! Every policy of the repository in every layout: the same tree, the same program, the same findings.
+//! Every policy of the repository in every layout: the same tree, the same program, the same findings, and a
+//! text that can be formatted.
 
 use super::none;
 use super::pieces::{Pieces, may_touch};
@@ -6,7 +7,7 @@ use super::repository::{Found, Wanted, texts};
 use portcullis_compiler::check;
 use portcullis_compiler::ir::print::program;
 use portcullis_compiler::source::SourceMap;
-use portcullis_compiler::syntax::{parse, print};
+use portcullis_compiler::syntax::{format, parse, print};
 use std::sync::LazyLock;
 
 /// Where policies are.
@@ -54,6 +55,22 @@ static POLICIES: LazyLock<Vec<(Found, Meaning)>> = LazyLock::new(|| {
     found.filter(|(found, meaning)| found.is_certain || says_something(meaning)).collect()
 });
 
+/// Formats a policy: it means what it meant, and formatting it again changes nothing. The formatter itself
+/// checks that every comment is left.
+fn formats(text: &str, expected: &Meaning) -> Result<(), String> {
+    let formatted = |text: &str| {
+        let formatted = format(&SourceMap::new("policy.polar", text));
+        formatted.map_err(|error| format!("{error:?}"))
+    };
+    let once = formatted(text)?;
+    let found = meaning(&once);
+    if found != *expected {
+        return Err(format!("{once}\nmeans {found:?}"));
+    }
+    let twice = formatted(&once)?;
+    if twice == once { Ok(()) } else { Err(format!("{once}\nand again:\n{twice}")) }
+}
+
 /// Lays out every policy that is made of tokens, and compares.
 fn in_layout(layout: impl Fn(&Pieces<'_>) -> String) {
     let mut complaints = Vec::new();
@@ -70,6 +87,11 @@ fn in_layout(layout: impl Fn(&Pieces<'_>) -> String) {
         if found_meaning != *expected {
             complaints
                 .push(format!("{}\n{text}\nexpected {expected:?}\nfound {found_meaning:?}", found.place));
+        }
+        if *expected != Meaning::Refused
+            && let Err(wrong) = formats(&text, expected)
+        {
+            complaints.push(format!("{}\n{text}\nformatted: {wrong}", found.place));
         }
     }
     none(&complaints);
@@ -95,6 +117,23 @@ fn there_are_policies_of_every_kind() {
     let has_any = |part: &&str| POLICIES.iter().any(|(found, _)| found.place.starts_with(*part));
     let missing: Vec<&str> = parts.into_iter().filter(|part| !has_any(part)).collect();
     assert!(missing.is_empty(), "no policy of {missing:?}");
+}
+
+#[test]
+fn policy_files_are_formatted() {
+    let mut complaints = Vec::new();
+    for (found, _) in POLICIES.iter().filter(|(found, _)| found.place.ends_with(".polar")) {
+        let formatted = format(&SourceMap::new(found.place.as_str(), found.text.as_str()));
+        if formatted.ok().as_ref() != Some(&found.text) {
+            complaints.push(format!("{}: run `portcullis fmt {}`", found.place, found.place));
+        }
+    }
+    none(&complaints);
+}
+
+#[test]
+fn as_they_are() {
+    in_layout(|pieces| pieces.spaced(|gap, _, _| gap.to_owned()));
 }
 
 #[test]
@@ -156,5 +195,12 @@ fn with_every_token_in_the_first_column() {
 fn with_comments_between_any_two_tokens() {
     for end in ["\n", "\r\n", "\r", "\n    "] {
         in_layout(|pieces| pieces.spaced(|_, _, _| format!("# }} ) ; \" 'and' # actor User {{{end}")));
+    }
+}
+
+#[test]
+fn with_comments_on_lines_of_their_own() {
+    for around in ["\n# one\n", "\n\n  # one\n\n\n# two\n\n", " # one\n# two\r\n\r\n"] {
+        in_layout(|pieces| pieces.spaced(|_, _, _| around.to_owned()));
     }
 }

@@ -49,7 +49,8 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
-    let commands = ["serve", "compile", "explain", "why", "test", "validate", "keys", "bindings check"];
+    let commands =
+        ["serve", "compile", "explain", "why", "test", "validate", "fmt", "keys", "bindings check"];
     let keys = ["keys create", "keys list", "keys revoke", "config show"];
     let more = ["facts import", "facts export", "backup", "restore", "review"];
     for command in commands.into_iter().chain(keys).chain(more) {
@@ -185,6 +186,51 @@ fn validate_reports_every_file_and_fails_on_errors_only() {
     assert_eq!((code, err.as_str()), (1, ""));
     assert_eq!(json[0]["valid"], false);
     assert_eq!(json[0]["diagnostics"][0]["labels"][0]["line"], 1);
+}
+
+#[test]
+fn fmt_lays_files_out_and_leaves_one_with_errors_as_it_is() {
+    let folder = folder();
+    let run = |args: &[&str]| ended(&portcullis(folder.path()).args(args).output().unwrap());
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let messy = "# who\nactor   User{}\r\nresource Repo { roles=[ \"reader\" ]; } # what";
+    let laid_out = "# who\nactor User {}\n\nresource Repo {\n  roles = [\"reader\"];\n} # what\n";
+    let broken = "resource Repo {";
+    fs::write(folder.path().join("messy.polar"), messy).unwrap();
+    fs::write(folder.path().join("broken.polar"), broken).unwrap();
+
+    let (code, out, err) = run(&["fmt", "--check", "messy.polar"]);
+    assert!(
+        code == 1 && out.contains("\n+actor User {}\n") && err.starts_with("1 file would be "),
+        "{out}{err}"
+    );
+    assert_eq!(read("messy.polar"), messy);
+
+    let (code, out, err) = run(&["fmt", "messy.polar", "broken.polar"]);
+    assert_eq!(out, "messy.polar: formatted\nbroken.polar: 1 error, not formatted\n");
+    assert!(code == 1 && err.contains("broken.polar:1:"), "{err}");
+    assert_eq!([read("messy.polar"), read("broken.polar")], [laid_out, broken]);
+
+    assert_eq!(run(&["fmt", "--check", "messy.polar"]), (0, String::new(), String::new()));
+    let (code, out, _) = run(&["fmt", "messy.polar", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, &json[0]["changed"]), (0, &serde_json::Value::Bool(false)));
+}
+
+#[test]
+fn fmt_lays_out_the_standard_input() {
+    let folder = folder();
+    let input = fs::File::open(folder.path().join("good.polar")).unwrap();
+    let output = portcullis(folder.path()).args(["fmt", "-"]).stdin(input).output().unwrap();
+    let (code, out, err) = ended(&output);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let setup = "setup {\n    has_role(User{\"a\"}, \"reader\", Repo{\"r\"});\n  }";
+    let (policy, test) = POLICY.split_once("\ntest").unwrap();
+    let (_, assertion) = test.split_once(" }\n").unwrap();
+    let policy = policy.replace("\nresource", "\n\nresource");
+    assert_eq!(out, format!("{policy}\n\ntest \"readers read\" {{\n  {setup}\n{assertion}"));
+    let (code, _, err) = run(&["fmt", "-", "--check"]);
+    assert!(code == 1 && err.contains("`-` is the only file"), "{err}");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Any text as a policy: lexer, parser, resolver, lints, strata, and the printer back to text.
+//! Any text as a policy: lexer, parser, resolver, lints, strata, the printer back to text, and the formatter.
 
 use portcullis_compiler::diagnostic::Severity;
 use portcullis_compiler::diagnostic::render::render_all;
@@ -32,4 +32,11 @@ pub fn run(data: &[u8]) {
         meaning(&checked.program),
         "what was printed means something else:\n{printed}"
     );
+
+    let formatted = match syntax::format(&source) {
+        Ok(formatted) => SourceMap::new("fuzz.polar", formatted),
+        Err(error) => panic!("cannot be formatted: {error:?}"),
+    };
+    let again = syntax::format(&formatted);
+    assert_eq!(again.ok().as_deref(), Some(formatted.text()), "what was formatted is formatted otherwise");
 }

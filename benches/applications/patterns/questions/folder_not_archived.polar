@@ -15,4 +15,6 @@ resource Document {
 }
 
 allow(user: User, action: String, document: Document) if
-  has_permission(user, action, document) and has_relation(document, "folder", folder) and not is_archived(folder);
+  has_permission(user, action, document) and
+  has_relation(document, "folder", folder) and
+  not is_archived(folder);

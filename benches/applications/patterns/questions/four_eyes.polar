@@ -12,5 +12,7 @@ resource Document {
 }
 
 has_permission(user: User, "read", document: Document) if
-  has_relation(document, "folder", folder) and has_role(user, "viewer", folder) and
-  has_relation(document, "owner", owner) and owner != user;
+  has_relation(document, "folder", folder) and
+  has_role(user, "viewer", folder) and
+  has_relation(document, "owner", owner) and
+  owner != user;

@@ -12,4 +12,6 @@ resource Document {
 }
 
 has_permission(user: User, "read", document: Document) if
-  has_relation(document, "folder", folder) and has_role(user, "viewer", folder) and not is_archived(folder);
+  has_relation(document, "folder", folder) and
+  has_role(user, "viewer", folder) and
+  not is_archived(folder);

@@ -14,5 +14,8 @@ resource Document {
 }
 
 has_permission(user: User, "read", document: Document) if
-  has_relation(document, "folder", folder) and has_role(user, "viewer", folder) and
-  has_size(document, size) and has_limit(user, most) and size <= most;
+  has_relation(document, "folder", folder) and
+  has_role(user, "viewer", folder) and
+  has_size(document, size) and
+  has_limit(user, most) and
+  size <= most;

@@ -33,7 +33,8 @@ pub(super) fn short_condition(expr: &ShortCondition) -> Vec<String> {
 }
 
 fn joined<T>(sides: &[T], word: &str, print: impl Fn(&T) -> String) -> Vec<String> {
-    let with_word = |(at, side)| if at == 0 { print(side) } else { format!("{word} {}", print(side)) };
+    let last = sides.len().saturating_sub(1);
+    let with_word = |(at, side)| if at == last { print(side) } else { format!("{} {word}", print(side)) };
     sides.iter().enumerate().map(with_word).collect()
 }
 

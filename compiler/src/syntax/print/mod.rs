@@ -1,37 +1,44 @@
-//! The formatter: prints a syntax tree as policy text.
+//! Prints a syntax tree as policy text.
 //!
-//! In: a [`Policy`]. Out: its canonical text, which parses to the same tree except for spans. Parentheses are
-//! kept as written; comments are lost, because the tree has none. A rule too long for one line is broken,
-//! with one condition per line.
+//! In: a [`Policy`], and the [`Layout`] of its source or none. Out: a text that parses to the same tree
+//! except for spans. Parentheses are kept as written; comments are lost, because the tree has none, and
+//! [`format`](super::format) puts them back. What is too long for one line is broken, with one condition or
+//! one name per line, and so is what the layout shows broken.
 
 mod condition;
+mod layout;
 mod term;
 
 use super::ast::{
     Assertion, Block, BlockKind, Declare, Fixture, Item, Member, Name, Policy, Rule, Setup, Shorthand, Test,
 };
+use super::token::Kind;
+use crate::source::Span;
 use crate::spelling::quoted;
 use condition::{condition, short_condition};
+pub(super) use layout::Layout;
 use term::{call, list, param, short};
 
-/// Longest line, in characters, before a condition is broken.
+/// Longest line, in characters, before it is broken.
 const WIDTH: usize = 100;
 
 /// The canonical text of a policy.
 pub fn print(policy: &Policy) -> String {
-    let mut text = String::new();
-    let mut previous: Option<&Item> = None;
-    for item in &policy.items {
-        if previous.is_some_and(|previous| !stand_together(previous, item)) {
-            text.push('\n');
-        }
-        text.push_str(&print_item(item));
-        previous = Some(item);
-    }
-    text
+    Printer { layout: &Layout::default() }.policy(policy)
 }
 
-/// Rules of one predicate, and `declare`s, are not separated by an empty line.
+/// The text of a policy that is broken where its source is.
+pub(super) fn print_as_laid_out(policy: &Policy, layout: &Layout<'_>) -> String {
+    Printer { layout }.policy(policy)
+}
+
+/// Whether no empty line need separate two items: neither has braces.
+fn may_touch(above: &Item, below: &Item) -> bool {
+    let is_line = |item: &Item| matches!(item, Item::Rule(_) | Item::Declare(_));
+    is_line(above) && is_line(below)
+}
+
+/// Whether the canonical text leaves out the empty line between them: rules of one predicate, and `declare`s.
 fn stand_together(above: &Item, below: &Item) -> bool {
     match (above, below) {
         (Item::Rule(above), Item::Rule(below)) => above.name.value == below.name.value,
@@ -40,88 +47,151 @@ fn stand_together(above: &Item, below: &Item) -> bool {
     }
 }
 
-fn print_item(item: &Item) -> String {
-    match item {
-        Item::Block(block) => print_block(block),
-        Item::Rule(rule) => print_rule(rule),
-        Item::Declare(Declare { name, types, .. }) => {
-            format!("declare {}({});\n", name.value, list(types, |ty| ty.value.clone()))
+/// Prints the parts of a policy.
+struct Printer<'l> {
+    layout: &'l Layout<'l>,
+}
+
+impl Printer<'_> {
+    fn policy(&self, policy: &Policy) -> String {
+        let touch = if self.layout.is_known() { may_touch } else { stand_together };
+        let mut text = String::new();
+        let mut previous: Option<&Item> = None;
+        for item in &policy.items {
+            if previous.is_some_and(|previous| !touch(previous, item)) {
+                text.push('\n');
+            }
+            text.push_str(&self.item(item));
+            text.push('\n');
+            previous = Some(item);
         }
-        Item::Fixture(Fixture { name, facts, .. }) => {
-            let lines = facts.iter().map(|fact| format!("{};", call(fact)));
-            format!("test fixture {} {}\n", name.value, braces(lines, ""))
-        }
-        Item::Test(test) => print_test(test),
+        text
     }
-}
 
-fn print_block(block: &Block) -> String {
-    let head = match block.kind {
-        BlockKind::Actor => format!("actor {}", block.name.value),
-        BlockKind::Resource => format!("resource {}", block.name.value),
-        BlockKind::Global => "global".to_owned(),
-    };
-    let extends = match block.extends.as_slice() {
-        [] => String::new(),
-        names => format!(" extends {}", list(names, |name| name.value.clone())),
-    };
-    format!("{head}{extends} {}\n", braces(block.members.iter().map(print_member), ""))
-}
-
-fn print_member(member: &Member) -> String {
-    let strings = |names: &[Name]| list(names, |name| quoted(&name.value));
-    match member {
-        Member::Roles(roles) => format!("roles = [{}];", strings(&roles.names)),
-        Member::Permissions(permissions) => format!("permissions = [{}];", strings(&permissions.names)),
-        Member::Relations(relations) if relations.relations.is_empty() => "relations = {};".to_owned(),
-        Member::Relations(relations) => {
-            let pairs = list(&relations.relations, |(name, ty)| format!("{}: {}", name.value, ty.value));
-            format!("relations = {{ {pairs} }};")
-        }
-        Member::Shorthand(Shorthand { head, body, .. }) => {
-            with_condition(&short(&head.value), " if", &short_condition(body), "  ")
+    fn item(&self, item: &Item) -> String {
+        match item {
+            Item::Block(block) => self.block(block),
+            Item::Rule(rule) => self.rule(rule),
+            Item::Declare(Declare { name, types, .. }) => {
+                format!("declare {}({});", name.value, list(types, |ty| ty.value.clone()))
+            }
+            Item::Fixture(Fixture { name, facts, span }) => {
+                let lines = facts.iter().map(|fact| format!("{};", call(fact))).collect::<Vec<_>>();
+                format!("test fixture {} {}", name.value, self.braces(&lines, "", *span))
+            }
+            Item::Test(test) => self.test(test),
         }
     }
-}
 
-fn print_rule(rule: &Rule) -> String {
-    let head = format!("{}({})", rule.name.value, list(&rule.params, param));
-    match &rule.body {
-        None => format!("{head};\n"),
-        Some(body) => with_condition(&head, " if", &condition(body), "") + "\n",
+    fn block(&self, block: &Block) -> String {
+        let head = match block.kind {
+            BlockKind::Actor => format!("actor {}", block.name.value),
+            BlockKind::Resource => format!("resource {}", block.name.value),
+            BlockKind::Global => "global".to_owned(),
+        };
+        let extends = match block.extends.as_slice() {
+            [] => String::new(),
+            names => format!(" extends {}", list(names, |name| name.value.clone())),
+        };
+        let members = block.members.iter().map(|member| self.member(member)).collect::<Vec<_>>();
+        format!("{head}{extends} {}", self.braces(&members, "", block.span))
     }
-}
 
-fn print_test(test: &Test) -> String {
-    let facts = test.setup.iter().map(|line| match line {
-        Setup::Fact(fact) => format!("{};", call(fact)),
-        Setup::Fixture(name) => format!("fixture {};", name.value),
-    });
-    let setup = (!test.setup.is_empty()).then(|| format!("setup {}", braces(facts, "  ")));
-    let lines = setup.into_iter().chain(test.assertions.iter().map(print_assertion));
-    format!("test {} {}\n", quoted(&test.name.value), braces(lines, ""))
-}
-
-fn print_assertion(assertion: &Assertion) -> String {
-    let keyword = if assertion.positive { "assert" } else { "assert_not" };
-    let head = format!("{keyword} {}({})", assertion.name.value, list(&assertion.params, param));
-    match &assertion.iff {
-        None => format!("{head};"),
-        Some(iff) => with_condition(&head, " iff", &condition(iff), "  "),
+    fn member(&self, member: &Member) -> String {
+        let strings = |names: &[Name]| names.iter().map(|name| quoted(&name.value)).collect::<Vec<_>>();
+        match member {
+            Member::Roles(roles) => self.declared("roles", ["[", "]"], &strings(&roles.names), roles.span),
+            Member::Permissions(permissions) => {
+                self.declared("permissions", ["[", "]"], &strings(&permissions.names), permissions.span)
+            }
+            Member::Relations(relations) => {
+                let pair = |(name, ty): &(Name, Name)| format!("{}: {}", name.value, ty.value);
+                let pairs: Vec<String> = relations.relations.iter().map(pair).collect();
+                let brackets = if pairs.is_empty() { ["{", "}"] } else { ["{ ", " }"] };
+                self.declared("relations", brackets, &pairs, relations.span)
+            }
+            Member::Shorthand(Shorthand { head, body, span }) => {
+                self.with_condition(&short(&head.value), Kind::If, &short_condition(body), "  ", *span)
+            }
+        }
     }
-}
 
-/// A head and its condition, on one line if it fits, otherwise with each part on its own line.
-fn with_condition(head: &str, keyword: &str, parts: &[String], indent: &str) -> String {
-    let line = format!("{head}{keyword} {};", parts.join(" "));
-    if parts.len() == 1 || indent.len() + line.chars().count() <= WIDTH {
-        return line;
+    /// A declaration of a block; `brackets` are those of its form on one line.
+    fn declared(&self, word: &str, brackets: [&str; 2], items: &[String], span: Span) -> String {
+        let opener = if brackets[0].starts_with('[') { Kind::OpenBracket } else { Kind::OpenBrace };
+        let [open, close] = brackets;
+        let line = format!("{word} = {open}{}{close};", items.join(", "));
+        let is_long = "  ".len() + line.chars().count() > WIDTH && !items.is_empty();
+        let is_broken = if items.is_empty() {
+            self.layout.has_comment_after(opener, span)
+        } else {
+            self.layout.is_broken_after(opener, span)
+        };
+        if !is_long && !is_broken {
+            return line;
+        }
+        let lines = items.iter().map(|item| format!("    {item},"));
+        let lines: Vec<String> =
+            std::iter::once(format!("{word} = {}", open.trim_end())).chain(lines).collect();
+        format!("{}\n  {};", lines.join("\n"), close.trim_start())
     }
-    format!("{head}{keyword}\n{indent}  {};", parts.join(&format!("\n{indent}  ")))
-}
 
-/// Lines between braces, indented one level deeper than the opening line.
-fn braces(lines: impl Iterator<Item = String>, indent: &str) -> String {
-    let lines: Vec<String> = lines.map(|line| format!("{indent}  {line}")).collect();
-    if lines.is_empty() { "{}".to_owned() } else { format!("{{\n{}\n{indent}}}", lines.join("\n")) }
+    fn rule(&self, rule: &Rule) -> String {
+        let head = format!("{}({})", rule.name.value, list(&rule.params, param));
+        match &rule.body {
+            None => format!("{head};"),
+            Some(body) => self.with_condition(&head, Kind::If, &condition(body), "", rule.span),
+        }
+    }
+
+    fn test(&self, test: &Test) -> String {
+        let facts = test.setup.iter().map(|line| match line {
+            Setup::Fact(fact) => format!("{};", call(fact)),
+            Setup::Fixture(name) => format!("fixture {};", name.value),
+        });
+        let facts: Vec<String> = facts.collect();
+        let setup =
+            (!facts.is_empty()).then(|| format!("setup {}", self.braces(&facts, "  ", Span::default())));
+        let assertions = test.assertions.iter().map(|assertion| self.assertion(assertion));
+        let lines = setup.into_iter().chain(assertions).collect::<Vec<_>>();
+        format!("test {} {}", quoted(&test.name.value), self.braces(&lines, "", test.span))
+    }
+
+    fn assertion(&self, assertion: &Assertion) -> String {
+        let keyword = if assertion.positive { "assert" } else { "assert_not" };
+        let head = format!("{keyword} {}({})", assertion.name.value, list(&assertion.params, param));
+        match &assertion.iff {
+            None => format!("{head};"),
+            Some(iff) => self.with_condition(&head, Kind::Iff, &condition(iff), "  ", assertion.span),
+        }
+    }
+
+    /// A head and its condition: on one line, or on one line each, if that fits and the source has it so;
+    /// otherwise each part of the condition has a line.
+    fn with_condition(&self, head: &str, word: Kind, parts: &[String], indent: &str, span: Span) -> String {
+        let head = format!("{head} {}", word.text());
+        let body = format!("{};", parts.join(" "));
+        let fits = |texts: [&str; 2]| {
+            let width: usize = texts.iter().map(|text| text.chars().count() + 1).sum();
+            parts.len() == 1 || indent.len() + width <= WIDTH + 1
+        };
+        let is_broken = self.layout.is_broken_after(word, span);
+        if !is_broken && fits([&head, &body]) {
+            return format!("{head} {body}");
+        }
+        if is_broken && !self.layout.is_broken_further(word, span) && fits([" ", &body]) {
+            return format!("{head}\n{indent}  {body}");
+        }
+        format!("{head}\n{indent}  {};", parts.join(&format!("\n{indent}  ")))
+    }
+
+    /// Lines between braces, indented one level deeper than the opening line.
+    fn braces(&self, lines: &[String], indent: &str, span: Span) -> String {
+        if lines.is_empty() && !self.layout.has_comment_after(Kind::OpenBrace, span) {
+            return "{}".to_owned();
+        }
+        let lines = lines.iter().map(|line| format!("{indent}  {line}"));
+        let lines: Vec<String> = std::iter::once("{".to_owned()).chain(lines).collect();
+        format!("{}\n{indent}}}", lines.join("\n"))
+    }
 }

@@ -1,12 +1,14 @@
 //! Tests of reading and printing policies.
 
 mod accepted;
+mod formatting;
 mod mistakes;
 mod mistakes_in_blocks;
 mod printing;
 mod robustness;
 
 use super::*;
+use crate::source::SourceMap;
 
 /// Valid policies that together use every production of the grammar.
 const SAMPLES: &[&str] = &[

@@ -63,8 +63,8 @@ fn the_canonical_text() {
       role if role on "organization";
       permission if permission on "organization";
       "reader" if
-        (role on "organization" or "creator")
-        and not ("banned" or not "member" on "organization");
+        (role on "organization" or "creator") and
+        not ("banned" or not "member" on "organization");
       "maintainer" if global "admin" or is_public(resource) and allowed(actor, "x", 3, true, User{"a"});
       "owner" if "owner";
     }
@@ -77,23 +77,23 @@ fn the_canonical_text() {
     "#);
     insta::assert_snapshot!(reprint(SAMPLES[3]), @r#"
     has_role(team: Team, "reader", repo: Repository) if
-      has_relation(repo, "team", team)
-      and not is_archived?(repo)
-      and (team = Team{"a"} or team != Team{"b\"c"});
+      has_relation(repo, "team", team) and
+      not is_archived?(repo) and
+      (team = Team{"a"} or team != Team{"b\"c"});
 
     has_permission(_: User, "read", _: Organization);
 
     allow(_actor, action, resource) if
-      action in ["read", "write"]
-      and x in []
-      and resource matches Repository
-      and actor matches! User
-      and 3 <= x
-      and x >= -3
-      and y < @current_unix_time
-      and y > 1
-      and true
-      and not not false;
+      action in ["read", "write"] and
+      x in [] and
+      resource matches Repository and
+      actor matches! User and
+      3 <= x and
+      x >= -3 and
+      y < @current_unix_time and
+      y > 1 and
+      true and
+      not not false;
 
     is_big(x: Integer) if x = Integer{1} or x = Boolean{true} or x = String{"s"};
 

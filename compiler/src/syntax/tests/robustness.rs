@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::diagnostic::render::render_all;
+use crate::limits;
 use std::time::{Duration, Instant};
 
 /// A deterministic random number generator.

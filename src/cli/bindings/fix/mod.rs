@@ -20,11 +20,11 @@ mod types;
 
 use super::live::Live;
 use crate::cli::error::CliError;
+use crate::cli::replace;
 use crate::cli::validate::plural;
 use outline::Outline;
 use portcullis_compiler::bindings::{self, Bindings, RowTable, SqlType};
 use serde_json::{Value, json};
-use similar::TextDiff;
 use std::fmt::Write;
 
 /// What to change in a document.
@@ -97,8 +97,7 @@ pub(super) fn work_out(
             lines.concat()
         )));
     };
-    let fixed = format!("{file} (corrected)");
-    let diff = TextDiff::from_lines(text, &edited).unified_diff().header(file, &fixed).to_string();
+    let diff = replace::diff(text, &edited, [file, &format!("{file} (corrected)")]);
     Ok(Some(Fix { text: edited, diff, changes }))
 }
 

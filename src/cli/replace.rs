@@ -1,7 +1,8 @@
-//! Replaces a file's text at once: a reader finds either the old text or the new one.
+//! Replaces a file's text at once: a reader finds either the old text or the new one. Shows what changes.
 
-use crate::cli::error::CliError;
-use crate::cli::policy_file;
+use super::error::CliError;
+use super::policy_file;
+use similar::TextDiff;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -31,4 +32,9 @@ fn write(path: &Path, part: &Path, text: &str) -> io::Result<()> {
     file.set_permissions(fs::metadata(path)?.permissions())?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
+}
+
+/// What changes from the old text to the new one, under their names, as a unified diff.
+pub(super) fn diff(old: &str, new: &str, [old_name, new_name]: [&str; 2]) -> String {
+    TextDiff::from_lines(old, new).unified_diff().header(old_name, new_name).to_string()
 }

@@ -1,0 +1,64 @@
+//! Formats a policy: one layout for every text of the same tokens, comments included.
+//!
+//! In: a [`SourceMap`]. Out: its text, laid out anew.
+//!
+//! ```text
+//! text ─ parse ─▶ tree ─ print ─▶ lines without comments ─ align ─▶ which token is which ─ gaps ─▶ text
+//! ```
+//!
+//! The printer lays the tree out. What stands between two tokens of the source, comments and empty lines,
+//! goes between the same two tokens of the printed text. A comment at the end of a line stays at the end of
+//! one; any other has a line of its own. The author decides where empty lines are, at most one at a time, and
+//! which lists and conditions are broken: those whose first element is on a new line.
+//!
+//! The result is read again: unless it has the same tree and the same comments, formatting fails.
+
+mod align;
+mod gaps;
+
+use super::lexer;
+use super::print::{Layout, print, print_as_laid_out};
+use super::read::parse;
+use super::token::Tokens;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::source::SourceMap;
+
+/// Why a policy cannot be formatted.
+#[derive(Debug)]
+pub enum FormatError {
+    /// Its text has mistakes.
+    Unreadable(Vec<Diagnostic>),
+    /// A fault of the formatter: the result would not be the same policy.
+    Bug,
+}
+
+/// The text of a policy in the one layout; its lines end in `\n`. Formatting it again changes nothing.
+///
+/// # Errors
+/// [`FormatError::Unreadable`] if the text does not parse. It need not be a valid policy otherwise.
+pub fn format(source: &SourceMap) -> Result<String, FormatError> {
+    let (policy, findings) = parse(source);
+    if findings.iter().any(|found| found.severity() == Severity::Error) {
+        return Err(FormatError::Unreadable(findings));
+    }
+    let tokens = lexer::lex(source.text()).0;
+    let layout = Layout { text: source.text(), tokens };
+    let lines = print_as_laid_out(&policy, &layout);
+    let printed = lexer::lex(&lines).0;
+    let places = align::align(&layout.tokens, &printed).ok_or(FormatError::Bug)?;
+    let text = gaps::restore(&layout, &lines, &printed, &places);
+
+    let (again, findings) = parse(&SourceMap::new(source.name(), &*text));
+    let is_same = findings.is_empty()
+        && print(&again) == print(&policy)
+        && comments(&text, &lexer::lex(&text).0) == comments(source.text(), &layout.tokens);
+    if is_same { Ok(text) } else { Err(FormatError::Bug) }
+}
+
+/// The comments of a text, sorted.
+fn comments<'t>(text: &'t str, tokens: &Tokens) -> Vec<&'t str> {
+    let gaps = (0..=tokens.spans.len()).flat_map(|at| gaps::pieces_before(text, tokens, at));
+    let mut comments: Vec<&str> = gaps.filter_map(gaps::comment).collect();
+    comments.sort_unstable();
+    comments
+}

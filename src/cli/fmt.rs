@@ -1,0 +1,150 @@
+//! `portcullis fmt`: lays out policies.
+
+use super::Verdict;
+use super::error::CliError;
+use super::output::{self, Format};
+use super::policy_file;
+use super::replace;
+use super::validate::plural;
+use portcullis_compiler::diagnostic::{Severity, render};
+use portcullis_compiler::source::SourceMap;
+use portcullis_compiler::syntax::{FormatError, format};
+use serde_json::json;
+use std::path::{Path, PathBuf};
+
+/// Lay out policy files: one indentation, one spacing, lines that fit
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Comments stay where they are, and so do empty lines between statements, at most one at a \
+time. A list or a condition that begins on a new line stays broken. A file with errors is not changed.
+
+Exit code 1 if a file has an error, and with `--check` if one would be changed.
+
+Examples:
+  portcullis fmt policy.polar
+  portcullis fmt --check policies/*.polar
+  portcullis fmt - < policy.polar"
+)]
+pub(super) struct Args {
+    /// The policy files; `-` formats the standard input to the standard output
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Change nothing, and show what would be changed
+    #[arg(long)]
+    check: bool,
+    /// How to write the results
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+}
+
+/// What became of a file.
+enum Outcome {
+    /// It was laid out already.
+    Unchanged,
+    /// It was or would be changed; how.
+    Changed(String),
+    /// It has errors, rendered.
+    Refused(Vec<String>),
+}
+
+pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
+    if args.files.iter().any(|path| path.as_os_str() == "-") {
+        return standard_input(args);
+    }
+    let outcomes = args.files.iter().map(|path| Ok((path, file(path, args.check)?)));
+    let outcomes = outcomes.collect::<Result<Vec<_>, CliError>>()?;
+    match args.format {
+        Format::Text => show(&outcomes, args.check)?,
+        Format::Json => output::to_stdout(&as_json(&outcomes))?,
+    }
+    let is_good = |outcome: &Outcome| match outcome {
+        Outcome::Unchanged => true,
+        Outcome::Changed(_) => !args.check,
+        Outcome::Refused(_) => false,
+    };
+    let good = outcomes.iter().all(|(_, outcome)| is_good(outcome));
+    Ok(if good { Verdict::Good } else { Verdict::Bad })
+}
+
+/// Lays a file out; only looks with `check`.
+fn file(path: &Path, check: bool) -> Result<Outcome, CliError> {
+    let text = policy_file::read(path)?;
+    let source = SourceMap::new(path.display().to_string(), text);
+    let formatted = match formatted(&source)? {
+        Ok(formatted) => formatted,
+        Err(errors) => return Ok(Outcome::Refused(errors)),
+    };
+    if formatted == source.text() {
+        return Ok(Outcome::Unchanged);
+    }
+    if !check {
+        replace::replace(path, source.text(), &formatted)?;
+    }
+    let names = [source.name(), &format!("{} (formatted)", source.name())];
+    Ok(Outcome::Changed(replace::diff(source.text(), &formatted, names)))
+}
+
+/// The text of a policy, laid out, or its errors, rendered.
+fn formatted(source: &SourceMap) -> Result<Result<String, Vec<String>>, CliError> {
+    match format(source) {
+        Ok(text) => Ok(Ok(text)),
+        Err(FormatError::Unreadable(findings)) => {
+            let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
+            Ok(Err(errors.map(|found| render::render(source, found)).collect()))
+        }
+        Err(FormatError::Bug) => Err(CliError::Refused(format!(
+            "`{}` cannot be formatted without changing what it says, which is a fault of Portcullis: report it \
+             with the file; the file is unchanged",
+            source.name()
+        ))),
+    }
+}
+
+fn standard_input(args: &Args) -> Result<Verdict, CliError> {
+    if args.files.len() > 1 || args.check || args.format == Format::Json {
+        let message =
+            "`-` is the only file, without `--check` and `--format`: format other files on their own";
+        return Err(CliError::Refused(message.to_owned()));
+    }
+    let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;
+    match formatted(&SourceMap::new("-", text))? {
+        Ok(text) => output::to_stdout(&text).map(|()| Verdict::Good),
+        Err(errors) => Err(CliError::Policy(errors.join("\n\n"))),
+    }
+}
+
+fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
+    for (path, outcome) in outcomes {
+        let name = path.display();
+        match outcome {
+            Outcome::Unchanged => {}
+            Outcome::Changed(diff) if check => output::to_stdout(diff)?,
+            Outcome::Changed(_) => output::to_stdout(&format!("{name}: formatted"))?,
+            Outcome::Refused(errors) => {
+                output::to_stderr(&errors.join("\n\n"));
+                output::to_stdout(&format!("{name}: {}, not formatted", plural(errors.len(), "error")))?;
+            }
+        }
+    }
+    let changed = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Changed(_))).count();
+    if check && changed > 0 {
+        let them = if changed == 1 { "it" } else { "them" };
+        output::to_stderr(&format!(
+            "{} would be changed: `portcullis fmt` without `--check` formats {them}",
+            plural(changed, "file")
+        ));
+    }
+    Ok(())
+}
+
+fn as_json(outcomes: &[(&PathBuf, Outcome)]) -> String {
+    let file = |(path, outcome): &(&PathBuf, Outcome)| {
+        let (changed, errors, diff) = match outcome {
+            Outcome::Unchanged => (false, &[][..], None),
+            Outcome::Changed(diff) => (true, &[][..], Some(diff)),
+            Outcome::Refused(errors) => (false, errors.as_slice(), None),
+        };
+        json!({ "file": path, "changed": changed, "diff": diff, "errors": errors })
+    };
+    format!("{:#}", json!(outcomes.iter().map(file).collect::<Vec<_>>()))
+}
