@@ -6,7 +6,8 @@
 //! ```text
 //! cli ─→ config ─→ http ─→ engine ─┬→ portcullis_compiler   (text in, statement out)
 //!                                  └→ store                 (facts and policy versions, runs statements)
-//!        └→ admin ─→ http, engine         (commands from the same machine)
+//!        ├→ admin ─→ http, engine         (commands from the same machine)
+//!        └→ lsp ─→ portcullis_compiler    (an editor asks about a policy)
 //!                    http, engine ─→ share            (memory and processor time, which requests share)
 //! ```
 
@@ -15,6 +16,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod http;
+pub mod lsp;
 pub mod share;
 pub mod store;
 

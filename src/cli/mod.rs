@@ -20,6 +20,7 @@ mod fmt;
 mod folder;
 mod keys;
 mod local;
+mod lsp;
 mod open_files;
 mod origin;
 mod output;
@@ -64,6 +65,7 @@ enum Command {
     Test(test::Args),
     Validate(validate::Args),
     Fmt(fmt::Args),
+    Lsp(lsp::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
     Config(config::Args),
@@ -95,6 +97,7 @@ pub fn run() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Lsp(args) => lsp::run(args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
         Command::Config(args) => config::run(args),
@@ -125,6 +128,7 @@ impl Command {
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
             Self::Serve(_)
+            | Self::Lsp(_)
             | Self::Compile(_)
             | Self::Explain(_)
             | Self::Keys(_)

@@ -132,7 +132,8 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("engine", &["share", "store"]),
     ("http", &["config", "share", "store", "engine"]),
     ("admin", &["store", "engine", "http"]),
-    ("cli", &["config", "store", "engine", "http", "admin"]),
+    ("lsp", &[]),
+    ("cli", &["config", "store", "engine", "http", "admin", "lsp"]),
 ];
 
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.

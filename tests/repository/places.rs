@@ -19,7 +19,10 @@ const PLACES: &[(&str, &[&str])] = &[
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
     // The store knows only two things of the language: the compact form of values, and the names of
     // relations.
-    ("portcullis_compiler", &["src/engine/", "src/cli/", "src/store/value.rs", "src/store/signature.rs"]),
+    (
+        "portcullis_compiler",
+        &["src/engine/", "src/cli/", "src/lsp/", "src/store/value.rs", "src/store/signature.rs"],
+    ),
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
@@ -53,6 +56,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
+    ("lsp_server", &["src/lsp/server.rs", "src/cli/lsp.rs"]),
+    ("gen_lsp_types", &["src/lsp/"]),
     ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs", "src/http/decision_log/otlp.rs"]),
 ];
 

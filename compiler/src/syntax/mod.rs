@@ -20,6 +20,7 @@ mod error;
 mod format;
 mod grammar;
 mod lexer;
+pub mod names;
 mod print;
 mod read;
 mod token;

@@ -3,6 +3,7 @@
 mod bindings;
 mod exit_codes;
 mod explain;
+mod lsp;
 mod review;
 mod why;
 mod why_local;

@@ -1,0 +1,31 @@
+//! `portcullis lsp`: the language server for editors.
+
+use super::Verdict;
+use super::error::CliError;
+use crate::lsp;
+use lsp_server::Connection;
+
+/// Serve an editor: findings as you type, fixes, outline, definitions, formatting
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "The editor starts the command and speaks the Language Server Protocol with it on the \
+standard input and output. docs/editors.md says how to set it up.
+
+Examples:
+  portcullis lsp
+  nvim policy.polar    # with the lines of docs/editors.md in its settings"
+)]
+pub(super) struct Args {
+    /// Speak on the standard input and output, which is the only way; editors pass this flag
+    #[arg(long)]
+    stdio: bool,
+}
+
+pub(super) fn run(Args { stdio: _ }: Args) -> Result<Verdict, CliError> {
+    let (connection, threads) = Connection::stdio();
+    lsp::serve(&connection).map_err(|error| CliError::Refused(error.to_string()))?;
+    // The threads end when the connection does.
+    drop(connection);
+    threads.join().map_err(|error| CliError::Io { what: "the editor broke off".to_owned(), error })?;
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,74 @@
+//! Errors and lints as an editor shows them, and the fixes that it offers.
+
+use super::document::Document;
+use gen_lsp_types as lsp;
+use portcullis_compiler::diagnostic::{Diagnostic, Fix, Severity};
+use std::collections::HashMap;
+
+/// All findings of a document.
+pub(super) fn diagnostics(uri: &lsp::Uri, document: &Document) -> Vec<lsp::Diagnostic> {
+    document.findings.iter().map(|found| diagnostic(uri, document, found)).collect()
+}
+
+/// The fixes of the findings that touch a range.
+pub(super) fn fixes(uri: &lsp::Uri, document: &Document, range: &lsp::Range) -> Vec<lsp::CodeAction> {
+    let fixes = document.findings.iter().filter_map(|found| Some((found, found.fix.as_ref()?)));
+    let touching = fixes.filter(|(found, _)| {
+        let place = document.lines.range(found.primary.span);
+        key(place.start) <= key(range.end) && key(range.start) <= key(place.end)
+    });
+    let action = |(found, fix): (&Diagnostic, &Fix)| {
+        let edit = lsp::TextEdit::new(document.lines.range(fix.span), fix.replacement.clone());
+        let edit = lsp::WorkspaceEdit {
+            changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
+            ..Default::default()
+        };
+        lsp::CodeAction {
+            title: title(document, fix),
+            kind: Some(lsp::CodeActionKind::QuickFix),
+            diagnostics: Some(vec![diagnostic(uri, document, found)]),
+            is_preferred: Some(true),
+            edit: Some(edit),
+            ..Default::default()
+        }
+    };
+    touching.map(action).collect()
+}
+
+fn key(position: lsp::Position) -> (u32, u32) {
+    (position.line, position.character)
+}
+
+/// What a fix does, in a menu.
+fn title(document: &Document, fix: &Fix) -> String {
+    match (document.source.snippet(fix.span), fix.replacement.trim()) {
+        ("", new) => format!("Insert `{new}`"),
+        (old, "") => format!("Remove `{old}`"),
+        (old, new) => format!("Replace `{old}` with `{new}`"),
+    }
+}
+
+fn diagnostic(uri: &lsp::Uri, document: &Document, found: &Diagnostic) -> lsp::Diagnostic {
+    let labels = found.secondary.iter().map(|label| {
+        let location = lsp::Location::new(uri.clone(), document.lines.range(label.span));
+        lsp::DiagnosticRelatedInformation { location, message: label.text.clone() }
+    });
+    let label = Some(&found.primary.text).filter(|text| !text.is_empty()).cloned();
+    let notes = found.notes.iter().map(|note| format!("note: {note}"));
+    let fix = found.fix.as_ref().map(|fix| fix.help.clone());
+    let help = found.help.iter().cloned().chain(fix).map(|help| format!("help: {help}"));
+    let lines: Vec<String> =
+        std::iter::once(found.title.clone()).chain(label).chain(notes).chain(help).collect();
+    lsp::Diagnostic {
+        range: document.lines.range(found.primary.span),
+        severity: Some(match found.severity() {
+            Severity::Error => lsp::DiagnosticSeverity::Error,
+            Severity::Warning => lsp::DiagnosticSeverity::Warning,
+        }),
+        code: Some(found.code.as_str().to_owned().into()),
+        source: Some("portcullis".to_owned()),
+        message: lines.join("\n").into(),
+        related_information: Some(labels.collect()),
+        ..Default::default()
+    }
+}

@@ -1,0 +1,219 @@
+//! The language server as an editor speaks with it: a process, and messages on its standard input and output.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test; a panic is the failure")]
+
+use portcullis_testkit::program::portcullis;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use tempfile::TempDir;
+
+const URI: &str = "file:///work/policy.polar";
+
+const POLICY: &str = r#"# é🦀
+actor User {}
+resource Repo {
+  roles = ["reader"];
+  relations = { parent: Repo };
+  "reader" if "raeder";
+  "reader" if "reader" on "parent";
+}
+is_open(r: Repo) if opened(r, "🦀"); is_open(_: Repo) if is_open(r) and r matches Repo;
+"#;
+
+/// An editor with a session.
+struct Editor {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    requests: u64,
+    _folder: TempDir,
+}
+
+impl Editor {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = portcullis(folder.path())
+            .args(["lsp", "--stdio"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let mut editor = Self { process, input, output, requests: 0, _folder: folder };
+        let server =
+            editor.ask("initialize", &json!({ "processId": null, "rootUri": null, "capabilities": {} }));
+        assert_eq!(server["serverInfo"]["name"], "portcullis");
+        editor.tell("initialized", &json!({}));
+        editor
+    }
+
+    fn write(&mut self, message: &Value) {
+        let text = message.to_string();
+        write!(self.input.as_mut().unwrap(), "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    }
+
+    fn read(&mut self) -> Value {
+        let mut length = None;
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", bytes)) => length = bytes.parse().ok(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut text = vec![0; length.unwrap()];
+        self.output.read_exact(&mut text).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    fn tell(&mut self, method: &str, params: &Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The whole response.
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.requests += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params }));
+        let response = self.read();
+        assert_eq!(response["id"], self.requests);
+        response
+    }
+
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let response = self.request(method, params);
+        assert!(response.get("error").is_none(), "{response}");
+        response["result"].clone()
+    }
+
+    /// Opens the policy; its findings.
+    fn open(&mut self, text: &str) -> Vec<Value> {
+        let document = json!({ "uri": URI, "languageId": "polar", "version": 1, "text": text });
+        self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
+        self.findings()
+    }
+
+    fn findings(&mut self) -> Vec<Value> {
+        let told = self.read();
+        assert_eq!(told["method"], "textDocument/publishDiagnostics");
+        assert_eq!(told["params"]["uri"], URI);
+        told["params"]["diagnostics"].as_array().unwrap().clone()
+    }
+
+    fn end(mut self) {
+        assert_eq!(self.ask("shutdown", &Value::Null), Value::Null);
+        self.tell("exit", &Value::Null);
+        self.input = None;
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        // It has ended, or the test has failed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn document() -> Value {
+    json!({ "uri": URI })
+}
+
+fn range(from: [u64; 2], to: [u64; 2]) -> Value {
+    let position = |[line, character]: [u64; 2]| json!({ "line": line, "character": character });
+    json!({ "start": position(from), "end": position(to) })
+}
+
+#[test]
+fn findings_follow_the_text_and_their_fixes_remove_them() {
+    let mut editor = Editor::start();
+    let findings = editor.open(POLICY);
+    let errors: Vec<&Value> = findings.iter().filter(|found| found["severity"] == 1).collect();
+    assert_eq!(errors.len(), 1, "{findings:?}");
+    assert_eq!((&errors[0]["code"], &errors[0]["source"]), (&json!("P0201"), &json!("portcullis")));
+    assert_eq!(errors[0]["range"], range([5, 14], [5, 22]));
+
+    let params = json!({ "textDocument": document(), "range": range([5, 15], [5, 15]), "context": { "diagnostics": [] } });
+    let fixes = editor.ask("textDocument/codeAction", &params);
+    assert_eq!(fixes[0]["title"], "Replace `\"raeder\"` with `\"reader\"`");
+    let edit = &fixes[0]["edit"]["changes"][URI][0];
+    assert_eq!(edit["range"], range([5, 14], [5, 22]));
+
+    let text = POLICY.replace("\"raeder\"", edit["newText"].as_str().unwrap());
+    editor.tell(
+        "textDocument/didChange",
+        &json!({ "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [{ "text": text }] }),
+    );
+    assert!(editor.findings().iter().all(|found| found["severity"] == 2));
+    editor.tell("textDocument/didClose", &json!({ "textDocument": document() }));
+    assert_eq!(editor.findings(), Vec::<Value>::new());
+    editor.end();
+}
+
+#[test]
+fn names_lead_to_their_definitions_and_references() {
+    let mut editor = Editor::start();
+    editor.open(POLICY);
+    let mut places = |method: &str, [line, character]: [u64; 2]| -> Vec<Value> {
+        let params = json!({
+            "textDocument": document(),
+            "position": { "line": line, "character": character },
+            "context": { "includeDeclaration": false },
+        });
+        let found = editor.ask(&format!("textDocument/{method}"), &params);
+        found.as_array().unwrap().iter().map(|location| location["range"].clone()).collect()
+    };
+    // The crab counts twice.
+    let heads = [range([8, 0], [8, 7]), range([8, 37], [8, 44])];
+    assert_eq!(places("definition", [8, 58]), heads);
+    assert_eq!(places("references", [8, 1]), [range([8, 57], [8, 64])]);
+    assert_eq!(places("definition", [8, 13]), [range([2, 9], [2, 13])]);
+    assert_eq!(places("definition", [6, 16]), [range([3, 11], [3, 19])]);
+    assert_eq!(places("definition", [6, 28]), [range([4, 16], [4, 22])]);
+    assert_eq!(places("definition", [0, 0]), Vec::<Value>::new());
+    editor.end();
+}
+
+#[test]
+fn a_document_has_an_outline_folds_and_a_layout() {
+    let mut editor = Editor::start();
+    editor.open(POLICY);
+    let symbols = editor.ask("textDocument/documentSymbol", &json!({ "textDocument": document() }));
+    let names: Vec<&str> =
+        symbols.as_array().unwrap().iter().map(|found| found["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["actor User", "resource Repo", "is_open/1", "is_open/1"]);
+    assert_eq!(symbols[1]["children"][0]["name"], "reader");
+    let folds = editor.ask("textDocument/foldingRange", &json!({ "textDocument": document() }));
+    assert_eq!(folds, json!([{ "startLine": 2, "endLine": 7 }]));
+
+    let params = json!({ "textDocument": document(), "options": { "tabSize": 4, "insertSpaces": true } });
+    let edits = editor.ask("textDocument/formatting", &params);
+    assert_eq!(edits[0]["range"], range([0, 0], [9, 0]));
+    let text = edits[0]["newText"].as_str().unwrap();
+    assert!(text.starts_with("# é🦀\nactor User {}\n\nresource Repo {\n"), "{text}");
+    editor.open(text);
+    assert_eq!(editor.ask("textDocument/formatting", &params), json!([]));
+    // A text that cannot be read stays as it is.
+    editor.open("actor User {");
+    assert_eq!(editor.ask("textDocument/formatting", &params), Value::Null);
+    editor.end();
+}
+
+#[test]
+fn what_is_not_understood_ends_no_session() {
+    let mut editor = Editor::start();
+    editor.tell("textDocument/didOpen", &json!({ "textDocument": 1 }));
+    let told = editor.read();
+    assert_eq!((&told["method"], &told["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
+    let response = editor.request("textDocument/hover", &json!({}));
+    assert_eq!(response["error"]["code"], -32601);
+    let response = editor.request("textDocument/formatting", &json!({ "textDocument": [] }));
+    assert_eq!(response["error"]["code"], -32602);
+    let params = json!({ "textDocument": { "uri": "file:///closed.polar" } });
+    assert_eq!(editor.ask("textDocument/documentSymbol", &params), Value::Null);
+    editor.end();
+}
