@@ -87,7 +87,8 @@ test "roles flow from the organization to an issue in a nested folder" {
     has_relation(Repository{"7"}, "folder", Folder{"2"});
     has_relation(Issue{"100"}, "repository", Repository{"7"});
   }
-  assert allow(User{"1"}, action: String, Issue{"100"}) iff action in ["read", "comment", "edit", "close"];
+  assert allow(User{"1"}, action: String, Issue{"100"}) iff
+    action in ["read", "comment", "edit", "close"];
   assert_not allow(User{"2"}, "read", Issue{"100"});
 }
 

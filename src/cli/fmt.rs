@@ -7,6 +7,7 @@ use super::policy_file;
 use super::replace;
 use super::validate::plural;
 use portcullis_compiler::diagnostic::{Severity, render};
+use portcullis_compiler::limits;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::{FormatError, format};
 use serde_json::json;
@@ -16,7 +17,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Comments stay where they are, and so do empty lines between statements, at most one at a \
-time. A list or a condition that begins on a new line stays broken. A file with errors is not changed.
+time. A list of a block or a condition that begins on a new line stays broken. A file with errors is not changed.
 
 Exit code 1 if a file has an error, and with `--check` if one would be changed.
 
@@ -41,8 +42,8 @@ pub(super) struct Args {
 enum Outcome {
     /// It was laid out already.
     Unchanged,
-    /// It was or would be changed; how.
-    Changed(String),
+    /// It was or would be changed; how, where that is shown.
+    Changed(Option<String>),
     /// It has errors, rendered.
     Refused(Vec<String>),
 }
@@ -51,8 +52,9 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     if args.files.iter().any(|path| path.as_os_str() == "-") {
         return standard_input(args);
     }
-    let outcomes = args.files.iter().map(|path| Ok((path, file(path, args.check)?)));
-    let outcomes = outcomes.collect::<Result<Vec<_>, CliError>>()?;
+    // One file that cannot be read or written says nothing about the others.
+    let lay_out = |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.to_string()]));
+    let outcomes: Vec<(&PathBuf, Outcome)> = args.files.iter().map(|path| (path, lay_out(path))).collect();
     match args.format {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,
@@ -66,8 +68,8 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
-/// Lays a file out; only looks with `check`.
-fn file(path: &Path, check: bool) -> Result<Outcome, CliError> {
+/// Lays a file out; only looks with `--check`.
+fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
     let text = policy_file::read(path)?;
     let source = SourceMap::new(path.display().to_string(), text);
     let formatted = match formatted(&source)? {
@@ -77,11 +79,12 @@ fn file(path: &Path, check: bool) -> Result<Outcome, CliError> {
     if formatted == source.text() {
         return Ok(Outcome::Unchanged);
     }
-    if !check {
+    if !args.check {
         replace::replace(path, source.text(), &formatted)?;
     }
     let names = [source.name(), &format!("{} (formatted)", source.name())];
-    Ok(Outcome::Changed(replace::diff(source.text(), &formatted, names)))
+    let is_shown = args.check || args.format == Format::Json;
+    Ok(Outcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
 }
 
 /// The text of a policy, laid out, or its errors, rendered.
@@ -92,6 +95,12 @@ fn formatted(source: &SourceMap) -> Result<Result<String, Vec<String>>, CliError
             let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
             Ok(Err(errors.map(|found| render::render(source, found)).collect()))
         }
+        Err(FormatError::TooLong(bytes)) => Ok(Err(vec![format!(
+            "`{}` would have {bytes} bytes when it is formatted, more than the limit of {}: store what changes \
+             often as facts",
+            source.name(),
+            limits::SOURCE_BYTES
+        )])),
         Err(FormatError::Bug) => Err(CliError::Refused(format!(
             "`{}` cannot be formatted without changing what it says, which is a fault of Portcullis: report it \
              with the file; the file is unchanged",
@@ -102,13 +111,12 @@ fn formatted(source: &SourceMap) -> Result<Result<String, Vec<String>>, CliError
 
 fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     if args.files.len() > 1 || args.check || args.format == Format::Json {
-        let message =
-            "`-` is the only file, without `--check` and `--format`: format other files on their own";
+        let message = "`-` cannot be combined with other files, `--check` or `--format json`";
         return Err(CliError::Refused(message.to_owned()));
     }
     let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;
     match formatted(&SourceMap::new("-", text))? {
-        Ok(text) => output::to_stdout(&text).map(|()| Verdict::Good),
+        Ok(text) => output::to_stdout_as_is(&text).map(|()| Verdict::Good),
         Err(errors) => Err(CliError::Policy(errors.join("\n\n"))),
     }
 }
@@ -118,8 +126,8 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
         let name = path.display();
         match outcome {
             Outcome::Unchanged => {}
-            Outcome::Changed(diff) if check => output::to_stdout(diff)?,
-            Outcome::Changed(_) => output::to_stdout(&format!("{name}: formatted"))?,
+            Outcome::Changed(Some(diff)) => output::to_stdout(diff)?,
+            Outcome::Changed(None) => output::to_stdout(&format!("{name}: formatted"))?,
             Outcome::Refused(errors) => {
                 output::to_stderr(&errors.join("\n\n"));
                 output::to_stdout(&format!("{name}: {}, not formatted", plural(errors.len(), "error")))?;
@@ -141,7 +149,7 @@ fn as_json(outcomes: &[(&PathBuf, Outcome)]) -> String {
     let file = |(path, outcome): &(&PathBuf, Outcome)| {
         let (changed, errors, diff) = match outcome {
             Outcome::Unchanged => (false, &[][..], None),
-            Outcome::Changed(diff) => (true, &[][..], Some(diff)),
+            Outcome::Changed(diff) => (true, &[][..], diff.as_ref()),
             Outcome::Refused(errors) => (false, errors.as_slice(), None),
         };
         json!({ "file": path, "changed": changed, "diff": diff, "errors": errors })

@@ -21,6 +21,13 @@ pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
     written.map_err(|error| output_error("the standard output", error))
 }
 
+/// Writes a text to the standard output as it is.
+pub(super) fn to_stdout_as_is(text: &str) -> Result<(), CliError> {
+    let mut stdout = std::io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    written.map_err(|error| output_error("the standard output", error))
+}
+
 /// An error while writing; a closed reader is a case of its own.
 pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
     match error.kind() {

@@ -6,6 +6,7 @@ use similar::TextDiff;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// Replaces a text, unless the file has been changed since it was read.
 pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<(), CliError> {
@@ -34,7 +35,15 @@ fn write(path: &Path, part: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
+/// How long a short diff is looked for; a longer one is found at once.
+const DIFF_TIME: Duration = Duration::from_secs(1);
+
 /// What changes from the old text to the new one, under their names, as a unified diff.
 pub(super) fn diff(old: &str, new: &str, [old_name, new_name]: [&str; 2]) -> String {
-    TextDiff::from_lines(old, new).unified_diff().header(old_name, new_name).to_string()
+    TextDiff::configure()
+        .timeout(DIFF_TIME)
+        .diff_lines(old, new)
+        .unified_diff()
+        .header(old_name, new_name)
+        .to_string()
 }

@@ -16,6 +16,9 @@ pub enum ServerError {
     /// The editor broke the protocol, or is gone.
     #[error("the editor broke off: {0}")]
     Protocol(#[from] ProtocolError),
+    /// The session ended without the request that ends it.
+    #[error("the editor ended the session without `shutdown`")]
+    Ended,
     /// A message of the server cannot be written.
     #[error("a message cannot be written: {0}")]
     Message(#[from] serde_json::Error),
@@ -43,6 +46,7 @@ pub fn serve(connection: &Connection) -> Result<(), ServerError> {
                 let response = server.answer(request);
                 server.send(response.into());
             }
+            Message::Notification(notification) if notification.method == "exit" => break,
             Message::Notification(notification) => {
                 if let Err(error) = server.notice(notification) {
                     server.log(&error)?;
@@ -52,7 +56,7 @@ pub fn serve(connection: &Connection) -> Result<(), ServerError> {
             Message::Response(_) => {}
         }
     }
-    Ok(())
+    Err(ServerError::Ended)
 }
 
 fn capabilities() -> lsp::ServerCapabilities {
@@ -160,6 +164,10 @@ impl Server<'_> {
                 Some(outline::folds(self.documents.get(&params.text_document.uri)?))
             }),
             "textDocument/codeAction" => reply::<lsp::CodeActionRequest>(request, |params| {
+                let only = params.context.only.as_deref();
+                if only.is_some_and(|only| !only.contains(&lsp::CodeActionKind::QuickFix)) {
+                    return Some(Vec::new());
+                }
                 let uri = params.text_document.uri;
                 let fixes = findings::fixes(&uri, self.documents.get(&uri)?, &params.range);
                 Some(fixes.into_iter().map(Into::into).collect())

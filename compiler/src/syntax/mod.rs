@@ -1,6 +1,6 @@
 //! Reads policy text into a syntax tree, and prints trees.
 //!
-//! In: a [`SourceMap`]. Out: an [`ast::Policy`] with everything that could be read, and diagnostics for the
+//! In: a source text. Out: an [`ast::Policy`] with everything that could be read, and diagnostics for the
 //! rest. Parsing never fails. A statement with a mistake is repaired if its meaning is clear and dropped
 //! otherwise, and parsing continues after it, so that one run reports all mistakes. No text can cause a
 //! panic, a stack overflow or excessive work.

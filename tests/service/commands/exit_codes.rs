@@ -206,9 +206,14 @@ fn fmt_lays_files_out_and_leaves_one_with_errors_as_it_is() {
     );
     assert_eq!(read("messy.polar"), messy);
 
-    let (code, out, err) = run(&["fmt", "messy.polar", "broken.polar"]);
-    assert_eq!(out, "messy.polar: formatted\nbroken.polar: 1 error, not formatted\n");
-    assert!(code == 1 && err.contains("broken.polar:1:"), "{err}");
+    let (code, out, err) = run(&["fmt", "missing.polar", "messy.polar", "broken.polar"]);
+    let [missing, faulty] =
+        ["missing", "broken"].map(|file| format!("{file}.polar: 1 error, not formatted\n"));
+    assert_eq!(out, format!("{missing}messy.polar: formatted\n{faulty}"));
+    assert!(
+        code == 1 && err.contains("cannot read `missing.polar`") && err.contains("broken.polar:1:"),
+        "{err}"
+    );
     assert_eq!([read("messy.polar"), read("broken.polar")], [laid_out, broken]);
 
     assert_eq!(run(&["fmt", "--check", "messy.polar"]), (0, String::new(), String::new()));
@@ -230,7 +235,7 @@ fn fmt_lays_out_the_standard_input() {
     let policy = policy.replace("\nresource", "\n\nresource");
     assert_eq!(out, format!("{policy}\n\ntest \"readers read\" {{\n  {setup}\n{assertion}"));
     let (code, _, err) = run(&["fmt", "-", "--check"]);
-    assert!(code == 1 && err.contains("`-` is the only file"), "{err}");
+    assert!(code == 1 && err.contains("`-` cannot be combined with "), "{err}");
 }
 
 #[test]

@@ -204,6 +204,13 @@ fn a_document_has_an_outline_folds_and_a_layout() {
 }
 
 #[test]
+fn a_session_that_is_cut_off_is_a_failure() {
+    let mut editor = Editor::start();
+    editor.input = None;
+    assert_eq!(editor.process.wait().unwrap().code(), Some(1));
+}
+
+#[test]
 fn what_is_not_understood_ends_no_session() {
     let mut editor = Editor::start();
     editor.tell("textDocument/didOpen", &json!({ "textDocument": 1 }));

@@ -12,17 +12,9 @@ pub(super) fn align(source: &Tokens, printed: &Tokens) -> Option<Vec<Option<usiz
         if printed.kind(next) == Some(Kind::Comma) && kind.is_closer() {
             next += 1;
         }
-        let is_same = printed.kind(next).is_some_and(|found| class(found) == class(kind));
+        let is_same = printed.kind(next) == Some(kind);
         places.push(is_same.then_some(next));
         next += usize::from(is_same);
     }
     (next == printed.kinds.len()).then_some(places)
-}
-
-/// Literals are one class: `Integer{"1"}` is printed as `Integer{1}`.
-fn class(kind: Kind) -> Kind {
-    match kind {
-        Kind::Integer | Kind::True | Kind::False => Kind::String,
-        other => other,
-    }
 }

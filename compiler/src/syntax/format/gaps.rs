@@ -93,6 +93,9 @@ impl<'t> Lines<'t> {
             match (comment(piece), behind) {
                 (Some(text), Some(line)) if nth == 0 => self.put_behind(line, text),
                 (Some(text), _) => {
+                    if at == behind {
+                        self.move_above(at);
+                    }
                     self.above(at).push(text);
                     may_be_empty = between_statements;
                 }
@@ -112,10 +115,16 @@ impl<'t> Lines<'t> {
 
     /// Puts a comment at the end of a line; one that is there goes above.
     fn put_behind(&mut self, line: usize, text: &'t str) {
-        if let Some(line) = self.lines.get_mut(line)
-            && let Some(known) = line.behind.replace(text)
-        {
-            line.above.push(known);
+        self.move_above(Some(line));
+        if let Some(line) = self.lines.get_mut(line) {
+            line.behind = Some(text);
+        }
+    }
+
+    /// Moves the comment at the end of a line above it, where another one follows.
+    fn move_above(&mut self, line: Option<usize>) {
+        if let Some(line) = line.and_then(|line| self.lines.get_mut(line)) {
+            line.above.extend(line.behind.take());
         }
     }
 

@@ -21,6 +21,7 @@ use super::print::{Layout, print, print_as_laid_out};
 use super::read::parse;
 use super::token::Tokens;
 use crate::diagnostic::{Diagnostic, Severity};
+use crate::limits;
 use crate::source::SourceMap;
 
 /// Why a policy cannot be formatted.
@@ -28,6 +29,8 @@ use crate::source::SourceMap;
 pub enum FormatError {
     /// Its text has mistakes.
     Unreadable(Vec<Diagnostic>),
+    /// The result would have this many bytes, more than a policy may have.
+    TooLong(usize),
     /// A fault of the formatter: the result would not be the same policy.
     Bug,
 }
@@ -35,7 +38,8 @@ pub enum FormatError {
 /// The text of a policy in the one layout; its lines end in `\n`. Formatting it again changes nothing.
 ///
 /// # Errors
-/// [`FormatError::Unreadable`] if the text does not parse. It need not be a valid policy otherwise.
+/// [`FormatError::Unreadable`] if the text does not parse; it need not be a valid policy otherwise.
+/// [`FormatError::TooLong`] if it would grow beyond [`limits::SOURCE_BYTES`].
 pub fn format(source: &SourceMap) -> Result<String, FormatError> {
     let (policy, findings) = parse(source);
     if findings.iter().any(|found| found.severity() == Severity::Error) {
@@ -47,6 +51,9 @@ pub fn format(source: &SourceMap) -> Result<String, FormatError> {
     let printed = lexer::lex(&lines).0;
     let places = align::align(&layout.tokens, &printed).ok_or(FormatError::Bug)?;
     let text = gaps::restore(&layout, &lines, &printed, &places);
+    if text.len() > limits::SOURCE_BYTES {
+        return Err(FormatError::TooLong(text.len()));
+    }
 
     let (again, findings) = parse(&SourceMap::new(source.name(), &*text));
     let is_same = findings.is_empty()

@@ -27,7 +27,13 @@ impl Layout<'_> {
     /// Whether within a span another line begins later than right after the first token of a kind.
     pub(super) fn is_broken_further(&self, opener: Kind, span: Span) -> bool {
         self.gaps_after(opener, span).skip(1).any(|gap| gap.contains(LINE_ENDS))
-            || self.has_comment_after(opener, span)
+    }
+
+    /// Whether within a span empty braces after the first token of a kind hold a comment.
+    pub(super) fn has_comment_in_empty(&self, word: Kind, span: Span) -> bool {
+        let Some(word) = self.first(word, span) else { return false };
+        let is_empty = [word + 1, word + 2].map(|at| self.tokens.kind(at));
+        is_empty == [Some(Kind::OpenBrace), Some(Kind::CloseBrace)] && self.gap(word + 1).contains('#')
     }
 
     /// Whether within a span a comment follows the first token of a kind.

@@ -150,8 +150,11 @@ impl Printer<'_> {
             Setup::Fixture(name) => format!("fixture {};", name.value),
         });
         let facts: Vec<String> = facts.collect();
-        let setup =
-            (!facts.is_empty()).then(|| format!("setup {}", self.braces(&facts, "  ", Span::default())));
+        let setup = if facts.is_empty() && self.layout.has_comment_in_empty(Kind::Setup, test.span) {
+            Some("setup {\n  }".to_owned())
+        } else {
+            (!facts.is_empty()).then(|| format!("setup {}", self.braces(&facts, "  ", Span::default())))
+        };
         let assertions = test.assertions.iter().map(|assertion| self.assertion(assertion));
         let lines = setup.into_iter().chain(assertions).collect::<Vec<_>>();
         format!("test {} {}", quoted(&test.name.value), self.braces(&lines, "", test.span))
@@ -173,7 +176,7 @@ impl Printer<'_> {
         let body = format!("{};", parts.join(" "));
         let fits = |texts: [&str; 2]| {
             let width: usize = texts.iter().map(|text| text.chars().count() + 1).sum();
-            parts.len() == 1 || indent.len() + width <= WIDTH + 1
+            indent.len() + width <= WIDTH + 1
         };
         let is_broken = self.layout.is_broken_after(word, span);
         if !is_broken && fits([&head, &body]) {

@@ -54,8 +54,12 @@ is_public(d: Document) if published(d);
 is_public(d: Document) if has_relation(d, "folder", f) and # of an open one
   is_open(f);
 p(x, # first
-  y) if # all
+  # second
+  y) # third
+  if # all
   q(x) and r(y);
+test "nothing" { setup { # no facts
+  } assert_not p(1, 2); }
 test "owners read" { setup { # facts
     has_role(User{"a"}, "owner", Document{"d"});
 
@@ -110,9 +114,16 @@ test "owners read" { setup { # facts
       has_relation(d, "folder", f) and # of an open one
       is_open(f);
     # first
+    # second
+    # third
     p(x, y) if # all
-      q(x) and
-      r(y);
+      q(x) and r(y);
+
+    test "nothing" {
+      setup { # no facts
+      }
+      assert_not p(1, 2);
+    }
 
     test "owners read" {
       setup { # facts
