@@ -48,6 +48,7 @@ use source::SourceMap;
 use sql::hosted::Values;
 pub use sql::text::expansion::{StatementSize, statement_size};
 pub use stages::{Explained, Stage};
+use syntax::ast::Policy;
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]
@@ -60,8 +61,13 @@ pub struct Checked {
 
 /// Reads a policy: all its errors and lints, and the program if there is no error.
 pub fn check(source: &SourceMap) -> Checked {
-    let (policy, mut diagnostics) = syntax::parse(source);
-    let (resolved, found) = resolve::resolve(source, &policy);
+    let (policy, diagnostics) = syntax::parse(source);
+    check_tree(source, &policy, diagnostics)
+}
+
+/// Checks a policy that [`syntax::parse`] has read, with the diagnostics of reading it.
+pub fn check_tree(source: &SourceMap, policy: &Policy, mut diagnostics: Vec<Diagnostic>) -> Checked {
+    let (resolved, found) = resolve::resolve(source, policy);
     diagnostics.extend(found);
     let has_error =
         |diagnostics: &[Diagnostic]| diagnostics.iter().any(|found| found.severity() == Severity::Error);

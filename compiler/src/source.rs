@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 /// Characters that end a line; a carriage return followed by a line feed counts as one line end.
-pub(crate) const LINE_ENDS: [char; 2] = ['\n', '\r'];
+pub const LINE_ENDS: [char; 2] = ['\n', '\r'];
 
 /// A half-open range of bytes in the policy's source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
@@ -84,6 +84,11 @@ impl SourceMap {
         self.text.get(span.range()).unwrap_or("")
     }
 
+    /// The first byte of a line, counted from 1.
+    pub fn line_start(&self, line: usize) -> Option<usize> {
+        self.line_starts.get(line.checked_sub(1)?).copied()
+    }
+
     /// The line and column at which a span starts.
     pub fn locate(&self, span: Span) -> Position {
         let offset = (span.start as usize).min(self.text.len());
@@ -111,6 +116,10 @@ mod tests {
         let source = SourceMap::new("p", "a\r\nb\rc\n\nd");
         let lines: Vec<usize> = [0, 3, 5, 8].map(|at| source.locate(Span::new(at, at)).line).into();
         assert_eq!(lines, [1, 2, 3, 5]);
+        assert_eq!(
+            [0, 1, 2, 5, 6].map(|line| source.line_start(line)),
+            [None, Some(0), Some(3), Some(8), None]
+        );
         assert_eq!(source.locate(Span::new(5, 6)).column, 1);
     }
 

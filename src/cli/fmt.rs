@@ -1,4 +1,4 @@
-//! `portcullis fmt`: lays out policies.
+//! `portcullis fmt`: formats policies.
 
 use super::Verdict;
 use super::error::CliError;
@@ -13,11 +13,11 @@ use portcullis_compiler::syntax::{FormatError, format};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Lay out policy files: one indentation, one spacing, lines that fit
+/// Format policy files
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Comments stay where they are, and so do empty lines between statements, at most one at a \
-time. A list of a block or a condition that begins on a new line stays broken. A file with errors is not changed.
+    after_help = "Comments are kept, and so are single empty lines between statements. A list of a block or a \
+condition that begins on a new line stays broken. A file with errors is not changed.
 
 Exit code 1 if a file has an error, and with `--check` if one would be changed.
 
@@ -30,7 +30,7 @@ pub(super) struct Args {
     /// The policy files; `-` formats the standard input to the standard output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Change nothing, and show what would be changed
+    /// Show what would change, without changing it
     #[arg(long)]
     check: bool,
     /// How to write the results
@@ -40,9 +40,9 @@ pub(super) struct Args {
 
 /// What became of a file.
 enum Outcome {
-    /// It was laid out already.
+    /// It is already formatted.
     Unchanged,
-    /// It was or would be changed; how, where that is shown.
+    /// It was or would be changed, with the diff if it is shown.
     Changed(Option<String>),
     /// It has errors, rendered.
     Refused(Vec<String>),
@@ -52,9 +52,11 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     if args.files.iter().any(|path| path.as_os_str() == "-") {
         return standard_input(args);
     }
-    // One file that cannot be read or written says nothing about the others.
-    let lay_out = |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.to_string()]));
-    let outcomes: Vec<(&PathBuf, Outcome)> = args.files.iter().map(|path| (path, lay_out(path))).collect();
+    // A file that cannot be read or written does not stop the others.
+    let format_file =
+        |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.to_string()]));
+    let outcomes: Vec<(&PathBuf, Outcome)> =
+        args.files.iter().map(|path| (path, format_file(path))).collect();
     match args.format {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,
@@ -68,7 +70,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
-/// Lays a file out; only looks with `--check`.
+/// Formats a file; with `--check`, only compares.
 fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
     let text = policy_file::read(path)?;
     let source = SourceMap::new(path.display().to_string(), text);
@@ -87,7 +89,7 @@ fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
 }
 
-/// The text of a policy, laid out, or its errors, rendered.
+/// The formatted text of a policy, or its errors, rendered.
 fn formatted(source: &SourceMap) -> Result<Result<String, Vec<String>>, CliError> {
     match format(source) {
         Ok(text) => Ok(Ok(text)),

@@ -5,7 +5,7 @@ use super::error::CliError;
 use crate::lsp;
 use lsp_server::Connection;
 
-/// Serve an editor: findings as you type, fixes, outline, definitions, formatting
+/// Run the language server for editors
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The editor starts the command and speaks the Language Server Protocol with it on the \
@@ -16,7 +16,7 @@ Examples:
   nvim policy.polar    # with the lines of docs/editors.md in its settings"
 )]
 pub(super) struct Args {
-    /// Speak on the standard input and output, which is the only way; editors pass this flag
+    /// Use the standard input and output, which is the default; some editors pass this flag
     #[arg(long)]
     stdio: bool,
 }
@@ -26,6 +26,9 @@ pub(super) fn run(Args { stdio: _ }: Args) -> Result<Verdict, CliError> {
     lsp::serve(&connection).map_err(|error| CliError::Refused(error.to_string()))?;
     // The threads end when the connection does.
     drop(connection);
-    threads.join().map_err(|error| CliError::Io { what: "the editor broke off".to_owned(), error })?;
+    threads.join().map_err(|error| CliError::Io {
+        what: "cannot exchange messages with the editor".to_owned(),
+        error,
+    })?;
     Ok(Verdict::Good)
 }

@@ -35,7 +35,7 @@ fn write(path: &Path, part: &Path, text: &str) -> io::Result<()> {
     file.sync_all()
 }
 
-/// How long a short diff is looked for; a longer one is found at once.
+/// How long to search for a minimal diff before accepting a longer one.
 const DIFF_TIME: Duration = Duration::from_secs(1);
 
 /// What changes from the old text to the new one, under their names, as a unified diff.

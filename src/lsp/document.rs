@@ -1,19 +1,16 @@
 //! An open document.
 
-use super::position::Lines;
 use portcullis_compiler::diagnostic::Diagnostic;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::ast::Policy;
-use portcullis_compiler::{check, syntax};
+use portcullis_compiler::{check_tree, syntax};
 
-/// A policy as it stands in the editor, with what the compiler makes of it.
+/// The current text of a policy in the editor, its syntax tree and its diagnostics.
 #[derive(Debug)]
 pub(super) struct Document {
     /// The text.
     pub(super) source: SourceMap,
-    /// Its lines.
-    pub(super) lines: Lines,
-    /// What could be read.
+    /// Its tree, without the statements that do not parse.
     pub(super) policy: Policy,
     /// Errors and lints, sorted by position.
     pub(super) findings: Vec<Diagnostic>,
@@ -21,10 +18,9 @@ pub(super) struct Document {
 
 impl Document {
     pub(super) fn of(name: &str, text: String) -> Self {
-        let lines = Lines::of(&text);
         let source = SourceMap::new(name, text);
-        let policy = syntax::parse(&source).0;
-        let findings = check(&source).diagnostics;
-        Self { source, lines, policy, findings }
+        let (policy, findings) = syntax::parse(&source);
+        let findings = check_tree(&source, &policy, findings).diagnostics;
+        Self { source, policy, findings }
     }
 }

@@ -1,6 +1,7 @@
-//! Errors and lints as an editor shows them, and the fixes that it offers.
+//! The errors and lints of a document as the protocol's diagnostics, and their fixes as quick fixes.
 
 use super::document::Document;
+use super::position;
 use gen_lsp_types as lsp;
 use portcullis_compiler::diagnostic::{Diagnostic, Fix, Severity};
 use std::collections::HashMap;
@@ -14,11 +15,11 @@ pub(super) fn diagnostics(uri: &lsp::Uri, document: &Document) -> Vec<lsp::Diagn
 pub(super) fn fixes(uri: &lsp::Uri, document: &Document, range: &lsp::Range) -> Vec<lsp::CodeAction> {
     let fixes = document.findings.iter().filter_map(|found| Some((found, found.fix.as_ref()?)));
     let touching = fixes.filter(|(found, _)| {
-        let place = document.lines.range(found.primary.span);
+        let place = position::range(&document.source, found.primary.span);
         key(place.start) <= key(range.end) && key(range.start) <= key(place.end)
     });
     let action = |(found, fix): (&Diagnostic, &Fix)| {
-        let edit = lsp::TextEdit::new(document.lines.range(fix.span), fix.replacement.clone());
+        let edit = lsp::TextEdit::new(position::range(&document.source, fix.span), fix.replacement.clone());
         let edit = lsp::WorkspaceEdit {
             changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
             ..Default::default()
@@ -39,7 +40,7 @@ fn key(position: lsp::Position) -> (u32, u32) {
     (position.line, position.character)
 }
 
-/// What a fix does, in a menu.
+/// What the editor's menu calls a fix.
 fn title(document: &Document, fix: &Fix) -> String {
     match (document.source.snippet(fix.span), fix.replacement.trim()) {
         ("", new) => format!("Insert `{new}`"),
@@ -50,7 +51,7 @@ fn title(document: &Document, fix: &Fix) -> String {
 
 fn diagnostic(uri: &lsp::Uri, document: &Document, found: &Diagnostic) -> lsp::Diagnostic {
     let labels = found.secondary.iter().map(|label| {
-        let location = lsp::Location::new(uri.clone(), document.lines.range(label.span));
+        let location = lsp::Location::new(uri.clone(), position::range(&document.source, label.span));
         lsp::DiagnosticRelatedInformation { location, message: label.text.clone() }
     });
     let label = Some(&found.primary.text).filter(|text| !text.is_empty()).cloned();
@@ -60,7 +61,7 @@ fn diagnostic(uri: &lsp::Uri, document: &Document, found: &Diagnostic) -> lsp::D
     let lines: Vec<String> =
         std::iter::once(found.title.clone()).chain(label).chain(notes).chain(help).collect();
     lsp::Diagnostic {
-        range: document.lines.range(found.primary.span),
+        range: position::range(&document.source, found.primary.span),
         severity: Some(match found.severity() {
             Severity::Error => lsp::DiagnosticSeverity::Error,
             Severity::Warning => lsp::DiagnosticSeverity::Warning,

@@ -1,13 +1,13 @@
-//! The language server: what an editor asks about the policy that someone writes.
+//! The language server: diagnostics, fixes, navigation and formatting while a policy is edited.
 //!
-//! In: messages of the Language Server Protocol 3.17. Out: answers, and the findings of a document whenever
-//! it changes. One thread reads one message after the other. A document is checked as a whole at each change,
-//! which takes milliseconds; a request finds what the last change left.
+//! In: messages of the Language Server Protocol 3.17. Out: responses, and a document's diagnostics whenever
+//! it changes. One thread handles the messages in order. Each change parses and checks the whole document,
+//! which takes milliseconds; requests are answered from its latest text.
 //!
 //! ```text
-//! message ─ server ─▶ document (text, tree, findings) ─┬▶ findings   diagnostics, quick fixes
-//!                                                      ├▶ outline    symbols, folding
-//!                                                      └▶ places     definitions, references
+//! message ─ server ─▶ document (text, tree, diagnostics) ─┬▶ findings   diagnostics, quick fixes
+//!                                                         ├▶ outline    symbols, folding
+//!                                                         └▶ places     definitions, references
 //! ```
 
 mod document;

@@ -1,6 +1,7 @@
-//! What a document consists of: the symbols of its outline, and what can be folded.
+//! The outline of a document, and the ranges that an editor can fold.
 
 use super::document::Document;
+use super::position;
 use gen_lsp_types::{DocumentSymbol, FoldingRange, SymbolKind};
 use portcullis_compiler::source::Span;
 use portcullis_compiler::spelling::quoted;
@@ -67,8 +68,8 @@ fn symbol(
     [span, name_span]: [Span; 2],
     children: Vec<DocumentSymbol>,
 ) -> DocumentSymbol {
-    let [range, selection] = [span, name_span].map(|span| document.lines.range(span));
-    // An editor refuses an empty name.
+    let [range, selection] = [span, name_span].map(|span| position::range(&document.source, span));
+    // The protocol forbids empty names.
     let name = if name.is_empty() { quoted("") } else { name };
     DocumentSymbol::new(name, None, kind, None, None, range, selection, Some(children))
 }
@@ -83,7 +84,9 @@ pub(super) fn folds(document: &Document) -> Vec<FoldingRange> {
         Item::Test(test) => test.span,
     };
     let spans = document.policy.items.iter().map(span_of);
-    let lines = spans.map(|span| document.lines.range(span)).map(|range| (range.start.line, range.end.line));
+    let lines = spans
+        .map(|span| position::range(&document.source, span))
+        .map(|range| (range.start.line, range.end.line));
     let long = lines.filter(|(first, last)| first < last);
     long.map(|(first, last)| FoldingRange::new(first, None, last, None, None, None)).collect()
 }

@@ -1,56 +1,42 @@
-//! Places in a text as an editor counts them: lines, and UTF-16 units in a line, both from 0.
+//! Positions as the protocol counts them: lines, and UTF-16 units within a line, both from 0.
 
 use gen_lsp_types::{Position, Range};
-use portcullis_compiler::source::Span;
+use portcullis_compiler::source::{LINE_ENDS, SourceMap, Span};
 
-/// A text with the starts of its lines.
-#[derive(Debug)]
-pub(super) struct Lines {
-    text: String,
-    starts: Vec<usize>,
+/// The position of a byte; past the end, that of the end.
+fn position(source: &SourceMap, byte: usize) -> Position {
+    let byte = byte.min(source.text().len());
+    let line = source.locate(Span::new(byte, byte)).line;
+    let start = source.line_start(line).unwrap_or_default();
+    let before = source.snippet(Span::new(start, byte));
+    Position { line: number(line - 1), character: number(before.encode_utf16().count()) }
 }
 
-impl Lines {
-    pub(super) fn of(text: &str) -> Self {
-        let ends = text.match_indices(['\n', '\r']).map(|(at, _)| at + 1);
-        let ends = ends.filter(|&end| text.get(end - 1..=end) != Some("\r\n"));
-        Self { text: text.to_owned(), starts: std::iter::once(0).chain(ends).collect() }
-    }
-
-    /// The place of a byte; past the end, the end.
-    pub(super) fn position(&self, byte: usize) -> Position {
-        let byte = byte.min(self.text.len());
-        let line = self.starts.partition_point(|&start| start <= byte).saturating_sub(1);
-        let start = self.starts.get(line).copied().unwrap_or_default();
-        let before = self.text.get(start..byte).unwrap_or_default();
-        Position { line: number(line), character: number(before.encode_utf16().count()) }
-    }
-
-    /// The byte at a place; past the end of a line, the line's end.
-    pub(super) fn byte(&self, position: Position) -> usize {
-        let line = usize::try_from(position.line).unwrap_or(usize::MAX);
-        let Some(&start) = self.starts.get(line) else { return self.text.len() };
-        let rest = self.text.get(start..).unwrap_or_default();
-        let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
-        let mut left = usize::try_from(position.character).unwrap_or(usize::MAX);
-        for (at, c) in rest.char_indices().take_while(|(at, _)| *at < end) {
-            if left < c.len_utf16() {
-                return start + at;
-            }
-            left -= c.len_utf16();
+/// The byte at a position; past the end of a line, the end of the line.
+pub(super) fn byte(source: &SourceMap, position: Position) -> usize {
+    let end_of_text = source.text().len();
+    let line = usize::try_from(position.line).unwrap_or(usize::MAX).saturating_add(1);
+    let Some(start) = source.line_start(line) else { return end_of_text };
+    let line = source.snippet(Span::new(start, end_of_text)).split(LINE_ENDS).next().unwrap_or_default();
+    let mut left = usize::try_from(position.character).unwrap_or(usize::MAX);
+    for (at, c) in line.char_indices() {
+        if left < c.len_utf16() {
+            return start + at;
         }
-        start + end
+        left -= c.len_utf16();
     }
+    start + line.len()
+}
 
-    pub(super) fn range(&self, span: Span) -> Range {
-        let Span { start, end } = span;
-        Range { start: self.position(start as usize), end: self.position(end as usize) }
-    }
+/// The range of a span.
+pub(super) fn range(source: &SourceMap, span: Span) -> Range {
+    let Span { start, end } = span;
+    Range { start: position(source, start as usize), end: position(source, end as usize) }
+}
 
-    /// The range of the whole text.
-    pub(super) fn whole(&self) -> Range {
-        Range { start: self.position(0), end: self.position(self.text.len()) }
-    }
+/// The range of the whole text.
+pub(super) fn whole(source: &SourceMap) -> Range {
+    range(source, Span::new(0, source.text().len()))
 }
 
 fn number(n: usize) -> u32 {
@@ -61,20 +47,22 @@ fn number(n: usize) -> u32 {
 mod tests {
     use super::*;
 
-    /// Each character that begins somewhere is found where it stands.
     #[test]
-    fn bytes_and_places_are_each_others() {
+    fn every_character_is_found_at_its_position() {
         let text = "a é🦀b\n\r\nx\ry\n";
-        let lines = Lines::of(text);
-        for (byte, c) in text.char_indices().chain([(text.len(), ' ')]) {
-            // Between the two halves of a line end there is no place.
-            if c != '\n' || byte == 0 || text.get(byte - 1..byte) != Some("\r") {
-                assert_eq!(lines.byte(lines.position(byte)), byte, "{byte}");
+        let source = SourceMap::new("p", text);
+        let position = |byte| position(&source, byte);
+        let byte = |line, character| byte(&source, Position { line, character });
+        for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+            // There is no position between the two characters of a line end.
+            if c != '\n' || at == 0 || text.get(at - 1..at) != Some("\r") {
+                let Position { line, character } = position(at);
+                assert_eq!(byte(line, character), at);
             }
         }
-        assert_eq!(lines.position(text.find('b').unwrap()), Position { line: 0, character: 5 });
-        assert_eq!(lines.position(text.find('y').unwrap()), Position { line: 3, character: 0 });
-        assert_eq!(lines.byte(Position { line: 0, character: 99 }), text.find('\n').unwrap());
-        assert_eq!(lines.byte(Position { line: 99, character: 0 }), text.len());
+        assert_eq!(position(text.find('b').unwrap()), Position { line: 0, character: 5 });
+        assert_eq!(position(text.find('y').unwrap()), Position { line: 3, character: 0 });
+        assert_eq!(byte(0, 99), text.find('\n').unwrap());
+        assert_eq!(byte(99, 0), text.len());
     }
 }

@@ -1,7 +1,7 @@
 //! Reads messages and answers them.
 
 use super::document::Document;
-use super::{findings, outline, places};
+use super::{findings, outline, places, position};
 use gen_lsp_types as lsp;
 use gen_lsp_types::Notification as _;
 use lsp_server::{
@@ -13,8 +13,8 @@ use std::collections::HashMap;
 /// Why the server ended before the editor ended it.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The editor broke the protocol, or is gone.
-    #[error("the editor broke off: {0}")]
+    /// The editor violated the protocol or closed the connection.
+    #[error("the session failed: {0}")]
     Protocol(#[from] ProtocolError),
     /// The session ended without the request that ends it.
     #[error("the editor ended the session without `shutdown`")]
@@ -24,10 +24,10 @@ pub enum ServerError {
     Message(#[from] serde_json::Error),
 }
 
-/// Serves an editor until it ends the session.
+/// Serves an editor until it shuts the session down.
 ///
 /// # Errors
-/// [`ServerError`] if the session ends in another way.
+/// [`ServerError`] if the session ends in any other way.
 pub fn serve(connection: &Connection) -> Result<(), ServerError> {
     let (id, _) = connection.initialize_start()?;
     let server_info = lsp::ServerInfo {
@@ -52,7 +52,7 @@ pub fn serve(connection: &Connection) -> Result<(), ServerError> {
                     server.log(&error)?;
                 }
             }
-            // The server asks nothing.
+            // The server sends no requests.
             Message::Response(_) => {}
         }
     }
@@ -83,14 +83,14 @@ struct Server<'c> {
 }
 
 impl Server<'_> {
-    /// An editor that is gone needs no message; the loop ends when it reads the next one.
+    /// Sends a message. If the editor has gone, the loop ends when it next reads.
     fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);
     }
 
-    /// Tells the people at the editor that one of its messages was not understood.
+    /// Reports a message that cannot be read, in the editor's log.
     fn log(&self, error: &serde_json::Error) -> Result<(), ServerError> {
-        let message = format!("a message of the editor cannot be read: {error}");
+        let message = format!("cannot read a message: {error}");
         let params = lsp::LogMessageParams::new(lsp::MessageType::Error, message);
         let method = lsp::LogMessageNotification::METHOD.to_string();
         self.send(Notification { method, params: serde_json::to_value(params)? }.into());
@@ -123,12 +123,12 @@ impl Server<'_> {
                 self.documents.remove(&uri);
                 self.publish(uri, None, Vec::new())
             }
-            // Others say nothing that matters here.
+            // Other notifications need no action.
             _ => Ok(()),
         }
     }
 
-    /// Takes a new text, and tells what is wrong with it.
+    /// Stores the new text of a document and publishes its diagnostics.
     fn replace(&mut self, uri: lsp::Uri, version: i32, text: String) -> Result<(), serde_json::Error> {
         let document = Document::of(&uri.0, text);
         let diagnostics = findings::diagnostics(&uri, &document);
@@ -154,7 +154,7 @@ impl Server<'_> {
             "textDocument/formatting" => reply::<lsp::DocumentFormattingRequest>(request, |params| {
                 let document = self.documents.get(&params.text_document.uri)?;
                 let text = format(&document.source).ok()?;
-                let edit = lsp::TextEdit::new(document.lines.whole(), text);
+                let edit = lsp::TextEdit::new(position::whole(&document.source), text);
                 Some(if edit.new_text == document.source.text() { Vec::new() } else { vec![edit] })
             }),
             "textDocument/documentSymbol" => reply::<lsp::DocumentSymbolRequest>(request, |params| {

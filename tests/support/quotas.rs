@@ -75,7 +75,7 @@ fn of_two_users(
         let head = format!("has_permission({user}: User, {permission:?}, x: {})", from.name);
         format!("{head} if {acting}{};", body.join(" and "))
     };
-    // Users who act for themselves as well: what is asked of both is asked of one of them twice then.
+    // Users may also act for themselves: a condition on both users is then on the same user twice.
     let derived = &words.predicates[words.n_stored..];
     if let Some(Predicate { name, .. }) = derived.iter().find(|of| of.types == ["User"; 2]) {
         let acting = [format!("{name}(u: User, v: User) if {acts_for};"), format!("{name}(u: User, u);")];

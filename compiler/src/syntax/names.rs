@@ -1,13 +1,13 @@
-//! Where the names of a policy stand: what an editor jumps to and lists.
+//! The names in a policy and their positions, for an editor's definitions and references.
 //!
-//! In: a tree. Out: each name of a predicate, a type, or of what a block declares, with what it names. Names
-//! are compared as written, not resolved: what a type inherits is not looked up.
+//! In: a tree. Out: every occurrence of a predicate, a type, or a role, permission or relation that a block
+//! declares. Names are compared as written, not resolved: inherited declarations are not looked up.
 
 use super::ast::{Block, BlockKind, Call, Condition, Item, Member, Name, Param, Policy, Setup};
 use super::ast::{Short, ShortCondition, Spanned, Term};
 use crate::source::Span;
 
-/// What a name stands for. Two names of equal ones are the same thing.
+/// What a name refers to. Names with equal values refer to the same thing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Named<'p> {
     /// A predicate with this many arguments.
@@ -18,26 +18,31 @@ pub enum Named<'p> {
     Declared(&'p str, &'p str),
 }
 
-/// A name at its place.
+/// A name at a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Occurrence<'p> {
     /// What it names.
     pub named: Named<'p>,
-    /// Its place.
+    /// Its position.
     pub span: Span,
     /// Whether it is defined here: by the head of a rule, a `declare`, a block or a list of a block.
     pub defines: bool,
 }
 
-/// All names of a policy, in source order but for the names after `on`.
+/// All names of a policy, in source order.
 pub fn names(policy: &Policy) -> Vec<Occurrence<'_>> {
-    let mut names = Names { policy, found: Vec::new() };
+    let global = policy.items.iter().find_map(|item| match item {
+        Item::Block(block) if block.kind == BlockKind::Global => Some(block),
+        Item::Block(_) | Item::Rule(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
+    });
+    let mut names = Names { global, found: Vec::new() };
     policy.items.iter().for_each(|item| names.item(item));
     names.found
 }
 
 struct Names<'p> {
-    policy: &'p Policy,
+    /// The block that declares what follows `global` in shorthand.
+    global: Option<&'p Block>,
     found: Vec<Occurrence<'p>>,
 }
 
@@ -135,9 +140,7 @@ impl<'p> Names<'p> {
                 self.declared(block, on, false);
             }
             ShortCondition::Global { name, .. } => {
-                let is_global =
-                    |item: &&'p Item| matches!(item, Item::Block(block) if block.kind == BlockKind::Global);
-                if let Some(Item::Block(global)) = self.policy.items.iter().find(is_global) {
+                if let Some(global) = self.global {
                     self.short(&global.name.value, name);
                 }
             }

@@ -56,8 +56,8 @@ static POLICIES: LazyLock<Vec<(Found, Meaning)>> = LazyLock::new(|| {
     found.filter(|(found, meaning)| found.is_certain || says_something(meaning)).collect()
 });
 
-/// Formats a policy: it means what it meant, and formatting it again changes nothing. The formatter itself
-/// checks that every comment is left.
+/// Checks that formatting a policy keeps its meaning, and that formatting it again changes nothing. The
+/// formatter itself checks that no comment is lost.
 fn formats(text: &str, expected: &Meaning) -> Result<(), String> {
     let formatted = |text: &str| {
         let formatted = format(&SourceMap::new("policy.polar", text));

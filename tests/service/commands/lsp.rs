@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use tempfile::TempDir;
 
-const URI: &str = "file:///work/policy.polar";
+const URI: &str = "file:///policies/app.polar";
 
 const POLICY: &str = r#"# é🦀
 actor User {}

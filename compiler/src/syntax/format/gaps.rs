@@ -4,14 +4,14 @@ use crate::source::LINE_ENDS;
 use crate::syntax::print::Layout;
 use crate::syntax::token::{Kind, Tokens};
 
-/// A line of the printed text with its first and last token, and what goes above and behind it.
+/// A line of the printed text, the comments and empty lines above it, and the comment at its end.
 struct Line<'t> {
     text: &'t str,
     first: usize,
     last: usize,
     /// Comments; an empty text is an empty line.
     above: Vec<&'t str>,
-    behind: Option<&'t str>,
+    trailing: Option<&'t str>,
 }
 
 /// Where comments and empty lines go.
@@ -26,12 +26,23 @@ struct Lines<'t> {
 pub(super) fn restore(layout: &Layout<'_>, text: &str, printed: &Tokens, places: &[Option<usize>]) -> String {
     let mut lines = Lines::of(text, printed);
     let mut before = None;
-    for at in 0..=places.len() {
-        let after = places.get(at..).unwrap_or_default().iter().find_map(|place| *place);
+    for (at, after) in nearest_after(places).into_iter().enumerate() {
         lines.put(&pieces_before(layout.text, &layout.tokens, at), before, after, printed);
         before = places.get(at).copied().flatten().or(before);
     }
     lines.text(printed)
+}
+
+/// For each token of the source, and for the end, the first printed token from there on.
+fn nearest_after(places: &[Option<usize>]) -> Vec<Option<usize>> {
+    let mut next = None;
+    let from_the_end = places.iter().rev().map(|place| {
+        next = place.or(next);
+        next
+    });
+    let mut nearest: Vec<Option<usize>> = std::iter::once(None).chain(from_the_end).collect();
+    nearest.reverse();
+    nearest
 }
 
 /// What stands before a token, line by line: the first piece is on the line of the token before it.
@@ -67,13 +78,14 @@ impl<'t> Lines<'t> {
                 continue;
             }
             let above = std::mem::take(&mut above);
-            lines.push(Line { text: line.trim_end(), first, last: next - 1, above, behind: None });
+            lines.push(Line { text: line.trim_end(), first, last: next - 1, above, trailing: None });
             first = next;
         }
         Self { lines, below: Vec::new() }
     }
 
-    /// Puts what stands between two tokens, of which either may be missing, at the ends of the text.
+    /// Puts the comments and empty lines between two printed tokens; `None` is the start or the end of the
+    /// text.
     fn put(&mut self, pieces: &[&'t str], before: Option<usize>, after: Option<usize>, printed: &Tokens) {
         let line_of = |token| self.lines.partition_point(|line| line.last < token);
         let kind = |token: usize| printed.kind(token);
@@ -84,16 +96,16 @@ impl<'t> Lines<'t> {
             && after.is_none_or(begins_line);
         let mut may_be_empty =
             between_statements && before.is_some_and(|token| kind(token) != Some(Kind::OpenBrace));
-        // What ends a line, as `and` does, belongs to what is before it.
+        // A comment before an `and` that ends a line is about the condition on the next line.
         let goes_on = |token| matches!(kind(token), Some(Kind::And | Kind::Or | Kind::Comma));
         let at = after.map(|token| line_of(token) + usize::from(goes_on(token) && ends_line(token)));
-        let behind = before.map(line_of);
+        let trailing = before.map(line_of);
         let last = pieces.len() - 1;
         for (nth, piece) in pieces.iter().enumerate() {
-            match (comment(piece), behind) {
-                (Some(text), Some(line)) if nth == 0 => self.put_behind(line, text),
+            match (comment(piece), trailing) {
+                (Some(text), Some(line)) if nth == 0 => self.put_trailing(line, text),
                 (Some(text), _) => {
-                    if at == behind {
+                    if at == trailing {
                         self.move_above(at);
                     }
                     self.above(at).push(text);
@@ -113,18 +125,25 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Puts a comment at the end of a line; one that is there goes above.
-    fn put_behind(&mut self, line: usize, text: &'t str) {
+    /// Puts a comment at the end of a line and moves the one that is there above it. If comments already
+    /// stand above the next line, it follows them.
+    fn put_trailing(&mut self, line: usize, text: &'t str) {
+        if let Some(next) = self.lines.get_mut(line + 1)
+            && next.above.iter().any(|text| !text.is_empty())
+        {
+            next.above.push(text);
+            return;
+        }
         self.move_above(Some(line));
         if let Some(line) = self.lines.get_mut(line) {
-            line.behind = Some(text);
+            line.trailing = Some(text);
         }
     }
 
-    /// Moves the comment at the end of a line above it, where another one follows.
+    /// Moves the comment at the end of a line above the line.
     fn move_above(&mut self, line: Option<usize>) {
         if let Some(line) = line.and_then(|line| self.lines.get_mut(line)) {
-            line.above.extend(line.behind.take());
+            line.above.extend(line.trailing.take());
         }
     }
 
@@ -139,7 +158,7 @@ impl<'t> Lines<'t> {
             }
             is_empty = line.is_empty();
         };
-        for Line { text, first, mut above, behind, .. } in self.lines {
+        for Line { text, first, mut above, trailing, .. } in self.lines {
             let closes = printed.kind(first).is_some_and(Kind::is_closer);
             if closes {
                 drop_empty(&mut above);
@@ -148,7 +167,7 @@ impl<'t> Lines<'t> {
             for line in above {
                 push(if line.is_empty() { String::new() } else { format!("{:depth$}{line}", "") });
             }
-            push(behind.map_or(text.to_owned(), |behind| format!("{text} {behind}")));
+            push(trailing.map_or(text.to_owned(), |trailing| format!("{text} {trailing}")));
         }
         let mut below = self.below;
         drop_empty(&mut below);

@@ -1,6 +1,6 @@
-//! Formats a policy: one layout for every text of the same tokens, comments included.
+//! Formats a policy: its indentation, spacing and line breaks. Comments are kept.
 //!
-//! In: a [`SourceMap`]. Out: its text, laid out anew.
+//! In: a [`SourceMap`]. Out: the formatted text.
 //!
 //! ```text
 //! text ─ parse ─▶ tree ─ print ─▶ lines without comments ─ align ─▶ which token is which ─ gaps ─▶ text
@@ -11,7 +11,7 @@
 //! one; any other has a line of its own. The author decides where empty lines are, at most one at a time, and
 //! which lists and conditions are broken: those whose first element is on a new line.
 //!
-//! The result is read again: unless it has the same tree and the same comments, formatting fails.
+//! The result is parsed: unless it has the same tree and the same comments, formatting fails.
 
 mod align;
 mod gaps;
@@ -35,7 +35,7 @@ pub enum FormatError {
     Bug,
 }
 
-/// The text of a policy in the one layout; its lines end in `\n`. Formatting it again changes nothing.
+/// The formatted text of a policy. Its lines end in `\n`, and formatting it again changes nothing.
 ///
 /// # Errors
 /// [`FormatError::Unreadable`] if the text does not parse; it need not be a valid policy otherwise.

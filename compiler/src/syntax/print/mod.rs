@@ -22,6 +22,9 @@ use term::{call, list, param, short};
 /// Longest line, in characters, before it is broken.
 const WIDTH: usize = 100;
 
+/// The brackets of a list.
+const SQUARE: [Kind; 2] = [Kind::OpenBracket, Kind::CloseBracket];
+
 /// The canonical text of a policy.
 pub fn print(policy: &Policy) -> String {
     Printer { layout: &Layout::default() }.policy(policy)
@@ -32,7 +35,7 @@ pub(super) fn print_as_laid_out(policy: &Policy, layout: &Layout<'_>) -> String 
     Printer { layout }.policy(policy)
 }
 
-/// Whether no empty line need separate two items: neither has braces.
+/// Whether two items may stand without an empty line between them: neither has braces.
 fn may_touch(above: &Item, below: &Item) -> bool {
     let is_line = |item: &Item| matches!(item, Item::Rule(_) | Item::Declare(_));
     is_line(above) && is_line(below)
@@ -100,15 +103,14 @@ impl Printer<'_> {
     fn member(&self, member: &Member) -> String {
         let strings = |names: &[Name]| names.iter().map(|name| quoted(&name.value)).collect::<Vec<_>>();
         match member {
-            Member::Roles(roles) => self.declared("roles", ["[", "]"], &strings(&roles.names), roles.span),
+            Member::Roles(roles) => self.declared("roles", SQUARE, &strings(&roles.names), roles.span),
             Member::Permissions(permissions) => {
-                self.declared("permissions", ["[", "]"], &strings(&permissions.names), permissions.span)
+                self.declared("permissions", SQUARE, &strings(&permissions.names), permissions.span)
             }
             Member::Relations(relations) => {
                 let pair = |(name, ty): &(Name, Name)| format!("{}: {}", name.value, ty.value);
                 let pairs: Vec<String> = relations.relations.iter().map(pair).collect();
-                let brackets = if pairs.is_empty() { ["{", "}"] } else { ["{ ", " }"] };
-                self.declared("relations", brackets, &pairs, relations.span)
+                self.declared("relations", [Kind::OpenBrace, Kind::CloseBrace], &pairs, relations.span)
             }
             Member::Shorthand(Shorthand { head, body, span }) => {
                 self.with_condition(&short(&head.value), Kind::If, &short_condition(body), "  ", *span)
@@ -116,24 +118,23 @@ impl Printer<'_> {
         }
     }
 
-    /// A declaration of a block; `brackets` are those of its form on one line.
-    fn declared(&self, word: &str, brackets: [&str; 2], items: &[String], span: Span) -> String {
-        let opener = if brackets[0].starts_with('[') { Kind::OpenBracket } else { Kind::OpenBrace };
-        let [open, close] = brackets;
-        let line = format!("{word} = {open}{}{close};", items.join(", "));
-        let is_long = "  ".len() + line.chars().count() > WIDTH && !items.is_empty();
+    /// A declaration of a block, on one line or with a line for each item.
+    fn declared(&self, word: &str, brackets: [Kind; 2], items: &[String], span: Span) -> String {
+        let [opener, _] = brackets;
+        let [open, close] = brackets.map(Kind::text);
+        let space = if opener == Kind::OpenBrace && !items.is_empty() { " " } else { "" };
+        let line = format!("{word} = {open}{space}{}{space}{close};", items.join(", "));
         let is_broken = if items.is_empty() {
             self.layout.has_comment_after(opener, span)
         } else {
-            self.layout.is_broken_after(opener, span)
+            self.layout.is_broken_after(opener, span) || "  ".len() + line.chars().count() > WIDTH
         };
-        if !is_long && !is_broken {
+        if !is_broken {
             return line;
         }
-        let lines = items.iter().map(|item| format!("    {item},"));
-        let lines: Vec<String> =
-            std::iter::once(format!("{word} = {}", open.trim_end())).chain(lines).collect();
-        format!("{}\n  {};", lines.join("\n"), close.trim_start())
+        let items = items.iter().map(|item| format!("    {item},"));
+        let lines: Vec<String> = std::iter::once(format!("{word} = {open}")).chain(items).collect();
+        format!("{}\n  {close};", lines.join("\n"))
     }
 
     fn rule(&self, rule: &Rule) -> String {
@@ -169,21 +170,20 @@ impl Printer<'_> {
         }
     }
 
-    /// A head and its condition: on one line, or on one line each, if that fits and the source has it so;
-    /// otherwise each part of the condition has a line.
+    /// A head and its condition: on one line; or the whole condition on the next line, if the source breaks
+    /// only there; or each part of the condition on its own line.
     fn with_condition(&self, head: &str, word: Kind, parts: &[String], indent: &str, span: Span) -> String {
         let head = format!("{head} {}", word.text());
         let body = format!("{};", parts.join(" "));
-        let fits = |texts: [&str; 2]| {
-            let width: usize = texts.iter().map(|text| text.chars().count() + 1).sum();
-            indent.len() + width <= WIDTH + 1
-        };
+        let one_line = format!("{head} {body}");
+        let two_lines = format!("{head}\n{indent}  {body}");
         let is_broken = self.layout.is_broken_after(word, span);
-        if !is_broken && fits([&head, &body]) {
-            return format!("{head} {body}");
+        if !is_broken && indent.len() + one_line.chars().count() <= WIDTH {
+            return one_line;
         }
-        if is_broken && !self.layout.is_broken_further(word, span) && fits([" ", &body]) {
-            return format!("{head}\n{indent}  {body}");
+        let is_broken_once = is_broken && !self.layout.is_broken_further(word, span);
+        if is_broken_once && indent.len() + "  ".len() + body.chars().count() <= WIDTH {
+            return two_lines;
         }
         format!("{head}\n{indent}  {};", parts.join(&format!("\n{indent}  ")))
     }

@@ -151,6 +151,24 @@ fn samples_stay_the_same_policy() {
 }
 
 #[test]
+fn comments_keep_their_order() {
+    let text = "a(x) if b(x)\n# 1\nand # 2\n# 3\nc(x, # 4\n# 5\nx) # 6\n# 7\n;";
+    let numbers: String = formatted(text).chars().filter(char::is_ascii_digit).collect();
+    assert_eq!(numbers, "1234567");
+}
+
+/// The limit is far above what these texts need, and far below what they took while the time grew with the
+/// square of their length.
+#[test]
+fn a_long_text_takes_no_more_than_linear_time() {
+    let start = std::time::Instant::now();
+    assert_eq!(formatted(&";".repeat(900_000)), "");
+    let rules = "p(x)if a(x)and b(x);".repeat(10_000);
+    assert_eq!(formatted(&rules).lines().count(), 10_000);
+    assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
+}
+
+#[test]
 fn a_text_with_mistakes_is_refused() {
     let error = format(&source("actor User {")).map_err(|error| matches!(error, FormatError::Unreadable(_)));
     assert_eq!(error, Err(true));
