@@ -27,7 +27,7 @@ facts:
 ";
 
 /// Readers of documents, each column of this type, and what is said of it.
-fn readers(dialect: Dialect, ty: &str, rows: &str, told: &str) -> (Service, Caller) {
+pub(crate) fn readers(dialect: Dialect, ty: &str, rows: &str, told: &str) -> (Service, Caller) {
     let service = Service::new(POLICY, "", &format!("{ROLES}sql_types:\n{told}"));
     let caller = Caller::new(dialect).unwrap();
     caller.script(&format!("CREATE TEMPORARY TABLE readers (who {ty}, doc {ty})")).unwrap();
@@ -242,103 +242,6 @@ fn an_integer_that_is_told_is_compared_by_its_index() {
     let plan = printed(&caller, &format!("EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE {filter}")).unwrap();
     let plan: Vec<String> = plan.concat().into_iter().flatten().collect();
     assert!(plan.join("\n").contains("Index Cond: (size < 10)"), "{filter}\n{}", plan.join("\n"));
-}
-
-const FOLDERS: &str = r#"
-actor User {}
-resource Folder {
-  roles = ["reader"];
-  relations = { parent: Folder };
-  "reader" if "reader" on "parent";
-}
-"#;
-
-/// `Ada` is not `ada`, though SQLite's column finds them equal; nor is one of them lost where both are.
-#[test]
-fn a_column_that_ignores_case_is_compared_by_its_bytes() {
-    for told in ["", "  User: text\n  Doc: text\n"] {
-        let rows = "('ada', 'Doc'), ('ADA', 'doc'), ('bob  ', 'x')";
-        let (service, caller) = readers(Dialect::Sqlite, "TEXT COLLATE NOCASE", rows, told);
-        for (user, doc, answer) in [
-            ("ada", "Doc", "1"),
-            ("ADA", "doc", "1"),
-            ("ada", "doc", "0"),
-            ("Ada", "Doc", "0"),
-            ("bob", "x", "0"),
-        ] {
-            let question = format!("allow(User:{user:?}, \"read\", Doc:{doc:?})");
-            let sql = service.sql_for(Dialect::Sqlite, &question, Way::Authorize, "");
-            assert_eq!(column(&caller, &sql), answer, "{question}\n{sql}");
-        }
-        let filter =
-            service.sql_for(Dialect::Sqlite, "allow(User:ada, \"read\", Doc:?)", Way::List, "readers.doc");
-        let sql = format!("SELECT doc FROM readers WHERE {filter}");
-        assert_eq!(column(&caller, &sql), "Doc", "{sql}");
-        let sql = service.sql_for(Dialect::Sqlite, "has_role(User:?, \"reader\", Doc:?)", Way::Select, "");
-        assert_eq!(caller.run(&sql).unwrap().rows.len(), 3, "{sql}");
-    }
-    let document =
-        "facts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent FROM folders\n";
-    for told in ["", "sql_types:\n  Folder: text\n"] {
-        let service =
-            Service::new(FOLDERS, "has_role(User:ada, \"reader\", Folder:a)", &format!("{document}{told}"));
-        let caller = Caller::new(Dialect::Sqlite).unwrap();
-        caller
-            .script(
-                "CREATE TABLE folders (id TEXT COLLATE NOCASE, parent TEXT COLLATE NOCASE);
-                 INSERT INTO folders VALUES ('b', 'a'), ('B', 'A'), ('c', 'b'), ('d', 'B'), ('A', 'b');",
-            )
-            .unwrap();
-        let question = "has_role(User:ada, \"reader\", Folder:?)";
-        let filter = service.sql_for(Dialect::Sqlite, question, Way::Filter(2), "id");
-        let sql = format!("SELECT id FROM folders WHERE {filter} ORDER BY id COLLATE BINARY");
-        // a has b, which has A and c; A has B, which has d.
-        assert_eq!(column(&caller, &sql), "A B b c d", "{sql}");
-    }
-}
-
-/// Saying that bytes count costs no index of a column that has no other collation.
-#[test]
-fn bytes_are_compared_by_the_usual_index() {
-    for told in ["", "  User: text\n  Doc: text\n"] {
-        let (service, caller) = readers(Dialect::Sqlite, "TEXT", "('ada', 'Doc')", told);
-        caller
-            .script("CREATE INDEX temp.by_who ON readers (who); CREATE INDEX temp.by_doc ON readers (doc)")
-            .unwrap();
-        let sql = service.sql_for(Dialect::Sqlite, "allow(User:ada, \"read\", Doc:Doc)", Way::Authorize, "");
-        let plan = caller.run(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap().rows;
-        let plan: Vec<String> = plan.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
-        let plan = plan.join("\n");
-        // Without a type both are compared as text, and a column under a cast has no index.
-        assert_eq!(plan.contains("SEARCH t1 USING INDEX"), !told.is_empty(), "{sql}\n{plan}");
-    }
-}
-
-/// `citext` finds `Ada` and `ada` equal; told or not, they are two ids.
-#[test]
-fn citext_is_compared_as_text() {
-    for told in ["", "  User: citext\n  Doc: citext\n"] {
-        let (service, caller) = readers(Dialect::Postgresql, "TEXT", "", told);
-        caller
-            .script(
-                "BEGIN; CREATE EXTENSION IF NOT EXISTS citext; DROP TABLE readers;
-                 CREATE TEMPORARY TABLE readers (who citext, doc citext);
-                 INSERT INTO readers VALUES ('ada', 'Doc'), ('ADA', 'doc');",
-            )
-            .unwrap();
-        for (user, doc, answer) in [("ada", "Doc", "true"), ("ada", "doc", "false"), ("Ada", "Doc", "false")]
-        {
-            let sql = service.sql(&format!("allow(User:{user}, \"read\", Doc:{doc})"), Way::Authorize, "");
-            assert_eq!(column(&caller, &sql), answer, "{sql}");
-        }
-        let filter = service.filter("allow(User:ada, \"read\", Doc:?)", "doc");
-        assert_eq!(
-            column(&caller, &format!("SELECT CAST(doc AS TEXT) FROM readers WHERE {filter}")),
-            "Doc",
-            "{filter}"
-        );
-        caller.script("ROLLBACK").unwrap();
-    }
 }
 
 /// A name without a schema means what it means where the filter stands; with one it is the table's.

@@ -16,6 +16,7 @@
 
 mod assumed;
 mod checked;
+mod collations;
 mod columns;
 mod constants;
 mod declared;

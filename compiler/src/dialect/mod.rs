@@ -76,9 +76,8 @@ pub(crate) struct Features {
     pub(crate) derived_columns: bool,
     /// The collation that orders text by its bytes, where that is not the default.
     pub(crate) byte_order: Option<&'static str>,
-    /// The collation that compares text by its bytes, where a column's own may treat different texts as
-    /// equal. The index of a column without a collation of its own still serves.
-    pub(crate) byte_equality: Option<&'static str>,
+    /// A text column may have a collation that treats different texts as equal.
+    pub(crate) columns_are_collated: bool,
     /// Values are held in their compact form, not as the texts that they are.
     pub(crate) compact_values: bool,
     /// How texts that are integers are recognised.
@@ -189,7 +188,7 @@ const SQLITE: Features = Features {
     counts_sets_per_row: false,
     derived_columns: false,
     byte_order: None,
-    byte_equality: Some("BINARY"),
+    columns_are_collated: true,
     compact_values: false,
     integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
@@ -219,7 +218,7 @@ const POSTGRESQL: Features = Features {
     counts_sets_per_row: true,
     derived_columns: true,
     byte_order: Some("C"),
-    byte_equality: None,
+    columns_are_collated: false,
     compact_values: false,
     integer_test: IntegerTest::Pattern,
     integer: "BIGINT",

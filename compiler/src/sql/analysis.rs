@@ -11,7 +11,7 @@ use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBo
 use crate::bindings::{Bindings, Family, Fit, SqlName, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
-use crate::ir::{ConstId, TypeId};
+use crate::ir::ConstId;
 use sqlparser::ast::Expr as Sql;
 
 /// What is known of a caller's database and of the question.
@@ -42,11 +42,6 @@ pub(super) struct GivenColumn {
 }
 
 impl Caller<'_> {
-    /// How the caller's columns represent the values of a type.
-    fn of_type(&self, ty: Option<TypeId>, name: &str) -> Representation {
-        Representation::of(self.bindings.sql_types.get(name), ty)
-    }
-
     /// How a value is represented. `tables` has the columns of the plan's tables, and `itself` is the table
     /// in whose body the value stands.
     pub(super) fn represent(
@@ -82,7 +77,10 @@ impl Caller<'_> {
     /// How a column of a relation is represented.
     pub(super) fn of_source(&self, source: SourceId, column: usize) -> Representation {
         match self.column_type(source, column) {
-            Some(name) => self.of_type(self.inputs.program.type_id(name), name),
+            Some(name) => {
+                let (ty, declared) = (self.inputs.program.type_id(name), self.bindings.sql_types.get(name));
+                Representation::of_column(declared, ty, self.inputs.features)
+            }
             None => Representation::Text,
         }
     }
@@ -102,7 +100,7 @@ impl Caller<'_> {
     fn of_literal(&self, literal: ConstId) -> Representation {
         let Some(literal) = self.inputs.constant(literal) else { return Representation::Text };
         let ty = self.inputs.program.types.get(literal.ty.index());
-        match ty.map(|ty| self.of_type(None, &ty.name)) {
+        match ty.map(|ty| Representation::of(self.bindings.sql_types.get(&ty.name), None)) {
             Some(Representation::Native(ty)) => match ty.fit(&literal.text) {
                 Fit::Value => Representation::Native(ty),
                 Fit::Wide => Representation::Native(SqlType::numeric()),
@@ -162,7 +160,9 @@ impl Caller<'_> {
                     before.get(column).cloned().flatten()
                 }
                 expr => Some(match self.represent(tables, Some(table), scope, expr) {
-                    Representation::Undeclared(_) | Representation::Opaque(_) => Representation::Text,
+                    Representation::Collated | Representation::Undeclared(_) | Representation::Opaque(_) => {
+                        Representation::Text
+                    }
                     // In its own type it would equal values that differ in blanks, even in a column of
                     // another type.
                     Representation::Native(ty) if ty.family == Family::Padded => Representation::Text,

@@ -130,13 +130,12 @@ impl<'l> Lowering<'_, Local<'l>> {
                         build::cast(self.native(ty, *literal)?, &ty.name)
                     }
                     Representation::Native(ty) => self.native(ty, *literal)?,
-                    Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_)
-                        if at == 0 =>
-                    {
-                        self.text(self.literal(*literal)?)
-                    }
-                    Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => {
-                        self.literal(*literal)?
+                    Representation::Text
+                    | Representation::Collated
+                    | Representation::Undeclared(_)
+                    | Representation::Opaque(_) => {
+                        let text = self.literal(*literal)?;
+                        if at == 0 { self.text(text) } else { text }
                     }
                 });
             }

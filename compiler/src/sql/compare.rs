@@ -46,14 +46,15 @@ impl Lowering<'_, Local<'_>> {
         let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
         let features = self.inputs.features;
         let as_text = |left, right| (of_left.as_text(left, features), of_right.as_text(right, features));
-        if op == CompareOp::Equal && of_left.is_padded() && of_right.is_padded() {
+        let is_native = of_left.compares_natively_with(&of_right);
+        let is_inexact = of_left.is_inexact() || of_right.is_inexact();
+        if op == CompareOp::Equal && is_native && is_inexact {
             let (one, other) = as_text(left.clone(), right.clone());
             let same = build::binary(one, BinaryOperator::Eq, other);
             let equal = build::binary(left, BinaryOperator::Eq, right);
             return Ok(build::nested(build::all(vec![equal, same])));
         }
-        let is_padded = of_left.is_padded() || of_right.is_padded();
-        let (left, right) = if is_padded || !of_left.compares_natively_with(&of_right) {
+        let (left, right) = if is_inexact || !is_native {
             as_text(left, right)
         } else if are_of_caller && features.strict_types && of_right.is_text() {
             // Two columns of a type whose operators are not those of text would compare by that type's.
@@ -92,16 +93,23 @@ impl Lowering<'_, Local<'_>> {
         let features = self.inputs.features;
         match representation {
             Representation::Native(ty) => self.one_of_type(value, ty, column_of, literals),
-            Representation::Undeclared(ty) if self.suffice_untyped(*ty, literals)? => {
-                let exact = representation.as_text(value.clone(), features);
-                let one = self.one_of(value, &Representation::Text, column_of, literals)?;
-                let exact = self.one_of(exact, &Representation::Text, column_of, literals)?;
-                Ok(build::nested(build::all(vec![one, exact])))
-            }
-            Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => {
+            Representation::Text
+            | Representation::Collated
+            | Representation::Undeclared(_)
+            | Representation::Opaque(_) => {
                 let list = literals.iter().map(|literal| self.literal(*literal));
-                let value = representation.as_text(value, features);
-                Ok(build::equals_one(value, list.collect::<Result<_, _>>()?))
+                let list: Vec<Sql> = list.collect::<Result<_, _>>()?;
+                let is_indexed = match representation {
+                    Representation::Undeclared(ty) => self.suffice_untyped(*ty, literals)?,
+                    _ => *representation == Representation::Collated,
+                };
+                let text = representation.as_text(value.clone(), features);
+                let exact = build::equals_one(text, list.clone());
+                Ok(if is_indexed {
+                    build::nested(build::all(vec![build::equals_one(value, list), exact]))
+                } else {
+                    exact
+                })
             }
         }
     }

@@ -106,7 +106,7 @@ impl LocalStatement<'_> {
     /// column, not of another expression.
     pub(crate) fn represent_column(&self, column: &ColumnExpr, ty: &str) -> Representation {
         let declared = self.bindings.sql_types.get(ty).filter(|_| column.name.is_some());
-        Representation::of(declared, self.program.type_id(ty))
+        Representation::of_column(declared, self.program.type_id(ty), self.dialect.features())
     }
 
     /// `SELECT … AS name`, one row with one truth value.
@@ -211,10 +211,9 @@ impl LocalStatement<'_> {
     ) -> Result<Vec<Sql>, CompileError> {
         let GivenColumn { var, representation, name: column } = given;
         let mut of_column = Vec::new();
-        let exact = representation.exact(column.clone(), self.dialect.features());
         if !filter.literals.is_empty() {
             of_column.push(lowering.one_of(
-                exact.clone(),
+                column.clone(),
                 representation,
                 ColumnOf::Caller,
                 &filter.literals,
@@ -224,20 +223,21 @@ impl LocalStatement<'_> {
             of_column.push(lowering.branch(at, select, false)?);
         }
         for (literal, select) in &filter.conditioned {
-            let is = lowering.one_of(exact.clone(), representation, ColumnOf::Caller, &[*literal])?;
+            let is = lowering.one_of(column.clone(), representation, ColumnOf::Caller, &[*literal])?;
             let holds = lowering.branch(at, select, false)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(at, exact, representation, &filter.set)?);
+            of_column.push(lowering.value_in_set(at, column.clone(), representation, &filter.set)?);
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
-            let exact = representation.exact(column.clone(), self.dialect.features());
+            let column = column.clone();
             let joins = self.dialect.features().joins_tests && looked_up.is_qualified;
             of_column.push(if joins && of_column.is_empty() {
-                build::exists(self.row_of(plan, looked_up, *var, representation, Some(exact))?, false)
+                build::exists(self.row_of(plan, looked_up, *var, representation, Some(column))?, false)
             } else {
-                lowering.is_in(exact, self.row_of(plan, looked_up, *var, representation, None)?)
+                let value = build::tuple(representation.looked_up(column, self.dialect.features()));
+                lowering.is_in(value, self.row_of(plan, looked_up, *var, representation, None)?)
             });
         }
         of_column.retain(|condition| *condition != build::boolean(false));
@@ -263,12 +263,12 @@ impl LocalStatement<'_> {
         let rows = rows.iter().map(|row| lowering.branch(at, row, false));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);
-        let own = representation.exact(own, self.dialect.features());
         let (shown, filter) = match key {
-            Some(key) => (build::number(1), vec![build::binary(own, BinaryOperator::Eq, key), holds]),
-            None => (own, vec![holds]),
+            Some(key) => (vec![build::number(1)], vec![build::binary(own, BinaryOperator::Eq, key), holds]),
+            None => (representation.looked_up(own, self.dialect.features()), vec![holds]),
         };
-        Ok(build::query(build::select(false, vec![build::item(shown, None)], from, filter)))
+        let shown = shown.into_iter().map(|value| build::item(value, None)).collect();
+        Ok(build::query(build::select(false, shown, from, filter)))
     }
 
     /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as

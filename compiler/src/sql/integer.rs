@@ -9,7 +9,7 @@ use super::build;
 use super::local::Local;
 use super::lower::Lowering;
 use super::printing::Printing;
-use super::representation::Representation;
+use super::representation::{Representation, bytes};
 use crate::algebra::{Expr, FromKind};
 use crate::bindings::Family;
 use crate::dialect::IntegerTest;
@@ -41,13 +41,14 @@ impl Lowering<'_, Local<'_>> {
             Representation::Native(ty) if ty.family == Family::Integer => return Ok(value),
             Representation::Text
             | Representation::Native(_)
+            | Representation::Collated
             | Representation::Undeclared(_)
             | Representation::Opaque(_) => {}
         }
         if is_ours {
             return Ok(build::cast(value, self.inputs.features.integer));
         }
-        let text = build::cast(value, "TEXT");
+        let text = bytes(value, self.inputs.features);
         Ok(match self.inputs.features.integer_test {
             IntegerTest::RoundTrip => {
                 let number = build::cast(text.clone(), self.inputs.features.integer);

@@ -49,7 +49,8 @@ impl Lowering<'_, Local<'_>> {
     fn wanted(&self, at: At<'_>, column: usize) -> Representation {
         match at.output {
             SelectOutput::Table(table) => of_column(&self.target.tables, table, column),
-            SelectOutput::Values(wanted) => wanted.clone(),
+            SelectOutput::Values(wanted) if column == 0 => wanted.clone(),
+            SelectOutput::Values(_) => Representation::Text,
         }
     }
 
@@ -85,9 +86,7 @@ impl Printing for Lowering<'_, Local<'_>> {
     /// The caller's column; every other value stands in the plan as a literal, and there are no parameters.
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
         match &self.target.caller.column {
-            Some(column) if slot == Slot::Given(column.var) => {
-                Ok(column.representation.exact(column.name.clone(), self.inputs.features))
-            }
+            Some(column) if slot == Slot::Given(column.var) => Ok(column.name.clone()),
             Some(_) | None => Err(CompileError::Bug(format!("{slot:?} in a statement without parameters"))),
         }
     }
@@ -112,6 +111,7 @@ impl Printing for Lowering<'_, Local<'_>> {
                 let is_cast = if is_table { is_strict || is_text } else { is_strict && is_text };
                 Ok(if is_cast { build::cast(value, &ty.name) } else { value })
             }
+            (Representation::Collated, _) => self.expr(at, value),
             (
                 Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_),
                 Expr::Column { .. } | Expr::Given(_),
@@ -156,7 +156,10 @@ impl Printing for Lowering<'_, Local<'_>> {
     fn holds_text(&self, at: At<'_>, column: usize) -> bool {
         match self.wanted(at, column) {
             Representation::Native(ty) => ty.family == Family::Text,
-            Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_) => true,
+            Representation::Text
+            | Representation::Collated
+            | Representation::Undeclared(_)
+            | Representation::Opaque(_) => true,
         }
     }
 
@@ -171,18 +174,16 @@ impl Printing for Lowering<'_, Local<'_>> {
     }
 
     fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
-        let (source, name) = match kind {
+        match kind {
             FromKind::Source(source) | FromKind::Again { source, .. } => {
-                (source, self.bound_column(source, alias, column)?)
+                self.bound_column(source, alias, column)
             }
-            FromKind::Row { source, .. } => (source, self.row_column(source, column)?),
-            FromKind::Embedded(_) => return Ok(build::column(alias, build::ident(&format!("c{column}")))),
+            FromKind::Row { source, .. } => self.row_column(source, column),
+            FromKind::Embedded(_) => Ok(build::column(alias, build::ident(&format!("c{column}")))),
             FromKind::Table(_) | FromKind::Values(_) => {
-                return Err(CompileError::Bug("a column of no source".into()));
+                Err(CompileError::Bug("a column of no source".into()))
             }
-        };
-        let representation = self.target.caller.of_source(source, column);
-        Ok(representation.exact(name, self.inputs.features))
+        }
     }
 
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {

@@ -8,7 +8,7 @@ use super::build;
 use crate::bindings::{Family, SqlType};
 use crate::dialect::Features;
 use crate::ir::TypeId;
-use sqlparser::ast::Expr as Sql;
+use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 /// How a value is represented.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub(crate) enum Representation {
     Text,
     /// As a value of this SQL type.
     Native(SqlType),
+    /// In a caller's text column, whose collation may treat different texts as equal.
+    Collated,
     /// In a caller's column with values of this type, whose SQL type is declared and must be compared as
     /// text.
     Opaque(Option<TypeId>),
@@ -37,6 +39,14 @@ pub(super) enum ColumnOf {
 
 impl Representation {
     /// How a caller's column represents the values of a type, given the SQL type that is declared for it.
+    pub(super) fn of_column(declared: Option<&SqlType>, ty: Option<TypeId>, features: &Features) -> Self {
+        match Self::of(declared, ty) {
+            Self::Native(ty) if ty.family == Family::Text && features.columns_are_collated => Self::Collated,
+            representation => representation,
+        }
+    }
+
+    /// How a literal represents a value of a type, given the SQL type that is declared for it.
     pub(super) fn of(declared: Option<&SqlType>, ty: Option<TypeId>) -> Self {
         let Some(declared) = declared else { return Self::Undeclared(ty) };
         match declared.family {
@@ -61,7 +71,9 @@ impl Representation {
             },
             (Self::Undeclared(one), Self::Undeclared(other)) if one == other => Self::Undeclared(one),
             (Self::Opaque(one), Self::Opaque(other)) if one == other => Self::Opaque(one),
-            (Self::Text | Self::Native(_) | Self::Undeclared(_) | Self::Opaque(_), _) => Self::Text,
+            (Self::Text | Self::Native(_) | Self::Collated | Self::Undeclared(_) | Self::Opaque(_), _) => {
+                Self::Text
+            }
         }
     }
 
@@ -69,6 +81,7 @@ impl Representation {
     pub(super) fn compares_natively_with(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Native(one), Self::Native(other)) => one.family.join(other.family).is_some(),
+            (Self::Collated, other) | (other, Self::Collated) => other.is_text(),
             (Self::Text | Self::Native(_) | Self::Undeclared(_) | Self::Opaque(_), _) => false,
         }
     }
@@ -78,9 +91,15 @@ impl Representation {
         self.is_of(Family::Padded)
     }
 
-    /// Whether the values are in columns that are declared as text.
+    /// Whether the database may treat different values as equal. Its comparison, which an index serves, then
+    /// stands beside one of the [bytes](Self::as_text).
+    pub(super) fn is_inexact(&self) -> bool {
+        self.is_padded() || *self == Self::Collated
+    }
+
+    /// Whether the database compares the values as texts without a cast.
     pub(super) fn is_text(&self) -> bool {
-        self.is_of(Family::Text)
+        matches!(self, Self::Text | Self::Collated) || self.is_of(Family::Text)
     }
 
     /// Whether the values are in columns that are declared as integers of at most 64 bits.
@@ -91,36 +110,41 @@ impl Representation {
     fn is_of(&self, family: Family) -> bool {
         match self {
             Self::Native(ty) => ty.family == family,
-            Self::Text | Self::Undeclared(_) | Self::Opaque(_) => false,
+            Self::Text | Self::Collated | Self::Undeclared(_) | Self::Opaque(_) => false,
         }
     }
 
-    /// A caller's column, compared by its bytes.
-    pub(super) fn exact(&self, column: Sql, features: &Features) -> Sql {
-        let is_text = match self {
-            Self::Text | Self::Undeclared(_) | Self::Opaque(_) => true,
-            Self::Native(ty) => ty.family == Family::Text,
-        };
-        match features.byte_equality {
-            Some(collation) if is_text => build::collate(column, collation),
-            Some(_) | None => column,
+    /// What of a value is looked up in a set. Of a collated column that is the value, for which an index
+    /// serves, and its text, which decides.
+    pub(super) fn looked_up(&self, value: Sql, features: &Features) -> Vec<Sql> {
+        match self {
+            Self::Collated => vec![value.clone(), self.as_text(value, features)],
+            Self::Text | Self::Native(_) | Self::Undeclared(_) | Self::Opaque(_) => vec![value],
         }
     }
 
-    /// A value as text.
+    /// A value as text, which is compared by its bytes.
     pub(super) fn as_text(&self, value: Sql, features: &Features) -> Sql {
         match self {
             Self::Text => value,
             Self::Undeclared(Some(TypeId::BOOLEAN)) | Self::Opaque(Some(TypeId::BOOLEAN))
                 if features.boolean_is_number =>
             {
-                let text = build::cast(value, "TEXT");
-                build::case(text, &[("1", "true"), ("0", "false")])
+                build::case(bytes(value, features), &[("1", "true"), ("0", "false")])
             }
-            Self::Undeclared(_) | Self::Opaque(_) => build::cast(value, "TEXT"),
-            Self::Native(ty) if ty.family == Family::Text && !features.strict_types => value,
-            // A cast keeps the column's collation.
-            Self::Native(_) => Self::Text.exact(build::cast(value, "TEXT"), features),
+            Self::Native(_) | Self::Collated | Self::Undeclared(_) | Self::Opaque(_) => {
+                bytes(value, features)
+            }
         }
+    }
+}
+
+/// A column's value as text: `CAST(value AS TEXT)`, or `value || ''` where a cast would keep the column's
+/// collation.
+pub(super) fn bytes(value: Sql, features: &Features) -> Sql {
+    if features.columns_are_collated {
+        build::binary(value, BinaryOperator::StringConcat, build::lit(""))
+    } else {
+        build::cast(value, "TEXT")
     }
 }

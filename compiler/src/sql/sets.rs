@@ -31,7 +31,11 @@ impl Lowering<'_, Local<'_>> {
         let is_same = |select: &&Select| {
             let at = At { scope: SourceScope::of(select), ..at };
             let output = select.output.first().map(|expr| self.represent(at, *expr));
-            output.is_some_and(|output| output.compares_natively_with(representation))
+            // A value without a collation would be compared by that of the set's column.
+            let is_exact = |output: &Representation| {
+                *output != Representation::Collated || *representation == Representation::Collated
+            };
+            output.is_some_and(|output| output.compares_natively_with(representation) && is_exact(&output))
         };
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         let mut any = Vec::new();
@@ -53,7 +57,8 @@ impl Lowering<'_, Local<'_>> {
         Ok(build::any(any))
     }
 
-    /// `value IN (selects)`, with the selects' values in the representation `wanted`.
+    /// `value IN (selects)`, or `(value, text) IN (selects)`, with the selects' values in the representation
+    /// `wanted`; see [`Representation::looked_up`].
     fn in_arms(
         &mut self,
         at: At<'_>,
@@ -61,12 +66,17 @@ impl Lowering<'_, Local<'_>> {
         wanted: &Representation,
         selects: &[&Select],
     ) -> Result<Sql, CompileError> {
-        let selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
+        let mut selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
+        let features = self.inputs.features;
+        let value = wanted.looked_up(value, features);
+        for select in &mut selects {
+            select.output = select.output.repeat(value.len());
+        }
         let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
-            Ok(build::query(this.arms(at, &selects, 1, false)?))
+            Ok(build::query(this.arms(at, &selects, value.len(), false)?))
         })?;
-        let features = self.inputs.features;
+        let value = build::tuple(value);
         let test = match (features.arrays_are_looked_up, at.hashes_sets) {
             (true, false) => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
             // A set that is estimated to be too large for a hash table would be read for each row. An array

@@ -151,6 +151,14 @@ pub(in crate::sql) fn in_list(expr: Expr, list: Vec<Expr>) -> Expr {
     Expr::InList { expr: Box::new(expr), list, negated: false }
 }
 
+/// `(a, b, …)`; the value itself of one.
+pub(in crate::sql) fn tuple(mut values: Vec<Expr>) -> Expr {
+    match (values.pop(), values.is_empty()) {
+        (Some(only), true) => only,
+        (last, _) => Expr::Tuple(values.into_iter().chain(last).collect()),
+    }
+}
+
 /// `(query)` as a value.
 pub(in crate::sql) fn scalar(query: Query) -> Expr {
     Expr::Subquery(Box::new(query))

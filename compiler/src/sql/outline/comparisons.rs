@@ -46,7 +46,7 @@ impl Walk<'_, '_> {
                 !self.lowering.suffice_untyped(*ty, literals).unwrap_or_default()
             }
             Representation::Opaque(_) => true,
-            Representation::Text => false,
+            Representation::Text | Representation::Collated => false,
         };
         if is_cast {
             self.cast(at, value, &representation);
@@ -80,7 +80,7 @@ impl Walk<'_, '_> {
                 CastReason::Opaque { declared: ty.name.clone() }
             }
             Representation::Native(_) => CastReason::Mixed,
-            Representation::Text => return,
+            Representation::Text | Representation::Collated => return,
         };
         self.slow(SlowPart::Cast { column, ty, reason });
     }
