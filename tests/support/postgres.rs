@@ -4,6 +4,7 @@
 
 use super::cluster::Cluster;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::{Client, Config, NoTls};
@@ -16,6 +17,13 @@ pub static WIRE: LazyLock<Runtime> =
 /// Little memory for many small statements, none of which may take long.
 const SETTINGS: &[&str] =
     &["shared_buffers=16MB", "max_connections=20", "max_locks_per_transaction=2048", "statement_timeout=20s"];
+
+/// After so many sessions the server's catalog is vacuumed. Each session makes tables and drops them; after
+/// an hour of that, statements would take twice as long.
+const VACUUMED: usize = 1_000;
+
+/// How many sessions there were.
+static SESSIONS: AtomicUsize = AtomicUsize::new(0);
 
 /// The server of this process, or why there is none.
 static SERVER: LazyLock<Result<Server, String>> = LazyLock::new(Server::start);
@@ -68,6 +76,10 @@ impl Session {
         let server = SERVER.as_ref().map_err(Clone::clone)?;
         let idle = server.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let client = idle.map_or_else(|| server.connect(), Ok)?;
+        if SESSIONS.fetch_add(1, Ordering::Relaxed) % VACUUMED == VACUUMED - 1 {
+            let vacuumed = WIRE.block_on(client.batch_execute("VACUUM"));
+            vacuumed.map_err(|error| format!("the catalog is not vacuumed: {error}"))?;
+        }
         Ok(Self { client: Some(client) })
     }
 
