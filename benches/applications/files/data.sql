@@ -61,3 +61,10 @@ INSERT INTO file_user_grants
     CASE n % 3 WHEN 0 THEN 'writer' ELSE 'reader' END::access
   FROM generate_series(1, :rows / 3) AS n
   ON CONFLICT DO NOTHING;
+
+INSERT INTO file_group_grants
+  SELECT pg_temp.id('file', 1 + n * 6151::bigint % :rows),
+    pg_temp.id('group', 1 + n * 29::bigint % (:rows / 300)),
+    CASE n % 5 WHEN 0 THEN 'writer' ELSE 'reader' END::access
+  FROM generate_series(1, :rows / 30) AS n
+  ON CONFLICT DO NOTHING;

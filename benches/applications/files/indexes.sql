@@ -9,3 +9,4 @@ CREATE INDEX ON files (owner_id);
 CREATE INDEX ON files (modified_at DESC, id DESC);
 CREATE INDEX ON files (id) WHERE public;
 CREATE INDEX ON file_user_grants (file_id);
+CREATE INDEX ON file_group_grants (file_id);

@@ -36,8 +36,9 @@ resource File {
   "reader" if "writer";
   role if role on "folder";
 
+  "reader" if is_public(resource);
+
   "read" if "reader";
-  "read" if is_public(resource);
   "write" if "writer" and not is_locked(resource);
   "delete" if "owner" and not is_locked(resource);
 }
@@ -45,3 +46,6 @@ resource File {
 # Members of a group have its roles.
 has_role(user: User, role: String, folder: Folder) if
   in_group(user, group) and has_role(group, role, folder);
+
+has_role(user: User, role: String, file: File) if
+  in_group(user, group) and has_role(group, role, file);

@@ -48,3 +48,10 @@ CREATE TABLE file_user_grants (
   role access NOT NULL,
   PRIMARY KEY (user_id, file_id)
 );
+
+CREATE TABLE file_group_grants (
+  file_id uuid NOT NULL,
+  group_id uuid NOT NULL,
+  role access NOT NULL,
+  PRIMARY KEY (group_id, file_id)
+);

@@ -30,6 +30,10 @@ SELECT CASE
   ) THEN true
   WHEN EXISTS (SELECT FROM above WHERE owner_id = ':user') THEN true
   WHEN EXISTS (
+    SELECT FROM file_group_grants
+    WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND file_id = (SELECT id FROM file)
+  ) THEN true
+  WHEN EXISTS (
     SELECT FROM folder_user_grants
     WHERE user_id = ':user' AND folder_id = ANY (ARRAY(SELECT folder_id FROM above))
   ) THEN true
@@ -69,6 +73,9 @@ WITH RECURSIVE
     SELECT 'owner' FROM above WHERE owner_id = ':user'
     UNION ALL
     SELECT role FROM file_user_grants WHERE user_id = ':user' AND file_id = (SELECT id FROM file)
+    UNION ALL
+    SELECT role FROM file_group_grants
+    WHERE group_id = ANY (ARRAY(SELECT group_id FROM around)) AND file_id = (SELECT id FROM file)
     UNION ALL
     SELECT role FROM folder_user_grants
     WHERE user_id = ':user' AND folder_id = ANY (ARRAY(SELECT folder_id FROM above))

@@ -27,6 +27,15 @@ ORDER BY modified_at DESC, id DESC LIMIT 50;
 files.public
 OR files.owner_id = ':user'
 OR files.id = ANY (ARRAY(SELECT file_id FROM file_user_grants WHERE user_id = ':user'))
+OR files.id = ANY (ARRAY(
+  WITH RECURSIVE around (group_id) AS (
+    SELECT group_id FROM group_members WHERE user_id = ':user'
+    UNION
+    SELECT g.parent_id FROM around AS a JOIN groups AS g ON g.id = a.group_id
+  )
+  SELECT file_id FROM file_group_grants
+  WHERE group_id = ANY (ARRAY(SELECT group_id FROM around))
+))
 OR files.folder_id = ANY (ARRAY(
   WITH RECURSIVE
     around (group_id) AS (
