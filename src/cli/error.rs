@@ -1,12 +1,14 @@
 //! The errors of commands.
 
 use super::output::{self, Format};
+use super::shown;
 use crate::config::ConfigError;
 use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
 use crate::http::{DecisionLogError, ErrorCode, TlsError};
 use crate::store::StoreError;
 use serde_json::json;
+use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -60,6 +62,9 @@ pub(super) enum CliError {
         /// What is wrong with it.
         error: NotationError,
     },
+    /// Wrong arguments, with what to write instead.
+    #[error("{0}")]
+    Arguments(String),
     /// The question cannot be compiled for the caller's own database.
     #[error("cannot compile `{question}` for your own database: {reason}")]
     Unfit {
@@ -125,6 +130,17 @@ pub(super) enum CliError {
     /// The collector of traces is misconfigured.
     #[error("cannot send traces: {0}; check the setting `otlp_endpoint`")]
     Traces(String),
+    /// There is no answer from the service.
+    #[error("no answer from the service: {0}; check its address, and that it runs")]
+    Unreachable(String),
+    /// A service refused a request.
+    #[error("{message}")]
+    Service {
+        /// Why.
+        message: String,
+        /// What kind of error it says it is.
+        code: String,
+    },
     /// Refused, with the reason.
     #[error("{0}")]
     Refused(String),
@@ -165,13 +181,15 @@ impl CliError {
     /// Reports the error: as text on the standard error, or as JSON on the standard output. Returns the exit
     /// code.
     pub(super) fn report(self, format: Format) -> ExitCode {
-        let wrong_arguments = matches!(self, Self::Notation { .. } | Self::Unfit { .. } | Self::Address);
+        let wrong_arguments =
+            matches!(self, Self::Notation { .. } | Self::Arguments(_) | Self::Unfit { .. } | Self::Address);
         let message = self.to_string();
         match (self, format) {
-            (Self::OutputClosed, _) => {}
+            // The reader has seen what it wanted.
+            (Self::OutputClosed, _) => return ExitCode::SUCCESS,
             // Each finding in the text starts with its own `error`.
             (Self::Policy(_) | Self::Bindings(_), Format::Text) => output::to_stderr(&message),
-            (_, Format::Text) => output::to_stderr(&format!("error: {message}")),
+            (_, Format::Text) => output::to_stderr(&format!("error: {}", shown::printable(&message))),
             (error, Format::Json) => {
                 let document = json!({ "message": message, "code": error.code() });
                 // If the standard output cannot be written, the exit code still says that it failed.
@@ -182,28 +200,32 @@ impl CliError {
     }
 
     /// What kind of error it is, for programs: see `docs/errors.md`.
-    fn code(self) -> &'static str {
+    fn code(self) -> Cow<'static, str> {
         let code = match self {
             Self::Io { .. }
             | Self::Listen { .. }
             | Self::Threads(_)
             | Self::DecisionLog(_)
-            | Self::OutputClosed => return "file_error",
-            Self::Database(_) => return "database_error",
-            Self::Config(_) | Self::Tls(_) | Self::Traces(_) => return "invalid_settings",
+            | Self::OutputClosed => return "file_error".into(),
+            Self::Database(_) => return "database_error".into(),
+            Self::Unreachable(_) => return "service_unreachable".into(),
+            Self::Config(_) | Self::Tls(_) | Self::Traces(_) => return "invalid_settings".into(),
+            Self::Service { code, .. } if !code.is_empty() => return code.into(),
             Self::TooLong { .. } => ErrorCode::LimitExceeded,
             Self::TooManyTables { .. } => ErrorCode::QuestionTooLarge,
             Self::Policy(_) => ErrorCode::InvalidPolicy,
             Self::Bindings(_) | Self::OtherDatabase { .. } => ErrorCode::InvalidBindings,
             Self::Notation { .. }
+            | Self::Arguments(_)
             | Self::Unfit { .. }
             | Self::Fact { .. }
             | Self::Input { .. }
             | Self::Address
+            | Self::Service { .. }
             | Self::Refused(_) => ErrorCode::InvalidRequest,
             Self::Engine(error) => ErrorCode::from(error),
             Self::Store(error) => ErrorCode::from(EngineError::Store(error)),
         };
-        code.as_str()
+        code.as_str().into()
     }
 }

@@ -24,18 +24,24 @@ pub(super) struct FactJson {
     args: Vec<ValueJson>,
 }
 
+/// A value as it is sent.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(expecting = "a value, an object with `type` and `id`")]
-struct ValueJson {
+pub(super) struct ValueJson {
     #[serde(rename = "type")]
     ty: String,
     id: String,
 }
 
+impl From<ValueJson> for Value {
+    fn from(ValueJson { ty, id }: ValueJson) -> Self {
+        Self { ty, id }
+    }
+}
+
 impl From<FactJson> for Fact {
     fn from(fact: FactJson) -> Self {
-        let args = fact.args.into_iter().map(|ValueJson { ty, id }| Value { ty, id }).collect();
-        Self { predicate: fact.predicate, args }
+        Self { predicate: fact.predicate, args: fact.args.into_iter().map(Value::from).collect() }
     }
 }
 
@@ -64,7 +70,8 @@ fn facts(text: &str) -> Result<Vec<Fact>, (usize, String)> {
     facts.map(|(number, line)| fact(line).map_err(|reason| (number, reason))).collect()
 }
 
-fn fact(line: &str) -> Result<Fact, String> {
+/// The fact in a text, in the notation or as JSON; or why there is none.
+pub(super) fn fact(line: &str) -> Result<Fact, String> {
     if line.starts_with('{') {
         let fact: FactJson = serde_json::from_str(line).map_err(|error| error.to_string())?;
         return Ok(fact.into());

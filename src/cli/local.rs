@@ -20,6 +20,7 @@ use crate::engine::{
 use portcullis_compiler::builtin::ALLOW;
 use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -95,7 +96,7 @@ fn local(question: &Question, filter: Option<&str>) -> Result<LocalQuestion, Str
 }
 
 /// The question as one of those that have an endpoint of their own.
-fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
+pub(super) fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
     let vars: Vec<&QuestionVar> = args.iter().filter_map(|&var| question.vars.get(var)).collect();
     let [actor, action, resource] = vars.as_slice() else { return None };
@@ -150,6 +151,16 @@ pub(super) fn conjunction(question: &Question) -> Result<EvaluateQuery, String> 
     Ok(EvaluateQuery { atoms: question.atoms.iter().map(atom).collect(), vars })
 }
 
+/// The body of the request that asks a service for a conjunction.
+pub(super) fn evaluate_body(EvaluateQuery { atoms, vars }: &EvaluateQuery) -> Json {
+    let constraint = |var: &EvaluateVar| json!({ "type": var.ty, "ids": var.ids });
+    let constraints: Map<String, Json> =
+        vars.iter().map(|(name, var)| (name.clone(), constraint(var))).collect();
+    let (first, others) =
+        atoms.split_first().map_or((json!(null), &[][..]), |(first, others)| (json!(first), others));
+    json!({ "predicate": first, "calls": others, "constraints": constraints })
+}
+
 /// The name of a variable as it was written; one without a name is known by its place.
 fn shown(name: &str) -> &str {
     match name.chars().next() {
@@ -160,7 +171,7 @@ fn shown(name: &str) -> &str {
 }
 
 /// A column for each variable, named as the variable is, or after its type.
-fn columns(wanted: &[&QuestionVar]) -> Vec<(String, String)> {
+pub(super) fn columns(wanted: &[&QuestionVar]) -> Vec<(String, String)> {
     let mut columns: Vec<(String, String)> = Vec::new();
     for var in wanted {
         let name = match &var.ty {

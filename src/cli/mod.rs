@@ -5,10 +5,13 @@
 //! command reads its files, calls the engine or the compiler, and prints; it decides nothing.
 
 mod accept_loss;
+mod active_policy;
 mod admin;
+mod ask;
 mod backup;
 mod bindings;
 mod compile;
+mod completions;
 mod config;
 mod data;
 mod error;
@@ -21,9 +24,11 @@ mod folder;
 mod keys;
 mod local;
 mod lsp;
+mod man;
 mod open_files;
 mod origin;
 mod output;
+mod policy;
 mod policy_file;
 mod precautions;
 mod progress;
@@ -31,6 +36,10 @@ mod replace;
 mod restore;
 mod review;
 mod serve;
+mod service;
+mod shown;
+mod source;
+mod stats;
 mod tables;
 mod telemetry;
 mod test;
@@ -60,6 +69,11 @@ enum Command {
     Serve(serve::Args),
     Compile(compile::Args),
     Explain(explain::Args),
+    Authorize(ask::authorize::Args),
+    List(ask::list::Args),
+    ListSubjects(ask::list_subjects::Args),
+    Actions(ask::actions::Args),
+    Query(ask::query::Args),
     Why(why::Args),
     Review(review::Args),
     Test(test::Args),
@@ -70,9 +84,13 @@ enum Command {
     Keys(keys::Args),
     Config(config::Args),
     Facts(facts::Args),
+    Policy(policy::Args),
+    Stats(stats::Args),
     Backup(backup::Args),
     Restore(restore::Args),
     AcceptLoss(accept_loss::Args),
+    Completions(completions::Args),
+    Man(man::Args),
 }
 
 /// The result of a command.
@@ -92,6 +110,11 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Authorize(args) => ask::authorize::run(args),
+        Command::List(args) => ask::list::run(args),
+        Command::ListSubjects(args) => ask::list_subjects::run(args),
+        Command::Actions(args) => ask::actions::run(args),
+        Command::Query(args) => ask::query::run(args),
         Command::Why(args) => why::run(args),
         Command::Review(args) => review::run(args),
         Command::Test(args) => test::run(&args),
@@ -102,9 +125,13 @@ pub fn run() -> ExitCode {
         Command::Keys(args) => keys::run(args),
         Command::Config(args) => config::run(args),
         Command::Facts(args) => facts::run(args),
+        Command::Policy(args) => policy::run(args),
+        Command::Stats(args) => stats::run(args),
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => restore::run(args),
         Command::AcceptLoss(args) => accept_loss::run(args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args),
     };
     match outcome {
         Ok(Verdict::Good) => ExitCode::SUCCESS,
@@ -117,6 +144,13 @@ impl Command {
     /// The format of its output, in which its failure is reported, too.
     fn format(&self) -> Format {
         match self {
+            Self::Authorize(args) => args.format,
+            Self::List(args) => args.format,
+            Self::ListSubjects(args) => args.format,
+            Self::Actions(args) => args.format,
+            Self::Query(args) => args.format,
+            Self::Stats(args) => args.format,
+            Self::Facts(args) => args.format(),
             Self::Why(args) => args.format,
             Self::Review(args) => match args.format {
                 ReviewFormat::Json => Format::Json,
@@ -132,10 +166,12 @@ impl Command {
             | Self::Compile(_)
             | Self::Explain(_)
             | Self::Keys(_)
-            | Self::Facts(_)
+            | Self::Policy(_)
             | Self::Backup(_)
             | Self::Restore(_)
-            | Self::AcceptLoss(_) => Format::Text,
+            | Self::AcceptLoss(_)
+            | Self::Completions(_)
+            | Self::Man(_) => Format::Text,
         }
     }
 }

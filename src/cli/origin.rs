@@ -1,13 +1,13 @@
 //! What a question is asked about: a policy and facts in files, a data folder, or a running service.
 
 use super::error::CliError;
-use super::facts::{self, Service};
-use crate::config::{Config, Flags};
+use super::service::Service;
+use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use std::path::PathBuf;
 
-// A documentation comment here would be shown as that of the command.
+// A documentation comment on these structs would be shown as that of the command.
 #[derive(Debug, clap::Args)]
 pub(super) struct OriginArgs {
     /// The policy file; a service and a data folder have their own
@@ -25,12 +25,46 @@ pub(super) struct OriginArgs {
     /// The settings file; by default that of `PORTCULLIS_CONFIG`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
     config: Option<PathBuf>,
-    /// Ask about the policy and the facts of this data folder, which is read into memory
-    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    #[command(flatten)]
+    folder: FolderArgs,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct ServiceArgs {
+    /// The service; by default the one on this machine, as the settings describe it
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// A file that contains the key; by default the key in the settings, for example in
+    /// `PORTCULLIS_API_KEY`, and for a service on this machine the one that `serve --dev` accepts
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
+    /// The settings file; by default that of `PORTCULLIS_CONFIG`
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct FolderArgs {
+    /// Use the policy and the facts of this data folder instead
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["url", "key_file", "config"])]
     data: Option<PathBuf>,
     /// The environment in the data folder (a service determines it by the key)
     #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
     environment: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct AskedArgs {
+    #[command(flatten)]
+    service: ServiceArgs,
+    /// Ask about this policy file instead
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "key_file", "config", "data"])]
+    policy: Option<PathBuf>,
+    /// The facts of the policy file: one per line, in the notation of questions or as JSON
+    #[arg(long, value_name = "FILE", requires = "policy")]
+    facts: Option<PathBuf>,
+    #[command(flatten)]
+    folder: FolderArgs,
 }
 
 /// What a question is asked about.
@@ -51,17 +85,48 @@ pub(super) enum Origin {
 impl OriginArgs {
     /// What the arguments name. A service is not connected to yet.
     pub(super) fn origin(self) -> Result<Origin, CliError> {
-        match (self.url, self.policy, self.data) {
-            (Some(url), _, _) => {
-                let config = Config::load(self.config, Flags::new())?.config;
-                Ok(Origin::Service(Service::new(&url, facts::key(self.key_file, config.api_key)?)?))
-            }
-            (None, Some(policy), _) => Ok(Origin::Files { policy, facts: self.facts }),
-            (None, None, Some(data)) => {
-                check_environment_name(&self.environment)?;
-                Ok(Origin::Folder(data.join(self.environment)))
-            }
-            (None, None, None) => Err(CliError::Refused("give a policy file, --data or --url".to_owned())),
+        let Self { policy, facts, url, key_file, config, folder } = self;
+        match (policy, folder.path()?) {
+            (Some(policy), _) => Ok(Origin::Files { policy, facts }),
+            (None, Some(folder)) => Ok(Origin::Folder(folder)),
+            (None, None) => Ok(Origin::Service(ServiceArgs { url, key_file, config }.service()?)),
         }
     }
+}
+
+impl AskedArgs {
+    /// What the arguments name. A service is not connected to yet.
+    pub(super) fn origin(self) -> Result<Origin, CliError> {
+        let Self { service, policy, facts, folder } = self;
+        match (policy, folder.path()?) {
+            (Some(policy), _) => Ok(Origin::Files { policy, facts }),
+            (None, Some(folder)) => Ok(Origin::Folder(folder)),
+            (None, None) => Ok(Origin::Service(service.service()?)),
+        }
+    }
+}
+
+impl ServiceArgs {
+    /// The service, which is not connected to yet.
+    pub(super) fn service(self) -> Result<Service, CliError> {
+        let config = Config::load(self.config, Flags::new())?.config;
+        let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
+        Service::new(&url, key(self.key_file, config.api_key)?)
+    }
+}
+
+impl FolderArgs {
+    /// The folder of the environment, if one is named.
+    pub(super) fn path(self) -> Result<Option<PathBuf>, CliError> {
+        let Some(data) = self.data else { return Ok(None) };
+        check_environment_name(&self.environment)?;
+        Ok(Some(data.join(self.environment)))
+    }
+}
+
+/// The key in a file, or else that of the settings.
+fn key(file: Option<PathBuf>, configured: Option<Secret>) -> Result<Option<Secret>, CliError> {
+    let Some(file) = file else { return Ok(configured) };
+    let text = std::fs::read_to_string(&file).map_err(|error| CliError::unreadable(&file, error))?;
+    Ok(Some(Secret(text)))
 }

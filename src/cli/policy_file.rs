@@ -7,7 +7,7 @@ use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// More than any policy may have: the compiler refuses such a text before memory runs out.
 const MAX_BYTES: u64 = 64 << 20;
@@ -24,11 +24,24 @@ pub(super) struct PolicyFile {
 }
 
 impl PolicyFile {
-    /// Reads and checks a file.
+    /// Reads and checks a file; `-` is the standard input.
     pub(super) fn read(path: &Path) -> Result<Self, CliError> {
-        let source = SourceMap::new(path.display().to_string(), read(path)?);
+        let source = SourceMap::new(path.display().to_string(), text(path)?);
         let Checked { program, diagnostics } = check(&source);
         Ok(Self { source, program, diagnostics })
+    }
+
+    /// Reads and checks files, and all policies below folders, each folder's in the order of their names.
+    pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<Self>, CliError> {
+        let mut files = Vec::new();
+        for path in paths {
+            if path.is_dir() {
+                files.extend(below(path)?);
+            } else {
+                files.push(path.clone());
+            }
+        }
+        files.iter().map(|path| Self::read(path)).collect()
     }
 
     /// The findings of one severity, rendered.
@@ -43,6 +56,36 @@ impl PolicyFile {
         let program = file.program.take();
         program.ok_or_else(|| CliError::Policy(file.rendered(Severity::Error).join("\n\n")))
     }
+}
+
+/// The policies below a folder; at least one.
+fn below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
+    let mut found = Vec::new();
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let failed = |error| CliError::unreadable(&folder, error);
+        for entry in std::fs::read_dir(&folder).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let path = entry.path();
+            // A link to a folder could lead around in a circle.
+            if entry.file_type().map_err(failed)?.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|ending| ending == "polar") {
+                found.push(path);
+            }
+        }
+    }
+    if found.is_empty() {
+        let message = format!("`{}` has no file with a name that ends with `.polar`", folder.display());
+        return Err(CliError::Refused(message));
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A file's text; `-` is the standard input.
+pub(super) fn text(path: &Path) -> Result<String, CliError> {
+    if path.as_os_str() == "-" { read_from(std::io::stdin().lock(), path) } else { read(path) }
 }
 
 /// A file's text.

@@ -15,9 +15,10 @@ use std::path::PathBuf;
 
 Examples:
   portcullis validate policy.polar
-  portcullis validate *.polar --format json")]
+  portcullis validate policies/ --format json")]
 pub(super) struct Args {
-    /// The policy files, each a complete policy
+    /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
+    /// the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How to write the findings
@@ -26,7 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let files = args.files.iter().map(|path| PolicyFile::read(path)).collect::<Result<Vec<_>, _>>()?;
+    let files = PolicyFile::all(&args.files)?;
     let bad = files.iter().any(|file| file.program.is_none());
     match args.format {
         Format::Text => files.iter().try_for_each(show)?,

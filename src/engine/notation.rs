@@ -6,7 +6,7 @@
 //! | written | meaning |
 //! |---|---|
 //! | `User:alice`, `User:"a b"` | this value; an unquoted id ends at a blank, `,` or `)` |
-//! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean |
+//! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean; a text may have the escapes of Polar and `\u{1b}` |
 //! | `Repo:?`, `?` | which values of this type, of any type |
 //! | `Repo:?r`, `?r` | the same; every `r` in a question is the same value |
 //! | `Repo:_`, `_` | some value, which is not returned |
@@ -23,7 +23,7 @@ use crate::store::Value;
 use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING, is_boolean};
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
-use portcullis_compiler::spelling::{split_literal, split_name, unescape};
+use portcullis_compiler::spelling::{split_literal, split_name};
 
 /// Why a text is not a question.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -212,12 +212,26 @@ impl<'a> NotationReader<'a> {
         word
     }
 
-    /// A quoted text with the escapes of Polar.
+    /// A quoted text with the escapes of Polar, and `\u{1b}` for a character that is not printed as it is.
     fn string(&mut self) -> Result<String, NotationError> {
         let (literal, rest) =
             split_literal(self.rest).ok_or_else(|| self.expected("a text that ends with `\"`"))?;
+        let inner = literal.get(1..literal.len().saturating_sub(1)).unwrap_or_default();
+        let (mut text, mut left) = (String::with_capacity(inner.len()), inner);
+        while let Some((before, _)) = left.split_once('\\') {
+            text.push_str(before);
+            let escape = left.get(before.len()..).unwrap_or_default();
+            let Some((read, after)) = unescaped(escape) else {
+                let at = 1 + inner.len() - escape.len();
+                self.rest = self.rest.get(at..).unwrap_or_default();
+                return Err(self.expected(ESCAPES));
+            };
+            text.push(read);
+            left = after;
+        }
+        text.push_str(left);
         self.rest = rest;
-        Ok(unescape(literal))
+        Ok(text)
     }
 
     fn expected(&self, expected: &str) -> NotationError {
@@ -227,9 +241,32 @@ impl<'a> NotationReader<'a> {
     }
 }
 
+/// What an escape may be.
+const ESCAPES: &str = r"an escape: `\n`, `\r`, `\t`, `\0`, `\u{…}`, or `\` and a sign";
+
+/// The character that the escape at the start of a text stands for, and what follows it. A letter or a digit
+/// that no escape has is a mistake.
+fn unescaped(text: &str) -> Option<(char, &str)> {
+    let mut chars = text.strip_prefix('\\')?.chars();
+    let read = match chars.next()? {
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        '0' => '\0',
+        'u' => {
+            let (digits, rest) = chars.as_str().strip_prefix('{')?.split_once('}')?;
+            return Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, rest));
+        }
+        c if c.is_alphanumeric() => return None,
+        c => c,
+    };
+    Some((read, chars.as_str()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_compiler::why::Arg;
 
     /// A question as one line: predicate and places, then each variable.
     fn read(text: &str) -> String {
@@ -284,6 +321,27 @@ mod tests {
         assert_eq!(value("?u"), Err("column 1: expected one value, not `?` or `_`".to_owned()));
         assert!(value("User:a b").unwrap_err().starts_with("column 8: expected the end of the value"));
         assert!(value("User").unwrap_err().contains("an id"));
+    }
+
+    #[test]
+    fn what_is_shown_is_read_as_it_was() {
+        for id in
+            ["a", "", "_", "a\"\\b", "\n\r\t", "\u{1b}[31m", "\u{202e}", "a\u{301}", "e\u{0}é🦀", "\\u{1b}"]
+        {
+            for ty in ["User", "String"] {
+                let shown = Arg { ty: Some(ty.to_owned()), id: Some(id.to_owned()) }.to_string();
+                let question = parse(&format!("p({shown})")).map(|question| question.vars);
+                let read = question.map(|vars| vars.into_iter().map(|var| var.domain).collect::<Vec<_>>());
+                // A NUL and an empty id are no values.
+                if !(id.contains('\0') || ty == "User" && id.is_empty()) {
+                    assert_eq!(read, Ok(vec![Domain::Given(id.to_owned())]), "{shown}");
+                }
+            }
+        }
+        let unknown = |text| value(text).unwrap_err().to_string();
+        assert!(unknown(r#"User:"ab\x""#).starts_with("column 9: expected an escape: "));
+        assert!(unknown(r#""\u{110000}""#).starts_with("column 2: expected an escape: "));
+        assert!(unknown(r#""\u1b""#).starts_with("column 2: expected an escape: "));
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub(super) fn run_all(
 fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport) -> Result<(), EngineError> {
     let bench = Bench::new(program, test, reader)?;
     let total = test.assertions.len();
-    let mut passed = total;
+    let mut failures = Vec::new();
     for assertion in &test.assertions {
         let line = program.source.locate(assertion.span).line;
         let found = match bench.decide(assertion) {
@@ -80,13 +80,13 @@ fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport)
             Err(Trouble::Failed(error)) => return Err(error),
         };
         if let Some(found) = found {
-            passed -= 1;
             let written = program.source.snippet(assertion.span).trim_end_matches(';');
             let written = written.split_whitespace().collect::<Vec<_>>().join(" ");
-            report.errors.push(format!("test `{}`, line {line}: `{written}` {found}", test.name));
+            failures.push(format!("line {line}: `{written}` {found}"));
         }
     }
-    report.tests.push(TestOutcome { name: test.name.clone(), passed, total });
+    let passed = total - failures.len();
+    report.tests.push(TestOutcome { name: test.name.clone(), passed, total, failures });
     Ok(())
 }
 

@@ -386,7 +386,7 @@ impl IntoResponse for PolicyError {
                 message,
                 test_results: TestResults {
                     success: false,
-                    errors: report.errors,
+                    errors: report.errors(),
                     tests: report
                         .tests
                         .into_iter()

@@ -5,13 +5,17 @@
 //! which takes milliseconds; requests are answered from its latest text.
 //!
 //! ```text
-//! message ─ server ─▶ document (text, tree, diagnostics) ─┬▶ findings   diagnostics, quick fixes
-//!                                                         ├▶ outline    symbols, folding
-//!                                                         └▶ places     definitions, references
+//! message ─ server ─▶ document (text, tree, rules, findings) ─┬▶ findings   diagnostics, quick fixes
+//!                                                             ├▶ hover      longhand, facts
+//!                                                             ├▶ completion names, keywords
+//!                                                             ├▶ outline    symbols, folding
+//!                                                             └▶ places     definitions, references
 //! ```
 
+mod completion;
 mod document;
 mod findings;
+mod hover;
 mod outline;
 mod places;
 mod position;

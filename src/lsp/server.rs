@@ -1,7 +1,7 @@
 //! Reads messages and answers them.
 
 use super::document::Document;
-use super::{findings, outline, places, position};
+use super::{completion, findings, hover, outline, places, position};
 use gen_lsp_types as lsp;
 use gen_lsp_types::Notification as _;
 use lsp_server::{
@@ -64,11 +64,17 @@ fn capabilities() -> lsp::ServerCapabilities {
         code_action_kinds: Some(vec![lsp::CodeActionKind::QuickFix]),
         ..Default::default()
     };
+    let completion = lsp::CompletionOptions {
+        trigger_characters: Some(vec!["\"".to_owned(), ":".to_owned()]),
+        ..Default::default()
+    };
     lsp::ServerCapabilities {
         text_document_sync: Some(lsp::TextDocumentSyncKind::Full.into()),
         document_formatting_provider: Some(true.into()),
         document_symbol_provider: Some(true.into()),
         folding_range_provider: Some(true.into()),
+        hover_provider: Some(true.into()),
+        completion_provider: Some(completion),
         definition_provider: Some(true.into()),
         references_provider: Some(true.into()),
         code_action_provider: Some(fixes.into()),
@@ -171,6 +177,15 @@ impl Server<'_> {
                 let uri = params.text_document.uri;
                 let fixes = findings::fixes(&uri, self.documents.get(&uri)?, &params.range);
                 Some(fixes.into_iter().map(Into::into).collect())
+            }),
+            "textDocument/hover" => reply::<lsp::HoverRequest>(request, |params| {
+                let at = params.text_document_position_params;
+                hover::hover(self.documents.get(&at.text_document.uri)?, at.position)
+            }),
+            "textDocument/completion" => reply::<lsp::CompletionRequest>(request, |params| {
+                let at = params.text_document_position_params;
+                let document = self.documents.get(&at.text_document.uri)?;
+                Some(completion::items(document, at.position).into())
             }),
             "textDocument/definition" => reply::<lsp::DefinitionRequest>(request, |params| {
                 let at = params.text_document_position_params;

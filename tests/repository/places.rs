@@ -26,6 +26,9 @@ const PLACES: &[(&str, &[&str])] = &[
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
+    ("clap_complete", &["src/cli/completions.rs"]),
+    ("clap_mangen", &["src/cli/man.rs"]),
+    ("quick_xml", &["src/cli/test/junit.rs"]),
     ("csv::", &["src/cli/facts/table.rs", "src/cli/review/rows.rs"]),
     ("indicatif::", &["src/cli/progress.rs"]),
     ("axum", &["src/http/", "src/cli/serve.rs", "src/lib.rs"]),
@@ -58,7 +61,15 @@ const PLACES: &[(&str, &[&str])] = &[
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
     ("lsp_server", &["src/lsp/server.rs", "src/cli/lsp.rs"]),
     ("gen_lsp_types", &["src/lsp/"]),
-    ("ureq", &["src/cli/facts/service.rs", "src/cli/telemetry.rs", "src/http/decision_log/otlp.rs"]),
+    (
+        "ureq",
+        &[
+            "src/cli/facts/service.rs",
+            "src/cli/service.rs",
+            "src/cli/telemetry.rs",
+            "src/http/decision_log/otlp.rs",
+        ],
+    ),
 ];
 
 #[test]

@@ -4,22 +4,12 @@
 //! So a fact that would be refused is reported with its line, and its chunk changes nothing.
 
 use super::input::{Input, InputError};
+use crate::cli::active_policy::ActivePolicy;
 use crate::cli::facts_file::FactJson;
 use crate::engine::{Fact, check_fact};
-use portcullis_compiler::ir::Program;
 
 /// The maximum size of a chunk's body in bytes: below a service's default limit of 10 MiB.
 const MOST_BYTES: usize = 8 << 20;
-
-/// Which facts the environment accepts.
-pub(super) enum Policy {
-    /// Those that this policy uses.
-    Active(Box<Program>),
-    /// None: there is no policy.
-    None,
-    /// Unknown: this release does not understand its policy.
-    Foreign,
-}
 
 /// Facts that are stored together or not at all.
 #[derive(Debug)]
@@ -33,7 +23,11 @@ pub(super) struct Chunk {
 }
 
 /// Reads the next chunk of at most `most` facts; `None` at the end.
-pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Option<Chunk>, InputError> {
+pub(super) fn next(
+    input: &mut Input,
+    policy: &ActivePolicy,
+    most: usize,
+) -> Result<Option<Chunk>, InputError> {
     let mut body = String::from("[{\"inserts\":[");
     let mut facts = Vec::new();
     let mut lines: Option<(u64, u64)> = None;
@@ -52,20 +46,14 @@ pub(super) fn next(input: &mut Input, policy: &Policy, most: usize) -> Result<Op
     Ok(lines.map(|lines| Chunk { facts, body, lines }))
 }
 
-fn check(policy: &Policy, fact: &Fact) -> Result<(), String> {
+fn check(policy: &ActivePolicy, fact: &Fact) -> Result<(), String> {
     let program = match policy {
-        Policy::Active(program) => Some(&**program),
-        Policy::None => None,
-        Policy::Foreign => return Ok(()),
+        ActivePolicy::Known(program) => Some(&**program),
+        ActivePolicy::None => None,
+        // What it accepts is not known.
+        ActivePolicy::Foreign => return Ok(()),
     };
     check_fact(program, fact).map_err(|error| error.to_string())
-}
-
-/// The policy with this text, which was accepted once.
-pub(super) fn policy(filename: &str, src: &str) -> Policy {
-    let source = portcullis_compiler::source::SourceMap::new(filename, src);
-    let program = portcullis_compiler::check(&source).program;
-    program.map_or(Policy::Foreign, |program| Policy::Active(Box::new(program)))
 }
 
 impl Chunk {

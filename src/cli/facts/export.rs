@@ -110,7 +110,7 @@ fn write(from: &FoundEnvironment, format: FactFormat, to: impl Write) -> Result<
         ControlFlow::Continue(())
     };
     let read = match from {
-        FoundEnvironment::Service(service) => service.facts(each),
+        FoundEnvironment::Service(service) => service.facts(&[], each),
         FoundEnvironment::Folder(dir) => {
             Snapshot::open(dir).and_then(|snapshot| snapshot.facts(each)).map_err(CliError::from)
         }

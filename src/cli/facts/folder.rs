@@ -1,7 +1,8 @@
 //! An environment in a data folder: it can be read at any time, and written while no service has it open.
 
 use super::CliError;
-use super::chunks::{Chunk, Policy, policy};
+use super::chunks::Chunk;
+use crate::cli::active_policy::ActivePolicy;
 use crate::cli::serve;
 use crate::engine::{Change, Engine, EngineError, EngineSettings};
 use crate::store::StoreError;
@@ -33,9 +34,9 @@ impl Folder {
     }
 
     /// The active policy.
-    pub(super) fn policy(&self) -> Result<Policy, CliError> {
+    pub(super) fn policy(&self) -> Result<ActivePolicy, CliError> {
         let stored = self.runtime.block_on(self.engine.policy(None))?;
-        Ok(stored.map_or(Policy::None, |stored| policy(&stored.version.filename, &stored.src)))
+        Ok(ActivePolicy::of(stored.as_ref().map(|stored| (&*stored.version.filename, &*stored.src))))
     }
 
     /// Stores a chunk.

@@ -1,13 +1,14 @@
 //! `portcullis facts import`: stores the facts of a file.
 
-use super::chunks::{self, Chunk, Policy};
+use super::chunks::{self, Chunk};
 use super::folder::Folder;
 use super::input::{Input, InputPosition};
 use super::resume::{self, ResumeState};
-use super::service::Service;
 use super::{FactFormat, FoundEnvironment};
+use crate::cli::active_policy::ActivePolicy;
 use crate::cli::error::CliError;
 use crate::cli::progress::ProgressLine;
+use crate::cli::service::Service;
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use std::fs::File;
@@ -67,7 +68,7 @@ impl Target {
         }
     }
 
-    fn policy(&self) -> Result<Policy, CliError> {
+    fn policy(&self) -> Result<ActivePolicy, CliError> {
         match self {
             Self::Service(service) => service.policy(),
             Self::Folder(folder, _) => folder.policy(),

@@ -1,4 +1,4 @@
-//! `portcullis facts`: imports and exports the facts of an environment.
+//! `portcullis facts`: reads, adds and removes facts, and imports and exports those of an environment.
 //!
 //! ```text
 //! file ─(json_lines | table)─▶ facts ─check against the policy─▶ chunks ─(service | folder)─▶ stored
@@ -10,26 +10,29 @@
 //! are ignored, because types and ids are never empty. In both formats an id is any text, including line
 //! breaks.
 
+mod add;
 mod chunks;
 mod export;
 mod folder;
+mod get;
 mod import;
 mod input;
 mod json_lines;
+mod pattern;
+mod remove;
 mod resume;
 mod service;
 mod table;
 
 use super::Verdict;
 use super::error::CliError;
-use crate::config::{Config, Flags, Secret};
-use crate::engine::check_environment_name;
-use crate::http::DEFAULT_ENVIRONMENT;
+use super::origin::{FolderArgs, ServiceArgs};
+use super::output::Format;
+use super::service::Service;
 use clap::{Subcommand, ValueEnum};
-pub(super) use service::{Service, ServiceReply};
 use std::path::{Path, PathBuf};
 
-/// Import and export the facts of an environment
+/// Read, add and remove facts, and import and export all of an environment
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
@@ -38,12 +41,28 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Action {
+    Get(get::Args),
+    Add(add::Args),
+    Remove(remove::Args),
     Import(import::Args),
     Export(export::Args),
 }
 
+impl Args {
+    /// The format of what is written, in which a failure is reported, too.
+    pub(super) fn format(&self) -> Format {
+        match &self.action {
+            Action::Get(args) => args.format,
+            Action::Add(_) | Action::Remove(_) | Action::Import(_) | Action::Export(_) => Format::Text,
+        }
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     match args.action {
+        Action::Get(args) => get::run(args),
+        Action::Add(args) => add::run(args),
+        Action::Remove(args) => remove::run(args),
         Action::Import(args) => import::run(args),
         Action::Export(args) => export::run(args),
     }
@@ -69,21 +88,10 @@ impl FactFormat {
 /// The arguments for the environment.
 #[derive(Debug, clap::Args)]
 struct FactStore {
-    /// The service; by default the one on this machine, as the settings describe it
-    #[arg(long, value_name = "URL", conflicts_with = "data")]
-    url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
-    key_file: Option<PathBuf>,
-    /// The settings file; by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", conflicts_with = "data")]
-    config: Option<PathBuf>,
-    /// A data folder to use instead of a service
-    #[arg(long, value_name = "DIR")]
-    data: Option<PathBuf>,
-    /// The environment in the data folder (a service determines it by the key)
-    #[arg(long, value_name = "NAME", requires = "data", default_value = DEFAULT_ENVIRONMENT)]
-    environment: String,
+    #[command(flatten)]
+    service: ServiceArgs,
+    #[command(flatten)]
+    folder: FolderArgs,
 }
 
 /// An environment that was found.
@@ -94,23 +102,9 @@ enum FoundEnvironment {
 
 impl FactStore {
     fn find(self) -> Result<FoundEnvironment, CliError> {
-        if let Some(data) = self.data {
-            check_environment_name(&self.environment)?;
-            return Ok(FoundEnvironment::Folder(data.join(self.environment)));
+        match self.folder.path()? {
+            Some(folder) => Ok(FoundEnvironment::Folder(folder)),
+            None => Ok(FoundEnvironment::Service(self.service.service()?)),
         }
-        let config = Config::load(self.config, Flags::new())?.config;
-        let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
-        let key = key(self.key_file, config.api_key)?;
-        Ok(FoundEnvironment::Service(Service::new(&url, key)?))
     }
-}
-
-/// The key in a file, or else that of the settings.
-pub(super) fn key(file: Option<PathBuf>, configured: Option<Secret>) -> Result<Secret, CliError> {
-    let Some(file) = file else {
-        let missing = "no key: set PORTCULLIS_API_KEY, or give --key-file";
-        return configured.ok_or_else(|| CliError::Refused(missing.to_owned()));
-    };
-    let text = std::fs::read_to_string(&file).map_err(|error| CliError::unreadable(&file, error))?;
-    Ok(Secret(text.trim().to_owned()))
 }

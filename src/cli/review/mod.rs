@@ -13,17 +13,17 @@
 //!
 //! What is refused is a row, and makes the exit code 1: a review that lacks something never looks complete.
 
+mod pages;
 mod rows;
-mod source;
 
+use super::Verdict;
 use super::error::CliError;
-use super::origin::{Origin, OriginArgs};
+use super::origin::OriginArgs;
 use super::output::output_error;
-use super::{Verdict, folder, local, serve};
+use super::source::Source;
 use crate::engine::{ANY, Reviewed, Value, notation};
 use crate::http::{ReviewOut, ReviewRefusedOut};
 use rows::{End, Rows};
-use source::{Listed, Source};
 use std::io::{self, BufWriter, Write};
 
 /// List everything that one actor may do, or everyone who may act on one resource
@@ -84,7 +84,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         (None, Some(resource)) => Reviewed::Resource(resource),
         (None, None) => return Err(CliError::Refused("give an --actor or a --resource".to_owned())),
     };
-    let source = source(origin.origin()?)?;
+    let source = Source::of(origin.origin()?)?;
     let found = source.review(&about, &types)?;
     let to = BufWriter::new(io::stdout().lock());
     let rows = Rows::new(format, to, &about, &found).map_err(written)?;
@@ -97,23 +97,6 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     rows.end(&end).map_err(written)?;
     let is_complete = end.n_refused == 0 && end.unknown_types.is_empty();
     Ok(if is_complete { Verdict::Good } else { Verdict::Bad })
-}
-
-/// What answers.
-fn source(origin: Origin) -> Result<Source, CliError> {
-    match origin {
-        Origin::Service(service) => Ok(Source::Service(service)),
-        Origin::Files { policy, facts } => {
-            let runtime = serve::runtime()?;
-            let engine = runtime.block_on(local::engine(&policy, facts.as_deref()))?;
-            Ok(Source::Memory { engine, runtime, state: None })
-        }
-        Origin::Folder(folder) => {
-            let runtime = serve::runtime()?;
-            let held = folder::hold(&folder, &runtime)?;
-            Ok(Source::Memory { engine: held.engine, runtime, state: Some(held.state) })
-        }
-    }
 }
 
 /// A review that is being written.
@@ -161,21 +144,12 @@ impl<W: Write> ReviewWriter<W> {
 
     /// Every resource, or actor, of a type with an action.
     fn list(&mut self, ty: &str, action: &str) -> Result<(), CliError> {
-        let mut start = None;
-        loop {
-            match self.source.page(&self.about, ty, action, start)? {
-                Listed::Page { ids, next } => {
-                    for id in &ids {
-                        self.row(action, Some((ty, id)))?;
-                    }
-                    if next.is_none() {
-                        return Ok(());
-                    }
-                    start = next;
-                }
-                Listed::Refused(refused) => return self.refused(Some(ty), Some(action), &refused),
-            }
-        }
+        let Self { source, about, rows, end, .. } = self;
+        let refused = source.each_listed(about, ty, action, |id| {
+            end.n_rows += 1;
+            rows.row(action, Some((ty, id))).map_err(written)
+        })?;
+        refused.map_or(Ok(()), |refused| self.refused(Some(ty), Some(action), &refused))
     }
 
     fn row(&mut self, action: &str, value: Option<(&str, &str)>) -> Result<(), CliError> {

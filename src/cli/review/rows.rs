@@ -4,11 +4,10 @@
 //! known before; the last column may be as wide as it needs.
 
 use super::ReviewFormat;
-use crate::cli::output;
 use crate::cli::validate::plural;
-use crate::engine::{ANY, Reviewed, Value};
+use crate::cli::{output, shown};
+use crate::engine::{ANY, Reviewed};
 use crate::http::{ReviewOut, ReviewRefusedOut};
-use portcullis_compiler::why::Arg;
 use serde_json::{Value as Json, json};
 use std::io::{self, Write};
 
@@ -85,11 +84,12 @@ impl<W: Write> Rows<W> {
         Ok(match format {
             ReviewFormat::Text => {
                 let actions = found.types.iter().flat_map(|found| &found.actions);
-                let widths = actions.map(|action| shown_action(action).chars().count());
-                let width = widths.chain(["action".len(), EVERY_ACTION.len()]).max().unwrap_or_default();
+                let widths = actions.map(|action| shown::action(action).chars().count());
+                let width =
+                    widths.chain(["action".len(), shown::EVERY_ACTION.len()]).max().unwrap_or_default();
                 let (title, column) = match about {
-                    Reviewed::Actor(actor) => (format!("what {} may do", shown(actor)), "resource"),
-                    Reviewed::Resource(it) => (format!("who may act on {}", shown(it)), "actor"),
+                    Reviewed::Actor(actor) => (format!("what {} may do", shown::value(actor)), "resource"),
+                    Reviewed::Resource(it) => (format!("who may act on {}", shown::value(it)), "actor"),
                 };
                 let policy = found.policy_version.map_or("no policy".to_owned(), |id| format!("policy {id}"));
                 writeln!(to, "{title}, by {policy}\n\n{:width$}  {column}", "action")?;
@@ -108,8 +108,8 @@ impl<W: Write> Rows<W> {
     pub(super) fn row(&mut self, action: &str, value: Option<(&str, &str)>) -> io::Result<()> {
         match self {
             Self::Text { to, width } => {
-                let value = value.map_or("without a resource".to_owned(), |(ty, id)| shown_value(ty, id));
-                writeln!(to, "{:width$}  {value}", shown_action(action), width = *width)
+                let value = value.map_or("without a resource".to_owned(), |(ty, id)| shown::listed(ty, id));
+                writeln!(to, "{:width$}  {value}", shown::action(action), width = *width)
             }
             Self::Json(to) => {
                 let (ty, id) = value.unzip();
@@ -131,7 +131,7 @@ impl<W: Write> Rows<W> {
     ) -> io::Result<()> {
         match self {
             Self::Text { to, width } => {
-                let action = action.map_or("other actions".to_owned(), shown_action);
+                let action = action.map_or("other actions".to_owned(), shown::action);
                 let of = ty.map_or("without a resource".to_owned(), shown_type);
                 writeln!(to, "{action:width$}  refused, {of}: {message}", width = *width)
             }
@@ -179,46 +179,6 @@ fn line(to: &mut impl Write, value: &Json) -> io::Result<()> {
     writeln!(to, "{value}")
 }
 
-const EVERY_ACTION: &str = "every action";
-
-/// An action for people. One that could be mistaken for something else is quoted.
-fn shown_action(action: &str) -> String {
-    if action == ANY {
-        return EVERY_ACTION.to_owned();
-    }
-    let is_plain = |c: char| c.is_alphanumeric() || "-._:/+".contains(c);
-    let is_word = !action.is_empty() && action.chars().all(is_plain);
-    if is_word { action.to_owned() } else { format!("{action:?}") }
-}
-
-/// A value for people, in the notation of questions, or every value of a type.
-fn shown_value(ty: &str, id: &str) -> String {
-    match (ty, id) {
-        (ANY, ANY) => "every value of any other type".to_owned(),
-        (ty, ANY) => format!("every {ty}"),
-        (ty, id) => shown(&Value { ty: ty.to_owned(), id: id.to_owned() }),
-    }
-}
-
 fn shown_type(ty: &str) -> String {
     if ty == ANY { "other types".to_owned() } else { ty.to_owned() }
-}
-
-fn shown(value: &Value) -> String {
-    Arg { ty: Some(value.ty.clone()), id: Some(value.id.clone()) }.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_people_read_cannot_be_mistaken() {
-        assert_eq!(shown_value("Repo", "*"), "every Repo");
-        assert_eq!(shown_value("*", "*"), "every value of any other type");
-        assert_eq!(shown_value("Repo", "a\nread  Repo:b"), r#"Repo:"a\nread  Repo:b""#);
-        assert_eq!(shown_value("Repo", "_"), r#"Repo:"_""#);
-        assert_eq!([shown_action("*"), shown_action("every action")], ["every action", "\"every action\""]);
-        assert_eq!([shown_action("a:b"), shown_action("")], ["a:b", "\"\""]);
-    }
 }

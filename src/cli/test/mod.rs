@@ -1,5 +1,8 @@
 //! `portcullis test`: runs the tests in policies.
 
+mod junit;
+mod watch;
+
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
@@ -13,6 +16,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::runtime::Runtime;
 
 /// Run the tests in policy files
 #[derive(Debug, clap::Args)]
@@ -20,14 +24,26 @@ use std::time::Duration;
 
 Examples:
   portcullis test policy.polar
-  portcullis test policies/*.polar --fail-fast --format json")]
+  portcullis test policies/ --fail-fast --format json
+  portcullis test policies/ --filter owner --watch
+  portcullis test policies/ --junit results.xml")]
 pub(super) struct Args {
-    /// The policy files, each a complete policy
+    /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
+    /// the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// Run only tests whose name contains this text
+    #[arg(long, value_name = "TEXT")]
+    filter: Option<String>,
     /// Stop a file at its first failing test
     #[arg(long)]
     fail_fast: bool,
+    /// Run the tests again whenever a file changes, until the command is interrupted
+    #[arg(long, conflicts_with = "format")]
+    watch: bool,
+    /// Also write the results to this file, as the XML that build servers read
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
     /// How to write the results
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,
@@ -43,21 +59,19 @@ struct Tested {
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let runtime = serve::runtime()?;
-    let mut all = Vec::with_capacity(args.files.len());
-    for path in &args.files {
-        let mut file = PolicyFile::read(path)?;
-        let invalid = file.rendered(Severity::Error);
-        let report = match file.program.take() {
-            None => TestReport::default(),
-            Some(program) => runtime.block_on(async {
-                // No time limit: the user can interrupt it.
-                let settings =
-                    EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
-                let engine = Engine::in_memory(settings).await?;
-                engine.test_policy(&Arc::new(program), args.fail_fast).await
-            })?,
-        };
-        all.push(Tested { file: file.source.name().to_owned(), invalid, report });
+    if args.watch {
+        return watch::again_and_again(&args.files, |files| tested(args, &runtime, files).map(drop));
+    }
+    tested(args, &runtime, PolicyFile::all(&args.files)?)
+}
+
+/// Runs the tests of these files, and writes the results.
+fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verdict, CliError> {
+    let all = files.into_iter().map(|file| tests_of(file, args, runtime));
+    let all = all.collect::<Result<Vec<Tested>, CliError>>()?;
+    let is_without_test = |tested: &Tested| tested.invalid.is_empty() && tested.report.tests.is_empty();
+    if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
+        return Err(CliError::Refused(format!("no test has a name that contains `{filter}`")));
     }
     match args.format {
         Format::Text => all.iter().try_for_each(show)?,
@@ -66,8 +80,31 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
             output::to_stdout(&format!("{:#}", json!(files)))?;
         }
     }
+    if let Some(path) = &args.junit {
+        let written = junit::document(&all).and_then(|document| std::fs::write(path, document));
+        written.map_err(|error| CliError::unwritable(path, error))?;
+    }
     let good = all.iter().all(|tested| tested.invalid.is_empty() && tested.report.success());
     Ok(if good { Verdict::Good } else { Verdict::Bad })
+}
+
+fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Tested, CliError> {
+    let invalid = file.rendered(Severity::Error);
+    let report = match file.program.take() {
+        None => TestReport::default(),
+        Some(mut program) => {
+            let is_wanted = |name: &str| args.filter.as_ref().is_none_or(|text| name.contains(text));
+            program.tests.retain(|test| is_wanted(&test.name));
+            runtime.block_on(async {
+                // No time limit: the user can interrupt it.
+                let settings =
+                    EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
+                let engine = Engine::in_memory(settings).await?;
+                engine.test_policy(&Arc::new(program), args.fail_fast).await
+            })?
+        }
+    };
+    Ok(Tested { file: file.source.name().to_owned(), invalid, report })
 }
 
 fn show(tested: &Tested) -> Result<(), CliError> {
@@ -79,7 +116,7 @@ fn show(tested: &Tested) -> Result<(), CliError> {
             plural(tested.invalid.len(), "error")
         ));
     }
-    let TestReport { errors, tests, .. } = &tested.report;
+    let TestReport { tests, .. } = &tested.report;
     let mut text = format!("{}\n", tested.file);
     let width = tests.iter().map(|test| test.name.chars().count()).max().unwrap_or(0);
     for test in tests {
@@ -87,8 +124,8 @@ fn show(tested: &Tested) -> Result<(), CliError> {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {mark}  {:width$}  {}/{}", test.name, test.passed, test.total);
     }
-    for error in errors {
-        output::to_stderr(error);
+    for error in tested.report.errors() {
+        output::to_stderr(&error);
     }
     let n_failed = tests.iter().filter(|test| test.passed < test.total).count();
     let _ = write!(text, "{}, {n_failed} failed", plural(tests.len(), "test"));
@@ -96,7 +133,8 @@ fn show(tested: &Tested) -> Result<(), CliError> {
 }
 
 fn as_json(tested: &Tested) -> Value {
-    let TestReport { errors, tests, refused } = &tested.report;
+    let TestReport { tests, refused } = &tested.report;
+    let errors = tested.report.errors();
     let tests: Vec<Value> = tests
         .iter()
         .map(|test| json!({ "name": test.name, "passed": test.passed, "total": test.total }))

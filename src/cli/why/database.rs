@@ -6,8 +6,8 @@
 use super::body;
 use crate::cli::bindings::Database;
 use crate::cli::error::CliError;
-use crate::cli::facts::Service;
 use crate::cli::local;
+use crate::cli::service::Service;
 use crate::engine::{CallerRow, Engine, LocalWhyRequest, WhyQuestion};
 use crate::http::{LocalWhyOut, WhyOut};
 use serde_json::json;

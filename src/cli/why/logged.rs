@@ -6,8 +6,8 @@
 
 use super::tree;
 use crate::cli::error::CliError;
-use crate::cli::facts::Service;
 use crate::cli::output;
+use crate::cli::service::Service;
 use crate::http::WhyOut;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

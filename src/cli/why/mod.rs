@@ -12,7 +12,7 @@ use super::error::CliError;
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format};
 use super::{Verdict, compile, folder, local, serve};
-use crate::engine::{EvaluateQuery, WhyQuestion, builtin};
+use crate::engine::{WhyQuestion, builtin};
 use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
@@ -167,14 +167,7 @@ fn body(asked: &WhyQuestion) -> Value {
             "actor_type": actor.ty, "actor_id": actor.id, "action": action,
             "resource_type": resource.ty, "resource_id": resource.id,
         }),
-        WhyQuestion::Evaluate(EvaluateQuery { atoms, vars }) => {
-            let constraint = |var: &crate::engine::EvaluateVar| json!({ "type": var.ty, "ids": var.ids });
-            let constraints: serde_json::Map<String, Value> =
-                vars.iter().map(|(name, var)| (name.clone(), constraint(var))).collect();
-            let (first, others) =
-                atoms.split_first().map_or((json!(null), &[][..]), |(first, others)| (json!(first), others));
-            json!({ "predicate": first, "calls": others, "constraints": constraints })
-        }
+        WhyQuestion::Evaluate(query) => local::evaluate_body(query),
     }
 }
 

@@ -98,7 +98,7 @@ async fn tests_stand_alone_and_see_no_stored_fact() {
     let engine = engine_with(policy, &[("owner", &["Doc:d", "User:b"]), ("frozen", &["Doc:d"])]).await;
     let program = Arc::new(super::super::fixture::program(policy));
     let report = engine.test_policy(&program, false).await.unwrap();
-    assert_eq!(report.errors, Vec::<String>::new());
+    assert_eq!(report.errors(), Vec::<String>::new());
     assert_eq!(report.tests.len(), 3);
 }
 

@@ -155,6 +155,73 @@ fn findings_follow_the_text_and_their_fixes_remove_them() {
 }
 
 #[test]
+fn a_rule_and_a_predicate_are_explained_where_the_pointer_is() {
+    let mut editor = Editor::start();
+    editor.open(POLICY);
+    let shown = |editor: &mut Editor, [line, character]: [u64; 2]| -> Value {
+        let position = json!({ "line": line, "character": character });
+        editor.ask("textDocument/hover", &json!({ "textDocument": document(), "position": position }))
+    };
+    // Nothing is known of a policy with errors.
+    assert_eq!(shown(&mut editor, [6, 4]), Value::Null);
+    editor.end();
+    let mut editor = Editor::start();
+    editor.open(&POLICY.replace("raeder", "reader"));
+    let rule = shown(&mut editor, [6, 4]);
+    assert_eq!(rule["range"], range([6, 2], [6, 35]));
+    let longhand = "```polar
+has_role(actor: User, \"reader\", resource: Repo) :- has_relation(resource, \"parent\", parent: Repo), has_role(actor, \"reader\", parent)
+```
+Reads facts:
+
+```polar
+has_relation(Repo, \"parent\", Repo)
+has_role(User, \"reader\", Repo)
+```
+";
+    assert_eq!(rule["contents"], json!({ "kind": "markdown", "value": longhand }));
+    let predicate = shown(&mut editor, [8, 58]);
+    assert_eq!(predicate["range"], range([8, 57], [8, 64]));
+    let text = predicate["contents"]["value"].as_str().unwrap();
+    assert!(
+        text.contains("is_open(r: Repo) :- opened(r, \"🦀\")") && text.contains("May be stored:"),
+        "{text}"
+    );
+    assert_eq!(shown(&mut editor, [0, 0]), Value::Null);
+    editor.end();
+}
+
+#[test]
+fn names_are_completed_while_a_line_is_typed() {
+    let mut editor = Editor::start();
+    // `^` is the pointer; the line does not parse.
+    let labels = |editor: &mut Editor, line: &str| -> Vec<String> {
+        let line = POLICY.replace("  \"reader\" if \"raeder\";", line);
+        let at = line.find('^').unwrap();
+        let before = line.get(..at).unwrap();
+        let (number, column) = (before.matches('\n').count(), before.rsplit('\n').next().unwrap().len());
+        editor.open(&line.replacen('^', "", 1));
+        let position = json!({ "line": number, "character": column });
+        let asked = json!({ "textDocument": document(), "position": position });
+        let found = editor.ask("textDocument/completion", &asked);
+        found.as_array().unwrap().iter().map(|item| item["label"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(labels(&mut editor, "  \"reader\" if \"^"), ["reader", "parent"]);
+    assert_eq!(labels(&mut editor, "  \"reader\" if \"reader\" on \"^\";"), ["parent"]);
+    assert_eq!(
+        labels(&mut editor, "} is_open(_: ^"),
+        ["User", "Repo", "String", "Integer", "Boolean", "Actor", "Resource"]
+    );
+    let words = labels(&mut editor, "  ^");
+    for word in ["permissions", "is_open", "has_role", "User"] {
+        assert_eq!(words.iter().filter(|found| *found == word).count(), 1, "{words:?}");
+    }
+    assert!(!words.contains(&"declare".to_owned()), "{words:?}");
+    assert!(labels(&mut editor, "} de^").contains(&"declare".to_owned()));
+    editor.end();
+}
+
+#[test]
 fn names_lead_to_their_definitions_and_references() {
     let mut editor = Editor::start();
     editor.open(POLICY);
@@ -216,7 +283,7 @@ fn what_is_not_understood_ends_no_session() {
     editor.tell("textDocument/didOpen", &json!({ "textDocument": 1 }));
     let told = editor.read();
     assert_eq!((&told["method"], &told["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
-    let response = editor.request("textDocument/hover", &json!({}));
+    let response = editor.request("textDocument/rename", &json!({}));
     assert_eq!(response["error"]["code"], -32601);
     let response = editor.request("textDocument/formatting", &json!({ "textDocument": [] }));
     assert_eq!(response["error"]["code"], -32602);

@@ -1,9 +1,12 @@
 //! The program's commands: exit codes, the standard output, the standard error.
 
+mod ask;
 mod bindings;
 mod exit_codes;
 mod explain;
 mod lsp;
+mod remote;
 mod review;
+mod testing;
 mod why;
 mod why_local;

@@ -1,8 +1,9 @@
-//! Where the lists of a review come from: an engine in memory, or a service.
+//! The lists of a review, page by page.
 
 use crate::cli::error::CliError;
-use crate::cli::facts::{Service, ServiceReply};
 use crate::cli::folder::EnvironmentState;
+use crate::cli::service::{Service, ServiceReply};
+use crate::cli::source::Source;
 use crate::engine::{
     ANY, ArgPattern, Engine, EngineError, Page, ReviewQuestion, Reviewed, SubjectsPage, SubjectsQuestion,
 };
@@ -10,21 +11,12 @@ use crate::http::{ErrorCode, ReviewOut, ReviewRefusedOut};
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
-use tokio::runtime::Runtime;
 
 /// How many ids a page has.
 const PAGE: usize = 20_000;
 
-/// What answers.
-pub(super) enum Source {
-    /// An engine that holds files, or a data folder with what that calls its state.
-    Memory { engine: Engine, runtime: Runtime, state: Option<EnvironmentState> },
-    /// A running service.
-    Service(Service),
-}
-
 /// Where the next page starts.
-pub(super) enum PageStart {
+enum PageStart {
     /// After this id.
     Resource(String),
     /// After this actor.
@@ -34,7 +26,7 @@ pub(super) enum PageStart {
 }
 
 /// A part of a list.
-pub(super) enum Listed {
+enum Listed {
     /// Ids, [`ANY`] for every one, and where the next page starts.
     Page { ids: Vec<String>, next: Option<PageStart> },
     /// There is no list.
@@ -78,14 +70,38 @@ impl Source {
                 }
                 match service.try_ask("review", &body)? {
                     ServiceReply::Answer(found) => Ok(found),
-                    ServiceReply::Refused { message, .. } => Err(CliError::Refused(message)),
+                    ServiceReply::Refused { message, code } => Err(CliError::Service { message, code }),
                 }
             }
         }
     }
 
+    /// Passes each id of the resources, or actors, of a type with an action to `each`, [`ANY`] for every one.
+    /// Returns why, if there is no such list.
+    pub(in crate::cli) fn each_listed(
+        &self,
+        about: &Reviewed,
+        ty: &str,
+        action: &str,
+        mut each: impl FnMut(&str) -> Result<(), CliError>,
+    ) -> Result<Option<ReviewRefusedOut>, CliError> {
+        let mut start = None;
+        loop {
+            match self.page(about, ty, action, start)? {
+                Listed::Page { ids, next } => {
+                    ids.iter().try_for_each(|id| each(id))?;
+                    if next.is_none() {
+                        return Ok(None);
+                    }
+                    start = next;
+                }
+                Listed::Refused(refused) => return Ok(Some(refused)),
+            }
+        }
+    }
+
     /// A page of the resources, or actors, of a type with an action.
-    pub(super) fn page(
+    fn page(
         &self,
         about: &Reviewed,
         ty: &str,

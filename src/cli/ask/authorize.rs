@@ -1,0 +1,79 @@
+//! `portcullis authorize`: may an actor do something to a resource?
+
+use super::names::Names;
+use crate::cli::error::CliError;
+use crate::cli::local;
+use crate::cli::origin::AskedArgs;
+use crate::cli::output::Format;
+use crate::cli::source::Source;
+use crate::cli::{Verdict, compile};
+use crate::engine::{LocalQuestion, Value, notation};
+use serde_json::json;
+
+/// Say whether an actor may do something to a resource
+#[derive(Debug, clap::Args)]
+#[command(after_help = "`portcullis why` explains the answer.
+
+Examples:
+  portcullis authorize User:alice read Repository:docs
+  portcullis authorize User:alice read Repository:docs --exit-code && echo yes
+  portcullis authorize 'allow(User:alice, \"read\", Repository:docs)' --policy policy.polar \\
+      --facts facts.txt
+  portcullis authorize User:alice read 'Repository:\"a b\"' --url https://authz.example.com")]
+pub(in crate::cli) struct Args {
+    /// The actor, the action and the resource; or one question such as 'allow(User:alice, "read", Repo:docs)'
+    #[arg(required = true, num_args = 1..=3, value_name = "ACTOR ACTION RESOURCE")]
+    question: Vec<String>,
+    #[command(flatten)]
+    asked: AskedArgs,
+    /// End with exit code 1 if the answer is no, as if there is none
+    #[arg(long)]
+    exit_code: bool,
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(in crate::cli) format: Format,
+}
+
+pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
+    let (actor, action, resource) = check(&args.question)?;
+    let source = Source::of(args.asked.origin()?)?;
+    let allowed = source.authorize(&actor, &action, &resource)?;
+    let names = Names::of_check(&[&actor.ty, &resource.ty], Some(&action));
+    let text = if allowed { "allowed" } else { "denied" };
+    let document = json!({ "allowed": allowed });
+    let verdict = super::print(&source, args.format, text, &document, (!allowed).then_some(&names));
+    // Even if the reader of the output is gone.
+    if args.exit_code && !allowed { Ok(Verdict::Bad) } else { verdict }
+}
+
+/// The actor, the action and the resource of the arguments.
+fn check(words: &[String]) -> Result<(Value, String, Value), CliError> {
+    match words {
+        [question] => {
+            let parsed = compile::question(question)?;
+            match local::allow(&parsed, None) {
+                Some(LocalQuestion::Authorize { actor, action, resource }) => Ok((actor, action, resource)),
+                Some(
+                    LocalQuestion::Actions { .. }
+                    | LocalQuestion::List { .. }
+                    | LocalQuestion::Subjects { .. }
+                    | LocalQuestion::Evaluate { .. },
+                )
+                | None => Err(no_check(question)),
+            }
+        }
+        [actor, action, resource] => Ok((value(actor)?, action.clone(), value(resource)?)),
+        words => Err(no_check(&words.join(" "))),
+    }
+}
+
+fn no_check(text: &str) -> CliError {
+    CliError::Arguments(format!(
+        "`{text}` is no check: write an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
+    ))
+}
+
+/// The value in an argument.
+fn value(text: &str) -> Result<Value, CliError> {
+    notation::value(text).map_err(|error| CliError::Arguments(format!("`{text}` is no value: {error}")))
+}

@@ -1,0 +1,50 @@
+//! `portcullis list`: the resources that an actor may do something to.
+
+use super::names::Names;
+use crate::cli::error::CliError;
+use crate::cli::origin::AskedArgs;
+use crate::cli::output::Format;
+use crate::cli::source::Source;
+use crate::cli::{Verdict, shown};
+use crate::engine::{Reviewed, Value, notation};
+use serde_json::json;
+
+/// List the resources of a type that an actor may do something to
+#[derive(Debug, clap::Args)]
+#[command(after_help = "`portcullis review` lists everything that an actor may do.
+
+Examples:
+  portcullis list User:alice read Repository
+  portcullis list User:alice read Repository --policy policy.polar --facts facts.txt --format json")]
+pub(in crate::cli) struct Args {
+    /// The actor, for example User:alice
+    #[arg(value_parser = notation::value)]
+    actor: Value,
+    /// The action, for example read
+    action: String,
+    /// The type of the resources, for example Repository
+    #[arg(value_name = "TYPE")]
+    resource_type: String,
+    #[command(flatten)]
+    asked: AskedArgs,
+    /// How to write the answer
+    #[arg(long, value_enum, default_value_t)]
+    pub(in crate::cli) format: Format,
+}
+
+pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
+    let Args { actor, action, resource_type, asked, format } = args;
+    let source = Source::of(asked.origin()?)?;
+    let mut ids: Vec<String> = Vec::new();
+    let refused = source.each_listed(&Reviewed::Actor(actor.clone()), &resource_type, &action, |id| {
+        ids.push(id.to_owned());
+        Ok(())
+    })?;
+    if let Some(refused) = refused {
+        return Err(CliError::Service { message: refused.message, code: refused.code });
+    }
+    let names = Names::of_check(&[&actor.ty, &resource_type], Some(&action));
+    let text: Vec<String> = ids.iter().map(|id| shown::listed(&resource_type, id)).collect();
+    let unknown = ids.is_empty().then_some(&names);
+    super::print(&source, format, &text.join("\n"), &json!({ "results": ids }), unknown)
+}

@@ -1,0 +1,139 @@
+//! Names of a question that the policy does not have, most often because they are misspelled.
+//!
+//! Such a question is answered with no, as in Oso Cloud. A person who asks it should learn why.
+
+use crate::cli::active_policy::{ActivePolicy, NO_POLICY};
+use crate::cli::error::CliError;
+use crate::cli::output;
+use portcullis_compiler::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
+use portcullis_compiler::diagnostic::suggest::near;
+use portcullis_compiler::ir::{Program, TypeId};
+use portcullis_compiler::primitive::STRING;
+use portcullis_compiler::question::{Domain, Question};
+
+/// The names of a question, each with what it names.
+#[derive(Default)]
+pub(in crate::cli) struct Names<'n> {
+    /// The types.
+    types: Vec<&'n str>,
+    /// Texts that the policy should have, such as actions.
+    texts: Vec<(&'static str, &'n str)>,
+    /// The predicates of facts.
+    predicates: Vec<&'n str>,
+}
+
+impl<'n> Names<'n> {
+    /// The types and the action of a check or a list.
+    pub(super) fn of_check(types: &[&'n str], action: Option<&'n str>) -> Self {
+        let texts = action.map(|action| ("action", action)).into_iter().collect();
+        Self { types: types.to_vec(), texts, predicates: Vec::new() }
+    }
+
+    /// The types of a question, and the actions, permissions, roles and relations in it.
+    pub(super) fn of_question(question: &'n Question) -> Self {
+        let types = question.vars.iter().filter_map(|var| var.ty.as_deref()).collect();
+        let texts = question.atoms.iter().filter_map(|atom| {
+            let what = match atom.predicate.as_str() {
+                ALLOW => "action",
+                HAS_PERMISSION => "permission",
+                HAS_ROLE => "role",
+                HAS_RELATION => "relation",
+                _ => return None,
+            };
+            let var = question.vars.get(*atom.args.get(1)?)?;
+            match (var.ty.as_deref(), &var.domain) {
+                (Some(STRING), Domain::Given(text)) => Some((what, text.as_str())),
+                (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,
+            }
+        });
+        Self { types, texts: texts.collect(), predicates: Vec::new() }
+    }
+
+    /// The predicate and the types of a fact.
+    pub(in crate::cli) fn of_fact(predicate: &'n str, types: Vec<&'n str>) -> Self {
+        Self { types, texts: Vec::new(), predicates: vec![predicate] }
+    }
+
+    /// Writes a warning for each name that the policy does not have; returns whether there was one. Without
+    /// the policy, nothing is known.
+    pub(in crate::cli) fn warn(&self, policy: Result<ActivePolicy, CliError>) -> bool {
+        let warnings = match policy {
+            Ok(policy) => self.unknown(&policy),
+            Err(_) => Vec::new(),
+        };
+        warnings.iter().for_each(|warning| output::to_stderr(&format!("warning: {warning}")));
+        !warnings.is_empty()
+    }
+
+    fn unknown(&self, policy: &ActivePolicy) -> Vec<String> {
+        let program = match policy {
+            ActivePolicy::Known(program) => program,
+            ActivePolicy::None => return vec![NO_POLICY.to_owned()],
+            ActivePolicy::Foreign => return Vec::new(),
+        };
+        let known_types: Vec<&str> = program.types.iter().map(|ty| ty.name.as_str()).collect();
+        let stored: Vec<&str> = program.signatures.iter().map(|fact| fact.predicate.as_str()).collect();
+        let texts = texts(program);
+        let types = self.types.iter().map(|ty| ("type", *ty, &known_types));
+        let predicates = self.predicates.iter().map(|predicate| ("fact", *predicate, &stored));
+        let texts = self.texts.iter().map(|(what, text)| (*what, *text, &texts));
+        let mut warnings: Vec<String> = Vec::new();
+        for (what, name, known) in types.chain(predicates).chain(texts) {
+            if let Some(warning) = missing(what, name, known).filter(|warning| !warnings.contains(warning)) {
+                warnings.push(warning);
+            }
+        }
+        warnings
+    }
+}
+
+/// The texts that a policy has.
+fn texts(program: &Program) -> Vec<&str> {
+    let texts = program.constants.iter().filter(|constant| constant.ty == TypeId::STRING);
+    texts.map(|constant| constant.text.as_str()).collect()
+}
+
+fn missing(what: &str, name: &str, known: &[&str]) -> Option<String> {
+    if known.contains(&name) {
+        return None;
+    }
+    let meant = near(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
+    Some(format!(
+        "the policy does not name the {what} `{}`{}",
+        name.escape_debug(),
+        meant.unwrap_or_default()
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::notation;
+
+    fn policy(src: &str) -> ActivePolicy {
+        ActivePolicy::of(Some(("p", src)))
+    }
+
+    #[test]
+    fn the_nearest_name_is_suggested() {
+        let policy = policy(
+            r#"actor User {} resource Repo { permissions = ["read"]; roles = ["reader"]; "read" if "reader"; }"#,
+        );
+        let names = Names::of_check(&["User", "Rpeo", "Zebra\u{1b}"], Some("raed"));
+        let expected = [
+            "the policy does not name the type `Rpeo`; did you mean `Repo`?",
+            r"the policy does not name the type `Zebra\u{1b}`",
+            "the policy does not name the action `raed`; did you mean `read`?",
+        ];
+        assert_eq!(names.unknown(&policy), expected);
+        assert_eq!(names.unknown(&ActivePolicy::None), [NO_POLICY]);
+        assert!(names.unknown(&ActivePolicy::Foreign).is_empty());
+        let question =
+            notation::parse(r#"has_role(User:a, "raeder", Repo:_) and allow(User:a, "read", Repo:_)"#);
+        let expected = ["the policy does not name the role `raeder`; did you mean `reader`?"];
+        assert_eq!(Names::of_question(&question.unwrap()).unknown(&policy), expected);
+        let fact = Names::of_fact("has_rloe", vec!["User"]);
+        let expected = ["the policy does not name the fact `has_rloe`; did you mean `has_role`?"];
+        assert_eq!(fact.unknown(&policy), expected);
+    }
+}

@@ -1,0 +1,283 @@
+//! An environment of a running service, over its HTTP interface.
+
+use super::active_policy::ActivePolicy;
+use super::error::CliError;
+use crate::config::Secret;
+use crate::http::DEVELOPMENT_KEY;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
+use std::net::IpAddr;
+use std::time::{Duration, Instant};
+use ureq::http::{Response, StatusCode, Uri};
+use ureq::tls::{RootCerts, TlsConfig};
+use ureq::{Agent, Body};
+
+/// How long to wait for an answer; the service gives up earlier.
+const ANSWER_TIME: Duration = Duration::from_mins(2);
+
+/// How long a request is repeated that the service refuses for the moment.
+pub(super) const RETRY_TIME: Duration = Duration::from_mins(5);
+
+/// The longest pause between two attempts.
+pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// The longest answer that is held as a whole.
+const MOST_ANSWER: u64 = 64 << 20;
+
+/// What to do without a key.
+const NO_KEY: &str = "no key: set PORTCULLIS_API_KEY, or give --key-file";
+
+/// What is wrong with a key that no service creates.
+const BAD_KEY: &str = "the key is empty, or has characters that no key has: check PORTCULLIS_API_KEY, or the file of --key-file";
+
+/// A policy as the service returns it.
+#[derive(Deserialize)]
+pub(super) struct PolicySource {
+    /// Its name.
+    pub(super) filename: String,
+    /// Its text.
+    pub(super) src: String,
+}
+
+#[derive(Deserialize)]
+struct PolicyAnswer {
+    policy: Option<PolicySource>,
+}
+
+/// What a service says to a question.
+pub(super) enum ServiceReply<T> {
+    /// The answer.
+    Answer(T),
+    /// The question has no answer.
+    Refused {
+        /// Why.
+        message: String,
+        /// What kind of error it is.
+        code: String,
+    },
+}
+
+/// An environment of a service.
+pub(super) struct Service {
+    pub(super) agent: Agent,
+    /// The address of its interface, without a `/` at the end.
+    pub(super) base: String,
+    key: Secret,
+    /// Whether no key was given.
+    is_guess: bool,
+}
+
+impl Service {
+    /// The service at an address that may end with `/api`. Without a key, the one that `serve --dev` accepts
+    /// is tried on this machine, and nowhere else.
+    pub(super) fn new(url: &str, key: Option<Secret>) -> Result<Self, CliError> {
+        let host = host(url).map_err(|reason| CliError::Arguments(format!("`{url}` {reason}")))?;
+        let is_guess = key.is_none();
+        let development = || is_loopback(&host).then(|| Secret(DEVELOPMENT_KEY.to_owned()));
+        let key = key.or_else(development).ok_or_else(|| CliError::Refused(NO_KEY.to_owned()))?;
+        let key = Secret(key.0.trim().to_owned());
+        if key.0.is_empty() || !key.0.chars().all(|c| c.is_ascii_graphic()) {
+            return Err(CliError::Refused(BAD_KEY.to_owned()));
+        }
+        let base = url.trim_end_matches('/').trim_end_matches("/api");
+        // Trust the certificates that this machine trusts: a service inside a company has one of its own
+        // authority.
+        let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
+        let config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .timeout_recv_response(Some(ANSWER_TIME))
+            .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
+            .tls_config(tls);
+        Ok(Self { agent: config.build().into(), base: format!("{base}/api"), key, is_guess })
+    }
+
+    /// The service, and the environment according to the key.
+    pub(super) fn name(&self) -> String {
+        let environment = self.key.0.split('_').nth(1).unwrap_or_default();
+        format!("{}, environment {environment}", self.base)
+    }
+
+    /// The active policy.
+    pub(super) fn policy(&self) -> Result<ActivePolicy, CliError> {
+        let source = self.policy_source(None)?;
+        Ok(ActivePolicy::of(source.as_ref().map(|source| (&*source.filename, &*source.src))))
+    }
+
+    /// The active policy as it was written, or that of a version; `None` before the first one.
+    pub(super) fn policy_source(&self, version: Option<u64>) -> Result<Option<PolicySource>, CliError> {
+        let path = version.map_or("policy".to_owned(), |id| format!("policy?id={id}"));
+        Ok(self.read::<PolicyAnswer>(&path)?.policy)
+    }
+
+    /// The answer of an endpoint that is read.
+    pub(super) fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
+        let mut response = self.get(path, &[])?;
+        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error))
+    }
+
+    /// The answer of an endpoint, which may change something; it is asked once.
+    pub(super) fn ask<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CliError> {
+        let request = self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+        let mut response = request.send_json(body).map_err(|error| lost(&error))?;
+        if !response.status().is_success() {
+            return Err(self.refused(response));
+        }
+        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error))
+    }
+
+    /// The answer of an endpoint that changes nothing, or why the question itself has none. Waits if the
+    /// service asks for it.
+    pub(super) fn try_ask<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &Json,
+    ) -> Result<ServiceReply<T>, CliError> {
+        let start = Instant::now();
+        loop {
+            let request =
+                self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+            let mut response = request.send_json(body).map_err(|error| lost(&error))?;
+            if let Some(asked) = asked_to_wait(&response)
+                && start.elapsed() + asked < RETRY_TIME
+            {
+                std::thread::sleep(asked.clamp(Duration::from_millis(100), LONGEST_PAUSE));
+                continue;
+            }
+            match response.status() {
+                status if status.is_success() => {
+                    let read = response.body_mut().with_config().limit(MOST_ANSWER).read_json();
+                    return read.map(ServiceReply::Answer).map_err(|error| lost(&error));
+                }
+                StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
+                    let (message, code) = said(response);
+                    return Ok(ServiceReply::Refused { message, code });
+                }
+                _ => return Err(self.refused(response)),
+            }
+        }
+    }
+
+    /// The response of an endpoint that is read.
+    pub(super) fn get(
+        &self,
+        path: &str,
+        parameters: &[(String, String)],
+    ) -> Result<Response<Body>, CliError> {
+        let request = self.agent.get(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+        let parameters = parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        let response = request.query_pairs(parameters).call().map_err(|error| lost(&error))?;
+        if response.status().is_success() {
+            return Ok(response);
+        }
+        Err(self.refused(response))
+    }
+
+    /// Why the service refused a request.
+    fn refused(&self, response: Response<Body>) -> CliError {
+        let status = response.status();
+        let (message, code) = said(response);
+        let message = match status {
+            StatusCode::BAD_REQUEST => message,
+            StatusCode::UNAUTHORIZED if self.is_guess => NO_KEY.to_owned(),
+            status => format!("the service answers {}: {message}", status.as_u16()),
+        };
+        CliError::Service { message, code }
+    }
+
+    /// The header that authenticates a request.
+    pub(super) fn bearer(&self) -> String {
+        format!("Bearer {}", self.key.0)
+    }
+}
+
+/// The host of an address; or why it is none.
+fn host(url: &str) -> Result<String, &'static str> {
+    let uri = url.parse::<Uri>().map_err(|_| NO_ADDRESS)?;
+    let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
+    let authority = uri.authority().filter(|_| is_http && uri.query().is_none()).ok_or(NO_ADDRESS)?;
+    if authority.as_str().contains('@') {
+        return Err("has a user or a password, which is not sent: leave it out");
+    }
+    let host = authority.host();
+    if host.is_empty() { Err(NO_ADDRESS) } else { Ok(host.to_owned()) }
+}
+
+/// What an address is.
+const NO_ADDRESS: &str = "is not an address: write http://… or https://…";
+
+/// The message and the code of a response that refuses something.
+pub(super) fn said(mut response: Response<Body>) -> (String, String) {
+    let answer: Option<Json> = response.body_mut().read_json().ok();
+    let text = |name: &str| answer.as_ref()?.get(name)?.as_str().map(str::to_owned);
+    (text("message").unwrap_or_else(|| "no message".to_owned()), text("code").unwrap_or_default())
+}
+
+/// Whether a host is this machine.
+fn is_loopback(host: &str) -> bool {
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// How long the service asks to wait, if it does.
+pub(super) fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
+    match response.status() {
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
+            let header = response.headers().get("retry-after").and_then(|text| text.to_str().ok());
+            Some(Duration::from_secs(header.and_then(|text| text.trim().parse().ok()).unwrap_or(1)))
+        }
+        _ => None,
+    }
+}
+
+/// There is no answer.
+pub(super) fn lost(error: &ureq::Error) -> CliError {
+    CliError::Unreachable(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(url: &str, key: Option<&str>) -> Option<String> {
+        let key = key.map(|key| Secret(key.to_owned()));
+        Service::new(url, key).err().map(|error| error.to_string())
+    }
+
+    #[test]
+    fn only_this_machine_gets_the_key_of_development() {
+        let here =
+            ["http://localhost", "http://LOCALHOST:8081/api", "http://127.0.0.1:1", "https://[::1]:8081/"];
+        for url in here.into_iter().chain(["HTTP://127.0.0.1"]) {
+            assert_eq!(refused(url, None), None, "{url}");
+        }
+        for url in
+            ["http://example.com", "http://localhost.example.com", "http://10.0.0.1", "http://a/127.0.0.1"]
+        {
+            assert_eq!(refused(url, None).as_deref(), Some(NO_KEY), "{url}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_or_no_key_is_said() {
+        for url in [
+            "",
+            "localhost:8081",
+            "ftp://a",
+            "http://",
+            "http:///x",
+            "http://a b",
+            "http://a:99999/?x=1",
+            "http://a/?x",
+        ] {
+            assert!(refused(url, Some("k")).is_some_and(|reason| reason.contains(NO_ADDRESS)), "{url}");
+        }
+        let reason = refused("http://127.0.0.1@example.com/", None).unwrap_or_default();
+        assert!(reason.contains("has a user or a password"), "{reason}");
+        for key in ["", " \n", "a\nb", "\u{feff}k", "é"] {
+            assert_eq!(refused("http://a", Some(key)).as_deref(), Some(BAD_KEY), "{key:?}");
+        }
+        assert_eq!(refused("http://a", Some(" k\r\n")), None);
+    }
+}

@@ -1,0 +1,61 @@
+//! The results of tests as XML, in the form of `JUnit` that build servers read.
+//!
+//! A policy is a `testsuite`, a test a `testcase`. Each assertion that fails is a `failure`, and so is a
+//! policy that does not validate.
+
+use super::Tested;
+use crate::cli::shown::printable;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+use std::io;
+
+/// The document.
+pub(super) fn document(all: &[Tested]) -> io::Result<Vec<u8>> {
+    let mut writer = Writer::new_with_indent(Vec::new(), b' ', 2);
+    writer.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    writer
+        .create_element("testsuites")
+        .write_inner_content(|writer| all.iter().try_for_each(|tested| suite(writer, tested)))?;
+    let mut text = writer.into_inner();
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
+    let Tested { file, invalid, report } = tested;
+    let file = &printable(file);
+    let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
+    let counts =
+        [report.tests.len() + usize::from(!invalid.is_empty()), n_failed + usize::from(!invalid.is_empty())];
+    let [n_tests, n_failures] = counts.map(|n| n.to_string());
+    let attributes =
+        [("name", file.as_str()), ("tests", n_tests.as_str()), ("failures", n_failures.as_str())];
+    writer.create_element("testsuite").with_attributes(attributes).write_inner_content(|writer| {
+        if !invalid.is_empty() {
+            case(writer, file, "the policy validates", invalid)?;
+        }
+        for test in &report.tests {
+            case(writer, file, &printable(&test.name), &test.failures)?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+fn case(writer: &mut Writer<Vec<u8>>, file: &str, name: &str, failures: &[String]) -> io::Result<()> {
+    let element = writer.create_element("testcase").with_attributes([("classname", file), ("name", name)]);
+    if failures.is_empty() {
+        element.write_empty()?;
+        return Ok(());
+    }
+    element.write_inner_content(|writer| {
+        for failure in failures {
+            let failure = printable(failure);
+            let first = failure.lines().next().unwrap_or_default();
+            let element = writer.create_element("failure").with_attribute(("message", first));
+            element.write_text_content(BytesText::new(&failure))?;
+        }
+        Ok(())
+    })?;
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! What may stand at a position: declared names inside a text, and elsewhere types, predicates and keywords.
+//!
+//! While a line is typed it rarely parses, so the position is judged by the text before it, and the names
+//! come from the statements that do parse.
+
+use super::document::Document;
+use super::position;
+use gen_lsp_types::{CompletionItem, CompletionItemKind as Kind, Position};
+use portcullis_compiler::builtin::{ACTOR, ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE, RESOURCE};
+use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
+use portcullis_compiler::source::LINE_ENDS;
+use portcullis_compiler::syntax::ast::{Block, BlockKind, Item, Member};
+use portcullis_compiler::syntax::names::{Named, names};
+use std::collections::BTreeSet;
+
+const AT_TOP: &[&str] = &[
+    "actor",
+    "resource",
+    "global",
+    "declare",
+    "test",
+    "test fixture",
+    "if",
+    "and",
+    "or",
+    "not",
+    "in",
+    "matches",
+];
+const IN_BLOCK: &[&str] = &[
+    "roles",
+    "permissions",
+    "relations",
+    "if",
+    "and",
+    "or",
+    "not",
+    "on",
+    "global",
+    "role",
+    "permission",
+    "resource",
+    "actor",
+];
+
+/// What is known of the place.
+enum Place {
+    /// After `on "`.
+    Relation,
+    /// After `global "`.
+    Global,
+    /// In any other text.
+    Text,
+    /// After `name:`, `matches` or `extends`.
+    Type,
+    /// Anywhere else.
+    Word,
+}
+
+/// What may be inserted at a position, without repetitions; the likely first.
+pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
+    let byte = position::byte(&document.source, at);
+    let before = document.source.text().get(..byte).unwrap_or_default();
+    let line = before.rsplit(LINE_ENDS).next().unwrap_or_default();
+    let block =
+        blocks(document).find(|block| (block.span.start as usize..block.span.end as usize).contains(&byte));
+    let mut items = Items::default();
+    match (place(line), block) {
+        (Place::Relation, Some(block)) => items.declared(block, |kind| kind == Kind::Property),
+        (Place::Global, _) => {
+            let global = blocks(document).filter(|block| block.kind == BlockKind::Global);
+            global.for_each(|block| items.declared(block, |_| true));
+        }
+        (Place::Text, Some(block)) => {
+            items.declared(block, |_| true);
+            // What stands before `on` is declared by the related block.
+            blocks(document).for_each(|block| items.declared(block, |kind| kind != Kind::Property));
+        }
+        (Place::Relation | Place::Text, None) => {
+            blocks(document).for_each(|block| items.declared(block, |_| true));
+        }
+        (Place::Type, _) => items.types(document),
+        (Place::Word, block) => {
+            let keywords = if block.is_some() { IN_BLOCK } else { AT_TOP };
+            keywords.iter().for_each(|keyword| items.add(keyword, Kind::Keyword));
+            items.predicates(document);
+            items.types(document);
+        }
+    }
+    items.found
+}
+
+/// What the line up to a position says of it.
+fn place(line: &str) -> Place {
+    let mut quote = None;
+    let mut chars = line.char_indices();
+    while let Some((at, c)) = chars.next() {
+        match (c, quote) {
+            ('"', None) => quote = Some(at),
+            ('"', Some(_)) => quote = None,
+            ('\\', Some(_)) => drop(chars.next()),
+            ('#', None) => break,
+            _ => {}
+        }
+    }
+    let is_partial = |c: char| c.is_alphanumeric() || c == '_';
+    let left = match quote {
+        Some(at) => line.get(..at).unwrap_or_default(),
+        None => line.trim_end_matches(is_partial),
+    };
+    let left = left.trim_end();
+    let word = left.rsplit(|c: char| !is_partial(c)).next().unwrap_or_default();
+    match (quote, word) {
+        (Some(_), "on") => Place::Relation,
+        (Some(_), "global") => Place::Global,
+        (Some(_), _) => Place::Text,
+        (None, "matches" | "extends") => Place::Type,
+        (None, _) if left.ends_with(':') => Place::Type,
+        (None, _) => Place::Word,
+    }
+}
+
+fn blocks(document: &Document) -> impl Iterator<Item = &Block> {
+    document.policy.items.iter().filter_map(|item| match item {
+        Item::Block(block) => Some(block),
+        Item::Rule(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
+    })
+}
+
+/// What was found, each name once.
+#[derive(Default)]
+struct Items {
+    found: Vec<CompletionItem>,
+    names: BTreeSet<String>,
+}
+
+impl Items {
+    fn add(&mut self, name: &str, kind: Kind) {
+        if !name.is_empty() && self.names.insert(name.to_owned()) {
+            // Editors sort by the label unless they are told the order.
+            let sort_text = Some(format!("{:04}", self.found.len()));
+            self.found.push(CompletionItem {
+                label: name.to_owned(),
+                kind: Some(kind),
+                sort_text,
+                ..CompletionItem::default()
+            });
+        }
+    }
+
+    /// The roles, permissions and relations of a block, of the wanted kinds.
+    fn declared(&mut self, block: &Block, wanted: impl Fn(Kind) -> bool) {
+        for member in &block.members {
+            let (names, kind): (Vec<&str>, Kind) = match member {
+                Member::Roles(list) => {
+                    (list.names.iter().map(|name| name.value.as_str()).collect(), Kind::EnumMember)
+                }
+                Member::Permissions(list) => {
+                    (list.names.iter().map(|name| name.value.as_str()).collect(), Kind::Method)
+                }
+                Member::Relations(list) => {
+                    (list.relations.iter().map(|(name, _)| name.value.as_str()).collect(), Kind::Property)
+                }
+                Member::Shorthand(_) => continue,
+            };
+            if wanted(kind) {
+                names.into_iter().for_each(|name| self.add(name, kind));
+            }
+        }
+    }
+
+    fn types(&mut self, document: &Document) {
+        blocks(document)
+            .filter(|block| block.kind != BlockKind::Global)
+            .for_each(|block| self.add(&block.name.value, Kind::Class));
+        for name in [STRING, INTEGER, BOOLEAN, ACTOR, RESOURCE] {
+            self.add(name, Kind::Class);
+        }
+    }
+
+    fn predicates(&mut self, document: &Document) {
+        for name in names(&document.policy) {
+            if let Named::Predicate(name, _) = name.named {
+                self.add(name, Kind::Function);
+            }
+        }
+        for name in [ALLOW, HAS_PERMISSION, HAS_ROLE, HAS_RELATION] {
+            self.add(name, Kind::Function);
+        }
+    }
+}
