@@ -30,6 +30,7 @@ pub(super) struct Args {
 
 const EXAMPLES: &str = r#"A question names a predicate and its arguments:
   User:alice, "read", 7, true   a value, a String, an Integer, a Boolean
+  User:"a \"b\"", User:"\u{1b}"  an id with other characters, with the escapes of policies
   Repo:?, ?                     which values of this type, of any type
   Repo:?r, ?r                   the same; every ?r in the question is the same value
   Repo:_, _                     some value, which is not returned

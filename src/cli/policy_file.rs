@@ -67,10 +67,10 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
         for entry in std::fs::read_dir(&folder).map_err(failed)? {
             let entry = entry.map_err(failed)?;
             let path = entry.path();
-            // A link to a folder could lead around in a circle.
+            // A link to a folder could lead around in a circle, and a pipe could wait for ever.
             if entry.file_type().map_err(failed)?.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|ending| ending == "polar") {
+            } else if path.is_file() && path.extension().is_some_and(|ending| ending == "polar") {
                 found.push(path);
             }
         }

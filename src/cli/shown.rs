@@ -33,7 +33,12 @@ pub(super) const EVERY_ACTION: &str = "every action";
 /// A text from elsewhere without the control characters that could change what a terminal shows, or that XML
 /// cannot hold.
 pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && !matches!(c, '\n' | '\t') { '\u{fffd}' } else { c }).collect()
+    let is_printable = |c: char| match c {
+        '\n' | '\t' => true,
+        '\u{fffe}' | '\u{ffff}' => false,
+        c => !c.is_control(),
+    };
+    text.chars().map(|c| if is_printable(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// A fact.

@@ -4,6 +4,7 @@ use super::Verdict;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
+use super::shown::printable;
 use portcullis_compiler::diagnostic::{Diagnostic, Label, Severity};
 use portcullis_compiler::source::SourceMap;
 use serde_json::{Value, json};
@@ -42,12 +43,12 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 fn show(file: &PolicyFile) -> Result<(), CliError> {
     for severity in [Severity::Error, Severity::Warning] {
         for text in file.rendered(severity) {
-            output::to_stderr(&format!("{text}\n"));
+            output::to_stderr(&printable(&format!("{text}\n")));
         }
     }
     let count = |severity| file.diagnostics.iter().filter(|found| found.severity() == severity).count();
     let (n_errors, n_lints) = (count(Severity::Error), count(Severity::Warning));
-    let name = file.source.name();
+    let name = printable(file.source.name());
     output::to_stdout(&match (n_errors, n_lints) {
         (0, 0) => format!("{name}: valid"),
         (0, _) => format!("{name}: valid, {}", plural(n_lints, "lint")),

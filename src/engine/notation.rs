@@ -6,7 +6,7 @@
 //! | written | meaning |
 //! |---|---|
 //! | `User:alice`, `User:"a b"` | this value; an unquoted id ends at a blank, `,` or `)` |
-//! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean; a text may have the escapes of Polar and `\u{1b}` |
+//! | `"read"`, `-7`, `true` | a String, an Integer, a Boolean; a text may have the escapes of Polar, and `\u{1b}` |
 //! | `Repo:?`, `?` | which values of this type, of any type |
 //! | `Repo:?r`, `?r` | the same; every `r` in a question is the same value |
 //! | `Repo:_`, `_` | some value, which is not returned |
@@ -151,6 +151,10 @@ impl<'a> NotationReader<'a> {
             let name = format!("?{}", self.vars.len() + 1);
             return Ok(Some(self.var(name, ty, Domain::Wanted)));
         }
+        if split_name(name).is_none_or(|(name, rest)| !rest.is_empty() || name.contains(':')) {
+            self.rest = start;
+            return Err(self.expected("`?` or a variable such as `?name`"));
+        }
         let known = self.vars.iter().position(|var| var.name == name && var.domain == Domain::Wanted);
         let Some(known) = known else { return Ok(Some(self.var(name.to_owned(), ty, Domain::Wanted))) };
         let var = self.vars.get_mut(known);
@@ -224,7 +228,7 @@ impl<'a> NotationReader<'a> {
             let Some((read, after)) = unescaped(escape) else {
                 let at = 1 + inner.len() - escape.len();
                 self.rest = self.rest.get(at..).unwrap_or_default();
-                return Err(self.expected(ESCAPES));
+                return Err(self.expected(CODE));
             };
             text.push(read);
             left = after;
@@ -241,11 +245,10 @@ impl<'a> NotationReader<'a> {
     }
 }
 
-/// What an escape may be.
-const ESCAPES: &str = r"an escape: `\n`, `\r`, `\t`, `\0`, `\u{…}`, or `\` and a sign";
+/// What stands after `\u{`.
+const CODE: &str = r"the code of a character, as in `\u{1b}`";
 
-/// The character that the escape at the start of a text stands for, and what follows it. A letter or a digit
-/// that no escape has is a mistake.
+/// The character that the escape at the start of a text stands for, and what follows it.
 fn unescaped(text: &str) -> Option<(char, &str)> {
     let mut chars = text.strip_prefix('\\')?.chars();
     let read = match chars.next()? {
@@ -253,11 +256,12 @@ fn unescaped(text: &str) -> Option<(char, &str)> {
         'r' => '\r',
         't' => '\t',
         '0' => '\0',
-        'u' => {
+        'u' if chars.as_str().starts_with('{') => {
             let (digits, rest) = chars.as_str().strip_prefix('{')?.split_once('}')?;
-            return Some((char::from_u32(u32::from_str_radix(digits, 16).ok()?)?, rest));
+            let is_code = digits.len() <= 6 && digits.chars().all(|c| c.is_ascii_hexdigit());
+            let code = u32::from_str_radix(digits, 16).ok().filter(|_| is_code)?;
+            return Some((char::from_u32(code)?, rest));
         }
-        c if c.is_alphanumeric() => return None,
         c => c,
     };
     Some((read, chars.as_str()))
@@ -307,6 +311,9 @@ mod tests {
         assert_eq!(read("p(User:?u, ?r) and q(?r, ?u)"), "p[0, 1] q[1, 0] User? any?");
         assert_eq!(read("p(?u) and q(User:?u)"), "p[0] q[0] User?");
         assert_eq!(read("p(?, ?)"), "p[0, 1] any? any?");
+        for text in ["p(??1)", "p(User:??)", "p(?r.x)", "p(?1)", "p(?a::b)"] {
+            assert!(read(text).contains("expected `?` or a variable such as `?name`"), "{text}");
+        }
         assert!(read("p(User:?u) and q(Repo:?u)").contains("the same type as elsewhere"));
     }
 
@@ -339,9 +346,12 @@ mod tests {
             }
         }
         let unknown = |text| value(text).unwrap_err().to_string();
-        assert!(unknown(r#"User:"ab\x""#).starts_with("column 9: expected an escape: "));
-        assert!(unknown(r#""\u{110000}""#).starts_with("column 2: expected an escape: "));
-        assert!(unknown(r#""\u1b""#).starts_with("column 2: expected an escape: "));
+        assert!(unknown(r#"User:"ab\u{x}""#).starts_with("column 9: expected the code of a character"));
+        for text in [r#""\u{110000}""#, r#""\u{}""#, r#""\u{+41}""#, r#""\u{0000041}""#, r#""\u{41""#] {
+            assert!(unknown(text).starts_with("column 2: expected the code of a character"), "{text}");
+        }
+        // As in a policy.
+        assert_eq!(value(r#""a\x\u1b""#).map(|value| value.id).as_deref(), Ok("axu1b"));
     }
 
     #[test]

@@ -5,26 +5,17 @@
 
 use super::document::Document;
 use super::position;
-use gen_lsp_types::{CompletionItem, CompletionItemKind as Kind, Position};
+use gen_lsp_types::{CompletionItem, CompletionItemKind as Kind, Position, Range, TextEdit};
 use portcullis_compiler::builtin::{ACTOR, ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE, RESOURCE};
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
-use portcullis_compiler::source::LINE_ENDS;
+use portcullis_compiler::source::{LINE_ENDS, Span};
+use portcullis_compiler::spelling::{continues_name, quoted};
 use portcullis_compiler::syntax::ast::{Block, BlockKind, Item, Member};
 use portcullis_compiler::syntax::names::{Named, names};
 use std::collections::BTreeSet;
 
 const AT_TOP: &[&str] = &[
-    "actor",
-    "resource",
-    "global",
-    "declare",
-    "test",
-    "test fixture",
-    "if",
-    "and",
-    "or",
-    "not",
-    "in",
+    "actor", "resource", "global", "extends", "declare", "test", "fixture", "if", "and", "or", "not", "in",
     "matches",
 ];
 const IN_BLOCK: &[&str] = &[
@@ -41,7 +32,10 @@ const IN_BLOCK: &[&str] = &[
     "permission",
     "resource",
     "actor",
+    "matches",
+    "in",
 ];
+const IN_TEST: &[&str] = &["setup", "assert", "assert_not", "iff", "fixture", "or", "and", "not"];
 
 /// What is known of the place.
 enum Place {
@@ -59,13 +53,22 @@ enum Place {
 
 /// What may be inserted at a position, without repetitions; the likely first.
 pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
+    let text = document.source.text();
     let byte = position::byte(&document.source, at);
-    let before = document.source.text().get(..byte).unwrap_or_default();
+    let before = text.get(..byte).unwrap_or_default();
     let line = before.rsplit(LINE_ENDS).next().unwrap_or_default();
-    let block =
-        blocks(document).find(|block| (block.span.start as usize..block.span.end as usize).contains(&byte));
-    let mut items = Items::default();
-    match (place(line), block) {
+    let Some((place, typed)) = place(line) else { return Vec::new() };
+    let range = position::range(&document.source, Span::new(byte - typed, byte));
+    let is_text = matches!(place, Place::Relation | Place::Global | Place::Text);
+    let mut items = Items { found: Vec::new(), names: BTreeSet::new(), range, is_text };
+    // What is not closed yet goes on.
+    let is_around = |span: Span| {
+        let is_closed = text.get(..span.end as usize).is_some_and(|text| text.ends_with(['}', ';']));
+        (span.start as usize) < byte && (!is_closed || byte < span.end as usize)
+    };
+    let item = document.policy.items.iter().rev().find(|item| is_around(item.span()));
+    let block = item.and_then(block);
+    match (place, block) {
         (Place::Relation, Some(block)) => items.declared(block, |kind| kind == Kind::Property),
         (Place::Global, _) => {
             let global = blocks(document).filter(|block| block.kind == BlockKind::Global);
@@ -80,8 +83,12 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
             blocks(document).for_each(|block| items.declared(block, |_| true));
         }
         (Place::Type, _) => items.types(document),
-        (Place::Word, block) => {
-            let keywords = if block.is_some() { IN_BLOCK } else { AT_TOP };
+        (Place::Word, _) => {
+            let keywords = match item {
+                Some(Item::Block(_)) => IN_BLOCK,
+                Some(Item::Test(_) | Item::Fixture(_)) => IN_TEST,
+                Some(Item::Rule(_) | Item::Declare(_)) | None => AT_TOP,
+            };
             keywords.iter().for_each(|keyword| items.add(keyword, Kind::Keyword));
             items.predicates(document);
             items.types(document);
@@ -90,8 +97,9 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     items.found
 }
 
-/// What the line up to a position says of it.
-fn place(line: &str) -> Place {
+/// What the line up to a position says of it, and how many bytes of a name have been typed; nothing in a
+/// comment.
+fn place(line: &str) -> Option<(Place, usize)> {
     let mut quote = None;
     let mut chars = line.char_indices();
     while let Some((at, c)) = chars.next() {
@@ -99,53 +107,75 @@ fn place(line: &str) -> Place {
             ('"', None) => quote = Some(at),
             ('"', Some(_)) => quote = None,
             ('\\', Some(_)) => drop(chars.next()),
-            ('#', None) => break,
+            ('#', None) => return None,
             _ => {}
         }
     }
-    let is_partial = |c: char| c.is_alphanumeric() || c == '_';
     let left = match quote {
-        Some(at) => line.get(..at).unwrap_or_default(),
-        None => line.trim_end_matches(is_partial),
+        Some(at) => line.get(..at)?,
+        None => without_path(line),
     };
+    let typed = line.len() - left.len() - usize::from(quote.is_some());
     let left = left.trim_end();
-    let word = left.rsplit(|c: char| !is_partial(c)).next().unwrap_or_default();
-    match (quote, word) {
+    let word = left.rsplit(|c: char| !continues_name(c)).next().unwrap_or_default();
+    let place = match (quote, word) {
         (Some(_), "on") => Place::Relation,
         (Some(_), "global") => Place::Global,
         (Some(_), _) => Place::Text,
         (None, "matches" | "extends") => Place::Type,
         (None, _) if left.ends_with(':') => Place::Type,
         (None, _) => Place::Word,
+    };
+    Some((place, typed))
+}
+
+/// A line without the name at its end, which may have `::` in it.
+fn without_path(line: &str) -> &str {
+    let mut left = line.trim_end_matches(continues_name);
+    while let Some(shorter) = left.strip_suffix("::") {
+        left = shorter.trim_end_matches(continues_name);
+    }
+    left
+}
+
+fn block(item: &Item) -> Option<&Block> {
+    match item {
+        Item::Block(block) => Some(block),
+        Item::Rule(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
     }
 }
 
 fn blocks(document: &Document) -> impl Iterator<Item = &Block> {
-    document.policy.items.iter().filter_map(|item| match item {
-        Item::Block(block) => Some(block),
-        Item::Rule(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
-    })
+    document.policy.items.iter().filter_map(block)
 }
 
 /// What was found, each name once.
-#[derive(Default)]
 struct Items {
     found: Vec<CompletionItem>,
     names: BTreeSet<String>,
+    /// What has been typed, which a name replaces.
+    range: Range,
+    /// Whether the names stand in a text.
+    is_text: bool,
 }
 
 impl Items {
     fn add(&mut self, name: &str, kind: Kind) {
-        if !name.is_empty() && self.names.insert(name.to_owned()) {
-            // Editors sort by the label unless they are told the order.
-            let sort_text = Some(format!("{:04}", self.found.len()));
-            self.found.push(CompletionItem {
-                label: name.to_owned(),
-                kind: Some(kind),
-                sort_text,
-                ..CompletionItem::default()
-            });
+        if name.is_empty() || !self.names.insert(name.to_owned()) {
+            return;
         }
+        let literal = quoted(name);
+        let inner = literal.get(1..literal.len() - 1).unwrap_or_default();
+        let written = if self.is_text { inner } else { name };
+        self.found.push(CompletionItem {
+            label: name.to_owned(),
+            kind: Some(kind),
+            // Editors sort by the label unless they are told the order.
+            sort_text: Some(format!("{:04}", self.found.len())),
+            filter_text: Some(written.to_owned()),
+            text_edit: Some(TextEdit::new(self.range, written.to_owned()).into()),
+            ..CompletionItem::default()
+        });
     }
 
     /// The roles, permissions and relations of a block, of the wanted kinds.

@@ -4,10 +4,11 @@
 use super::document::Document;
 use super::position;
 use gen_lsp_types::{Hover, MarkupContent, MarkupKind, Position};
-use portcullis_compiler::ir::{LiteralKind, Program, Rule, print};
+use portcullis_compiler::ir::{
+    LiteralKind, Program, Rule, Signature, SignatureArg, Term, TypeId, VarType, print,
+};
 use portcullis_compiler::source::Span;
 use portcullis_compiler::syntax::names::{Named, names};
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// How many rules are shown; a shorthand rule has one for each alternative of its body.
@@ -25,8 +26,12 @@ pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
     let (text, span) = if let Some((predicate, arity, span)) = predicate {
         (of_predicate(program, predicate, arity), span)
     } else {
-        // An implied rule stands nowhere.
-        let is_here = |rule: &&Rule| rule.span.start < rule.span.end && holds(rule.span);
+        // An implied rule stands nowhere, and one that is part of another, or of a test, has a made-up name.
+        let is_written = |rule: &Rule| {
+            let head = program.predicates.get_index(rule.head.index());
+            rule.span.start < rule.span.end && head.is_some_and(|head| !head.name.starts_with('\''))
+        };
+        let is_here = |rule: &&Rule| is_written(rule) && holds(rule.span);
         let rules: Vec<&Rule> = program.rules.iter().filter(is_here).collect();
         (of_rules(program, &rules), rules.first()?.span)
     };
@@ -45,8 +50,8 @@ fn of_predicate(program: &Program, name: &str, arity: usize) -> String {
     if !rules.is_empty() {
         code(&mut text, rules.iter().map(|rule| print::rule(program, rule)));
     }
-    let facts = facts(program, |predicate, n_args| predicate == name && n_args == arity);
-    stored(&mut text, "May be stored", &facts);
+    let is_its = |fact: &&Signature| fact.predicate == name && fact.args.len() == arity;
+    stored(&mut text, "May be stored", program, program.signatures.iter().filter(is_its));
     text
 }
 
@@ -54,38 +59,58 @@ fn of_predicate(program: &Program, name: &str, arity: usize) -> String {
 fn of_rules(program: &Program, rules: &[&Rule]) -> String {
     let mut text = String::new();
     code(&mut text, rules.iter().map(|rule| print::rule(program, rule)));
-    let read: BTreeSet<(&str, usize)> = rules.iter().flat_map(|rule| reads(program, rule)).collect();
-    let facts = facts(program, |predicate, n_args| read.contains(&(predicate, n_args)));
-    stored(&mut text, "Reads facts", &facts);
+    let is_read = |signature: &&Signature| rules.iter().any(|rule| reads(program, rule, signature));
+    stored(&mut text, "Reads facts", program, program.signatures.iter().filter(is_read));
     text
 }
 
-/// The predicates in the body of a rule.
-fn reads<'p>(program: &'p Program, rule: &'p Rule) -> impl Iterator<Item = (&'p str, usize)> {
-    rule.body.iter().filter_map(|literal| match &literal.kind {
-        LiteralKind::Atom { pred, .. } => {
-            let predicate = program.predicates.get_index(pred.index())?;
-            Some((predicate.name.as_str(), predicate.arity))
+/// Whether a condition of a rule may be such a fact.
+fn reads(program: &Program, rule: &Rule, signature: &Signature) -> bool {
+    rule.body.iter().any(|literal| match &literal.kind {
+        LiteralKind::Atom { pred, args, .. } => {
+            let predicate = program.predicates.get_index(pred.index());
+            predicate.is_some_and(|predicate| predicate.name == signature.predicate)
+                && args.len() == signature.args.len()
+                && args.iter().zip(&signature.args).all(|(term, arg)| agrees(program, rule, *term, arg))
         }
         LiteralKind::Compare { .. }
         | LiteralKind::OneOf { .. }
         | LiteralKind::NotOfType { .. }
-        | LiteralKind::False => None,
+        | LiteralKind::False => false,
     })
 }
 
-/// The kinds of facts of the wanted predicates.
-fn facts(program: &Program, wanted: impl Fn(&str, usize) -> bool) -> Vec<String> {
-    let signatures = program.signatures.iter();
-    let wanted = signatures.filter(|signature| wanted(&signature.predicate, signature.args.len()));
-    wanted.map(|signature| print::signature(program, signature)).collect()
+/// Whether a term may be an argument of a fact.
+fn agrees(program: &Program, rule: &Rule, term: Term, arg: &SignatureArg) -> bool {
+    match (term, arg) {
+        (_, SignatureArg::Any) => true,
+        (Term::Var(var), SignatureArg::OneOf(types)) => match rule.vars.get(var.index()).map(|var| &var.ty) {
+            Some(VarType::OneOf(possible)) => types.iter().any(|ty| possible.contains(ty)),
+            Some(VarType::Any) | None => true,
+        },
+        (Term::Var(var), SignatureArg::Literal(_)) => match rule.vars.get(var.index()).map(|var| &var.ty) {
+            Some(VarType::OneOf(possible)) => possible.contains(&TypeId::STRING),
+            Some(VarType::Any) | None => true,
+        },
+        (Term::Const(id), arg) => {
+            let constant = program.constants.get_index(id.index());
+            constant.is_some_and(|constant| match arg {
+                SignatureArg::OneOf(types) => types.contains(&constant.ty),
+                SignatureArg::Literal(text) => constant.ty == TypeId::STRING && constant.text == *text,
+                SignatureArg::Any => true,
+            })
+        }
+        (Term::Now, SignatureArg::OneOf(types)) => types.contains(&TypeId::INTEGER),
+        (Term::Now, SignatureArg::Literal(_)) => false,
+    }
 }
 
-fn stored(text: &mut String, title: &str, facts: &[String]) {
+fn stored<'p>(text: &mut String, title: &str, program: &Program, facts: impl Iterator<Item = &'p Signature>) {
+    let facts: Vec<String> = facts.map(|fact| print::signature(program, fact)).collect();
     if !facts.is_empty() {
         // Writing to a String cannot fail.
         let _ = writeln!(text, "{title}:\n");
-        code(text, facts.iter().cloned());
+        code(text, facts.into_iter());
     }
 }
 

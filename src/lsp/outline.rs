@@ -76,14 +76,7 @@ fn symbol(
 
 /// Blocks, rules and tests of several lines.
 pub(super) fn folds(document: &Document) -> Vec<FoldingRange> {
-    let span_of = |item: &Item| match item {
-        Item::Block(block) => block.span,
-        Item::Rule(rule) => rule.span,
-        Item::Declare(declare) => declare.span,
-        Item::Fixture(fixture) => fixture.span,
-        Item::Test(test) => test.span,
-    };
-    let spans = document.policy.items.iter().map(span_of);
+    let spans = document.policy.items.iter().map(Item::span);
     let lines = spans
         .map(|span| position::range(&document.source, span))
         .map(|range| (range.start.line, range.end.line));

@@ -82,7 +82,7 @@ fn bytes_are_compared_by_the_usual_index() {
 fn alternatives_of_text_columns_are_found_by_their_indexes() {
     let policy = r#"
 actor User {}
-resource Folder { roles = ["reader"]; }
+resource Folder { roles = ["reader", "editor"]; "reader" if "editor"; }
 resource File {
   permissions = ["read"];
   relations = { owner: User, folder: Folder };
@@ -99,8 +99,10 @@ facts:
     query: SELECT id, folder FROM files
   has_status(File:_, String:_):
     query: SELECT id, status FROM files
-  has_role(User:_, String:_, Folder:_):
-    query: SELECT who, role, folder FROM members
+  has_role(User:_, reader, Folder:_):
+    query: SELECT who, folder FROM readers
+  has_role(User:_, editor, Folder:_):
+    query: SELECT who, folder FROM editors
 sql_types: { User: text, Folder: text, File: text, String: text }
 tables:
   File: files.id
@@ -112,18 +114,21 @@ tables:
         caller
             .script(&format!(
                 "CREATE TABLE files (id {text} PRIMARY KEY, owner {text}, folder {text}, status {text});
-                 CREATE TABLE members (who {text}, role {text}, folder {text}, PRIMARY KEY (who, folder));
+                 CREATE TABLE readers (who {text}, folder {text}, PRIMARY KEY (who, folder));
+                 CREATE TABLE editors (who {text}, folder {text}, PRIMARY KEY (who, folder));
                  CREATE INDEX by_owner ON files (owner);
                  CREATE INDEX by_folder ON files (folder);
                  INSERT INTO files VALUES ('1', 'ada', 'x', 'draft'), ('2', 'Ada', 'a', 'final'), ('3', 'x', 'A', 'final'),
                    ('4', 'x', 'a', 'Final'), ('5', 'ADA', 'x', 'final');
-                 INSERT INTO members VALUES ('ada', 'reader', 'a'), ('bob', 'reader', 'A');",
+                 INSERT INTO readers VALUES ('ada', 'a'), ('bob', 'A');
+                 INSERT INTO editors VALUES ('ada', 'b');
+                 INSERT INTO files VALUES ('6', 'x', 'b', 'final'), ('7', 'x', 'B', 'final');",
             ))
             .unwrap();
         let filter =
             service.sql_for(Dialect::Sqlite, "allow(User:ada, \"read\", File:?)", Way::List, "files.id");
         let sql = format!("SELECT id FROM files WHERE {filter} ORDER BY id");
-        assert_eq!(column(&caller, &sql), "1 2", "{sql}");
+        assert_eq!(column(&caller, &sql), "1 2 6", "{sql}");
         let plan = caller.run(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap().rows;
         let plan: Vec<String> = plan.into_iter().filter_map(|mut row| row.pop().flatten()).collect();
         let plan = plan.join("\n");

@@ -74,7 +74,10 @@ impl Lowering<'_, Local<'_>> {
         }
         let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
-            Ok(build::query(this.arms(at, &selects, value.len(), false)?))
+            let arms = this.arms(at, &selects, value.len(), false)?;
+            // SQLite looks a tuple up by an index only if the set is one select.
+            let is_wrapped = value.len() > 1 && selects.len() > 1;
+            Ok(build::query(if is_wrapped { Self::wrap(arms) } else { arms }))
         })?;
         let value = build::tuple(value);
         let test = match (features.arrays_are_looked_up, at.hashes_sets) {

@@ -38,6 +38,19 @@ pub enum Item {
     Test(Test),
 }
 
+impl Item {
+    /// Its whole text.
+    pub fn span(&self) -> Span {
+        match self {
+            Self::Block(block) => block.span,
+            Self::Rule(rule) => rule.span,
+            Self::Declare(declare) => declare.span,
+            Self::Fixture(fixture) => fixture.span,
+            Self::Test(test) => test.span,
+        }
+    }
+}
+
 /// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {

@@ -6,6 +6,7 @@ mod watch;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
+use super::shown::printable;
 use super::validate::plural;
 use super::{Verdict, serve};
 use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestReport};
@@ -69,6 +70,10 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verdict, CliError> {
     let all = files.into_iter().map(|file| tests_of(file, args, runtime));
     let all = all.collect::<Result<Vec<Tested>, CliError>>()?;
+    if let Some(path) = &args.junit {
+        let written = junit::document(&all).and_then(|document| std::fs::write(path, document));
+        written.map_err(|error| CliError::unwritable(path, error))?;
+    }
     let is_without_test = |tested: &Tested| tested.invalid.is_empty() && tested.report.tests.is_empty();
     if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
         return Err(CliError::Refused(format!("no test has a name that contains `{filter}`")));
@@ -79,10 +84,6 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
             let files: Vec<Value> = all.iter().map(as_json).collect();
             output::to_stdout(&format!("{:#}", json!(files)))?;
         }
-    }
-    if let Some(path) = &args.junit {
-        let written = junit::document(&all).and_then(|document| std::fs::write(path, document));
-        written.map_err(|error| CliError::unwritable(path, error))?;
     }
     let good = all.iter().all(|tested| tested.invalid.is_empty() && tested.report.success());
     Ok(if good { Verdict::Good } else { Verdict::Bad })
@@ -109,12 +110,12 @@ fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Test
 
 fn show(tested: &Tested) -> Result<(), CliError> {
     if !tested.invalid.is_empty() {
-        output::to_stderr(&tested.invalid.join("\n\n"));
-        return output::to_stdout(&format!(
+        output::to_stderr(&printable(&tested.invalid.join("\n\n")));
+        return output::to_stdout(&printable(&format!(
             "{}: {}, no test was run",
             tested.file,
             plural(tested.invalid.len(), "error")
-        ));
+        )));
     }
     let TestReport { tests, .. } = &tested.report;
     let mut text = format!("{}\n", tested.file);
@@ -125,11 +126,11 @@ fn show(tested: &Tested) -> Result<(), CliError> {
         let _ = writeln!(text, "  {mark}  {:width$}  {}/{}", test.name, test.passed, test.total);
     }
     for error in tested.report.errors() {
-        output::to_stderr(&error);
+        output::to_stderr(&printable(&error));
     }
     let n_failed = tests.iter().filter(|test| test.passed < test.total).count();
     let _ = write!(text, "{}, {n_failed} failed", plural(tests.len(), "test"));
-    output::to_stdout(&text)
+    output::to_stdout(&printable(&text))
 }
 
 fn as_json(tested: &Tested) -> Value {

@@ -218,6 +218,17 @@ fn names_are_completed_while_a_line_is_typed() {
     }
     assert!(!words.contains(&"declare".to_owned()), "{words:?}");
     assert!(labels(&mut editor, "} de^").contains(&"declare".to_owned()));
+    assert!(labels(&mut editor, "} test \"t\" { ^ }").contains(&"assert_not".to_owned()));
+    assert_eq!(labels(&mut editor, "  # note: ^"), Vec::<String>::new());
+    // The text ends inside the block, and a name replaces all that has been typed of it.
+    editor.open(
+        "resource Repo {\n  roles = [\"a \\\"b\\\"\"];\n  relations = { parent: Repo };\n  \"x\" if \"a \\\"",
+    );
+    let position = json!({ "line": 3, "character": 14 });
+    let asked = json!({ "textDocument": document(), "position": position });
+    let found = editor.ask("textDocument/completion", &asked);
+    let edit = json!({ "range": range([3, 10], [3, 14]), "newText": "a \\\"b\\\"" });
+    assert_eq!((&found[0]["label"], &found[0]["textEdit"]), (&json!("a \"b\""), &edit));
     editor.end();
 }
 
