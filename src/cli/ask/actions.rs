@@ -13,7 +13,7 @@ use serde_json::json;
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   portcullis actions User:alice Repository:docs
-  portcullis actions User:alice Repository:docs --policy policy.polar --facts facts.txt --format json")]
+  portcullis actions User:alice Repository:docs --policy policy.polar --facts facts.txt")]
 pub(in crate::cli) struct Args {
     /// The actor, for example User:alice
     #[arg(value_parser = notation::value)]

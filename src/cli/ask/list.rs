@@ -15,7 +15,7 @@ use serde_json::json;
 
 Examples:
   portcullis list User:alice read Repository
-  portcullis list User:alice read Repository --policy policy.polar --facts facts.txt --format json")]
+  portcullis list User:alice read Repository --policy policy.polar --facts facts.txt")]
 pub(in crate::cli) struct Args {
     /// The actor, for example User:alice
     #[arg(value_parser = notation::value)]

@@ -10,7 +10,8 @@ use serde_json::{Value as Json, json};
 /// Store facts, all or none
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Facts are a set: storing one again changes nothing. `portcullis facts import` stores those of a file.
+    after_help = "Facts are a set: storing one again changes nothing. `portcullis facts import` stores those of
+a file.
 
 Examples:
   portcullis facts add 'has_role(User:alice, \"reader\", Repository:docs)'

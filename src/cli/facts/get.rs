@@ -13,11 +13,11 @@ use std::ops::ControlFlow;
 /// Read the stored facts that match
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "A pattern is a fact with `_` for any value and `Type:_` for any value of a type. Without a pattern all
-facts are read. Facts that follow by the policy are not stored: see `portcullis query`.
+    after_help = "A pattern is a fact with `_` for any value and `Type:_` for any value of a type. Without a
+pattern all facts are read. Facts that follow by the policy are not stored: see `portcullis query`.
 
-With --format json each fact is a line, as `portcullis facts import` reads it. If nothing is found, and
-the pattern has a name that the policy does not have, a warning says so, and the exit code is 1.
+With --format json each fact is a line, as `portcullis facts import` reads it. If nothing is found,
+and the pattern has a name that the policy does not have, a warning says so, and the exit code is 1.
 
 Examples:
   portcullis facts get

@@ -9,14 +9,12 @@ use serde_json::{Value as Json, json};
 
 /// Delete the facts that match, all or none
 #[derive(Debug, clap::Args)]
-#[command(
-    after_help = "A pattern is a fact with `_` for any value and `Type:_` for any value of a type; `portcullis facts get`
-shows what it matches. Deleting what is not stored changes nothing.
+#[command(after_help = "A pattern is a fact with `_` for any value and `Type:_` for any value of a type;
+`portcullis facts get` shows what it matches. Deleting what is not stored changes nothing.
 
 Examples:
   portcullis facts remove 'has_role(User:alice, \"reader\", Repository:docs)'
-  portcullis facts remove 'has_role(User:alice, _, _)' 'is_banned(User:alice)'"
-)]
+  portcullis facts remove 'has_role(User:alice, _, _)' 'is_banned(User:alice)'")]
 pub(in crate::cli) struct Args {
     /// The facts, for example `has_role(User:alice, _, Repository:docs)`
     #[arg(value_name = "PATTERN", required = true)]
