@@ -3,7 +3,7 @@
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 
-/// What to say before the first one.
+/// The message before the first policy.
 pub(super) const NO_POLICY: &str = "there is no policy yet: see `portcullis policy push`";
 
 /// The active policy.

@@ -185,8 +185,7 @@ impl CliError {
             matches!(self, Self::Notation { .. } | Self::Arguments(_) | Self::Unfit { .. } | Self::Address);
         let message = self.to_string();
         match (self, format) {
-            // The reader has seen what it wanted.
-            (Self::OutputClosed, _) => return ExitCode::SUCCESS,
+            (Self::OutputClosed, _) => {}
             // Each finding in the text starts with its own `error`.
             (Self::Policy(_) | Self::Bindings(_), Format::Text) => output::to_stderr(&message),
             (_, Format::Text) => output::to_stderr(&format!("error: {}", shown::printable(&message))),

@@ -14,17 +14,31 @@ pub(super) enum Format {
     Json,
 }
 
-/// Writes lines to the standard output.
+/// Writes lines to the standard output. A reader that has closed it has seen enough: that is no failure, and
+/// the command still ends with its own verdict.
 pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
-    let mut stdout = std::io::stdout().lock();
-    let written = writeln!(stdout, "{}", text.trim_end_matches('\n')).and_then(|()| stdout.flush());
-    written.map_err(|error| output_error("the standard output", error))
+    unless_closed(to_open_stdout(text))
 }
 
-/// Writes a text to the standard output as it is.
+/// Writes a text to the standard output as it is, like [`to_stdout`].
 pub(super) fn to_stdout_as_is(text: &str) -> Result<(), CliError> {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    unless_closed(written.map_err(|error| output_error("the standard output", error)))
+}
+
+/// The result of writing, where a closed reader is no failure.
+pub(super) fn unless_closed(written: Result<(), CliError>) -> Result<(), CliError> {
+    match written {
+        Err(CliError::OutputClosed) => Ok(()),
+        written => written,
+    }
+}
+
+/// Writes lines to the standard output, and fails if its reader has closed it.
+pub(super) fn to_open_stdout(text: &str) -> Result<(), CliError> {
+    let mut stdout = std::io::stdout().lock();
+    let written = writeln!(stdout, "{}", text.trim_end_matches('\n')).and_then(|()| stdout.flush());
     written.map_err(|error| output_error("the standard output", error))
 }
 

@@ -1,7 +1,7 @@
-//! What may stand at a position: declared names inside a text, and elsewhere types, predicates and keywords.
+//! Completions: declared names inside a string literal; elsewhere types, predicates and keywords.
 //!
-//! While a line is typed it rarely parses, so the position is judged by the text before it, and the names
-//! come from the statements that do parse.
+//! An unfinished line rarely parses. So the text before the cursor decides what to offer, and the names come
+//! from the statements that do parse.
 
 use super::document::Document;
 use super::position;
@@ -37,13 +37,13 @@ const IN_BLOCK: &[&str] = &[
 ];
 const IN_TEST: &[&str] = &["setup", "assert", "assert_not", "iff", "fixture", "or", "and", "not"];
 
-/// What is known of the place.
+/// What the cursor is in or after.
 enum Place {
     /// After `on "`.
     Relation,
     /// After `global "`.
     Global,
-    /// In any other text.
+    /// In any other string literal.
     Text,
     /// After `name:`, `matches` or `extends`.
     Type,
@@ -61,7 +61,7 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     let range = position::range(&document.source, Span::new(byte - typed, byte));
     let is_text = matches!(place, Place::Relation | Place::Global | Place::Text);
     let mut items = Items { found: Vec::new(), names: BTreeSet::new(), range, is_text };
-    // What is not closed yet goes on.
+    // An unclosed item extends to the end of the text.
     let is_around = |span: Span| {
         let is_closed = text.get(..span.end as usize).is_some_and(|text| text.ends_with(['}', ';']));
         (span.start as usize) < byte && (!is_closed || byte < span.end as usize)
@@ -76,7 +76,7 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
         }
         (Place::Text, Some(block)) => {
             items.declared(block, |_| true);
-            // What stands before `on` is declared by the related block.
+            // A name before `on` is declared by the related block.
             blocks(document).for_each(|block| items.declared(block, |kind| kind != Kind::Property));
         }
         (Place::Relation | Place::Text, None) => {
@@ -97,8 +97,7 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     items.found
 }
 
-/// What the line up to a position says of it, and how many bytes of a name have been typed; nothing in a
-/// comment.
+/// The place at the end of a line, and how many bytes of a name have been typed; `None` in a comment.
 fn place(line: &str) -> Option<(Place, usize)> {
     let mut quote = None;
     let mut chars = line.char_indices();
@@ -155,7 +154,7 @@ struct Items {
     names: BTreeSet<String>,
     /// What has been typed, which a name replaces.
     range: Range,
-    /// Whether the names stand in a text.
+    /// Whether the names go inside a string literal.
     is_text: bool,
 }
 
@@ -170,7 +169,7 @@ impl Items {
         self.found.push(CompletionItem {
             label: name.to_owned(),
             kind: Some(kind),
-            // Editors sort by the label unless they are told the order.
+            // Without this, editors sort by label.
             sort_text: Some(format!("{:04}", self.found.len())),
             filter_text: Some(written.to_owned()),
             text_edit: Some(TextEdit::new(self.range, written.to_owned()).into()),

@@ -26,7 +26,7 @@ pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
     let (text, span) = if let Some((predicate, arity, span)) = predicate {
         (of_predicate(program, predicate, arity), span)
     } else {
-        // An implied rule stands nowhere, and one that is part of another, or of a test, has a made-up name.
+        // Implied rules have an empty span, and generated ones a name that begins with `'`.
         let is_written = |rule: &Rule| {
             let head = program.predicates.get_index(rule.head.index());
             rule.span.start < rule.span.end && head.is_some_and(|head| !head.name.starts_with('\''))
@@ -41,11 +41,8 @@ pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
 
 /// The rules of a predicate, and what may be stored of it.
 fn of_predicate(program: &Program, name: &str, arity: usize) -> String {
-    let is_its = |rule: &&Rule| {
-        let head = program.predicates.get_index(rule.head.index());
-        head.is_some_and(|head| head.name == name && head.arity == arity)
-    };
-    let rules: Vec<&Rule> = program.rules.iter().filter(is_its).collect();
+    let predicate = program.predicate_id(name, arity);
+    let rules: Vec<&Rule> = program.rules.iter().filter(|rule| Some(rule.head) == predicate).collect();
     let mut text = String::new();
     if !rules.is_empty() {
         code(&mut text, rules.iter().map(|rule| print::rule(program, rule)));
@@ -82,26 +79,20 @@ fn reads(program: &Program, rule: &Rule, signature: &Signature) -> bool {
 
 /// Whether a term may be an argument of a fact.
 fn agrees(program: &Program, rule: &Rule, term: Term, arg: &SignatureArg) -> bool {
-    match (term, arg) {
-        (_, SignatureArg::Any) => true,
-        (Term::Var(var), SignatureArg::OneOf(types)) => match rule.vars.get(var.index()).map(|var| &var.ty) {
+    let (types, text) = match arg {
+        SignatureArg::Any => return true,
+        SignatureArg::OneOf(types) => (types.as_slice(), None),
+        SignatureArg::Literal(text) => ([TypeId::STRING].as_slice(), Some(text)),
+    };
+    match term {
+        Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
             Some(VarType::OneOf(possible)) => types.iter().any(|ty| possible.contains(ty)),
             Some(VarType::Any) | None => true,
         },
-        (Term::Var(var), SignatureArg::Literal(_)) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-            Some(VarType::OneOf(possible)) => possible.contains(&TypeId::STRING),
-            Some(VarType::Any) | None => true,
-        },
-        (Term::Const(id), arg) => {
-            let constant = program.constants.get_index(id.index());
-            constant.is_some_and(|constant| match arg {
-                SignatureArg::OneOf(types) => types.contains(&constant.ty),
-                SignatureArg::Literal(text) => constant.ty == TypeId::STRING && constant.text == *text,
-                SignatureArg::Any => true,
-            })
-        }
-        (Term::Now, SignatureArg::OneOf(types)) => types.contains(&TypeId::INTEGER),
-        (Term::Now, SignatureArg::Literal(_)) => false,
+        Term::Const(id) => program.constants.get_index(id.index()).is_some_and(|constant| {
+            types.contains(&constant.ty) && text.is_none_or(|text| *text == constant.text)
+        }),
+        Term::Now => types.contains(&TypeId::INTEGER),
     }
 }
 

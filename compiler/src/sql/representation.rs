@@ -91,8 +91,8 @@ impl Representation {
         self.is_of(Family::Padded)
     }
 
-    /// Whether the database may treat different values as equal. Its comparison, which an index serves, then
-    /// stands beside one of the [bytes](Self::as_text).
+    /// Whether `=` may hold for different values. It can use an index, but needs a second comparison
+    /// [by bytes](Self::as_text).
     pub(super) fn is_inexact(&self) -> bool {
         self.is_padded() || *self == Self::Collated
     }
@@ -114,8 +114,8 @@ impl Representation {
         }
     }
 
-    /// What of a value is looked up in a set. Of a collated column that is the value, for which an index
-    /// serves, and its text, which decides.
+    /// What to look up in a set. For a collated column: the column, which can use its index, and its bytes,
+    /// which decide.
     pub(super) fn looked_up(&self, value: Sql, features: &Features) -> Vec<Sql> {
         match self {
             Self::Collated => vec![value.clone(), self.as_text(value, features)],

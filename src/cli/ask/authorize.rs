@@ -26,7 +26,7 @@ pub(in crate::cli) struct Args {
     question: Vec<String>,
     #[command(flatten)]
     asked: AskedArgs,
-    /// End with exit code 1 if the answer is no, as if there is none
+    /// Exit with code 1 if the answer is no (errors exit with 1, too)
     #[arg(long)]
     exit_code: bool,
     /// How to write the answer
@@ -41,9 +41,8 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let names = Names::of_check(&[&actor.ty, &resource.ty], Some(&action));
     let text = if allowed { "allowed" } else { "denied" };
     let document = json!({ "allowed": allowed });
-    let verdict = super::print(&source, args.format, text, &document, (!allowed).then_some(&names));
-    // Even if the reader of the output is gone.
-    if args.exit_code && !allowed { Ok(Verdict::Bad) } else { verdict }
+    let verdict = super::print(&source, args.format, text, &document, (!allowed).then_some(&names))?;
+    Ok(if args.exit_code && !allowed { Verdict::Bad } else { verdict })
 }
 
 /// The actor, the action and the resource of the arguments.

@@ -34,6 +34,6 @@ fn print(
         Format::Text => output::to_stdout(text),
         Format::Json => output::to_stdout(&format!("{document:#}")),
     };
-    let is_bad = unknown.is_some_and(|names| names.warn(source.policy()));
+    let is_bad = unknown.is_some_and(|names| names.warn(&source.policy()));
     printed.map(|()| if is_bad { Verdict::Bad } else { Verdict::Good })
 }

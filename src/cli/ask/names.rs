@@ -1,6 +1,6 @@
 //! Names of a question that the policy does not have, most often because they are misspelled.
 //!
-//! Such a question is answered with no, as in Oso Cloud. A person who asks it should learn why.
+//! The answer is no, as in Oso Cloud; a warning tells the person who asked why.
 
 use crate::cli::active_policy::{ActivePolicy, NO_POLICY};
 use crate::cli::error::CliError;
@@ -56,9 +56,9 @@ impl<'n> Names<'n> {
 
     /// Writes a warning for each name that the policy does not have; returns whether there was one. Without
     /// the policy, nothing is known.
-    pub(in crate::cli) fn warn(&self, policy: Result<ActivePolicy, CliError>) -> bool {
+    pub(in crate::cli) fn warn(&self, policy: &Result<ActivePolicy, CliError>) -> bool {
         let warnings = match policy {
-            Ok(policy) => self.unknown(&policy),
+            Ok(policy) => self.unknown(policy),
             Err(_) => Vec::new(),
         };
         warnings.iter().for_each(|warning| output::to_stderr(&format!("warning: {warning}")));

@@ -4,7 +4,7 @@ use super::json_lines;
 use super::pattern::{names, parameters, pattern};
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
-use crate::cli::output::{Format, output_error};
+use crate::cli::output::{Format, output_error, unless_closed};
 use crate::cli::{Verdict, shown};
 use crate::engine::{Fact, FactPattern};
 use std::io::{self, BufWriter, Write};
@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "A pattern is a fact with `_` for any value and `Type:_` for any value of a type. Without a
-pattern all facts are read. Facts that follow by the policy are not stored: see `portcullis query`.
+pattern all facts are read. Derived facts are not stored: see `portcullis query`.
 
 With --format json each fact is a line, as `portcullis facts import` reads it. If nothing is found,
 and the pattern has a name that the policy does not have, a warning says so, and the exit code is 1.
@@ -54,8 +54,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     let written = failed.map_or_else(|| to.flush(), Err);
-    written.map_err(|error| output_error("the standard output", error))?;
-    let is_bad = pattern.as_ref().is_some_and(|pattern| is_empty && names(pattern).warn(service.policy()));
+    unless_closed(written.map_err(|error| output_error("the standard output", error)))?;
+    let is_bad = pattern.as_ref().is_some_and(|pattern| is_empty && names(pattern).warn(&service.policy()));
     Ok(if is_bad { Verdict::Bad } else { Verdict::Good })
 }
 

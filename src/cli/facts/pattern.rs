@@ -25,7 +25,7 @@ pub(super) fn pattern(text: &str) -> Result<FactPattern, CliError> {
     Ok(FactPattern::new(&atom.predicate, args.collect()))
 }
 
-/// Whether a variable stands in several places.
+/// Whether a variable occurs more than once.
 fn is_repeated(var: &QuestionVar, args: &[usize], vars: &[QuestionVar]) -> bool {
     args.iter().filter_map(|&at| vars.get(at)).filter(|other| other.name == var.name).count() > 1
         && matches!(var.domain, Domain::Wanted | Domain::Ignored)

@@ -29,10 +29,11 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let service = args.service.service()?;
     let deletes: Vec<Json> = patterns.iter().map(body).collect();
     service.ask::<Json>("batch", &json!([{ "deletes": deletes }]))?;
-    output::to_stdout(&format!("nothing that matches is stored any more in {}", service.name()))?;
+    output::to_stdout(&format!("no matching facts remain in {}", service.name()))?;
     // Facts of an older policy may have names that the active one does not have.
+    let policy = service.policy();
     for pattern in &patterns {
-        names(pattern).warn(service.policy());
+        names(pattern).warn(&policy);
     }
     Ok(Verdict::Good)
 }

@@ -24,10 +24,9 @@ pub(super) fn document(all: &[Tested]) -> io::Result<Vec<u8>> {
 fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
     let Tested { file, invalid, report } = tested;
     let file = &printable(file);
+    let n_invalid = usize::from(!invalid.is_empty());
     let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
-    let counts =
-        [report.tests.len() + usize::from(!invalid.is_empty()), n_failed + usize::from(!invalid.is_empty())];
-    let [n_tests, n_failures] = counts.map(|n| n.to_string());
+    let [n_tests, n_failures] = [report.tests.len(), n_failed].map(|n| (n + n_invalid).to_string());
     let attributes =
         [("name", file.as_str()), ("tests", n_tests.as_str()), ("failures", n_failures.as_str())];
     writer.create_element("testsuite").with_attributes(attributes).write_inner_content(|writer| {

@@ -79,7 +79,11 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
         return Err(CliError::Refused(format!("no test has a name that contains `{filter}`")));
     }
     match args.format {
-        Format::Text => all.iter().try_for_each(show)?,
+        // Watching ends when nobody reads the results.
+        Format::Text if args.watch => {
+            all.iter().try_for_each(|tested| output::to_open_stdout(&shown(tested)))?;
+        }
+        Format::Text => all.iter().try_for_each(|tested| output::to_stdout(&shown(tested)))?,
         Format::Json => {
             let files: Vec<Value> = all.iter().map(as_json).collect();
             output::to_stdout(&format!("{:#}", json!(files)))?;
@@ -108,14 +112,12 @@ fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Test
     Ok(Tested { file: file.source.name().to_owned(), invalid, report })
 }
 
-fn show(tested: &Tested) -> Result<(), CliError> {
+/// The results as text; what failed goes to the standard error.
+fn shown(tested: &Tested) -> String {
     if !tested.invalid.is_empty() {
         output::to_stderr(&printable(&tested.invalid.join("\n\n")));
-        return output::to_stdout(&printable(&format!(
-            "{}: {}, no test was run",
-            tested.file,
-            plural(tested.invalid.len(), "error")
-        )));
+        let errors = plural(tested.invalid.len(), "error");
+        return printable(&format!("{}: {errors}, no test was run", tested.file));
     }
     let TestReport { tests, .. } = &tested.report;
     let mut text = format!("{}\n", tested.file);
@@ -130,7 +132,7 @@ fn show(tested: &Tested) -> Result<(), CliError> {
     }
     let n_failed = tests.iter().filter(|test| test.passed < test.total).count();
     let _ = write!(text, "{}, {n_failed} failed", plural(tests.len(), "test"));
-    output::to_stdout(&printable(&text))
+    printable(&text)
 }
 
 fn as_json(tested: &Tested) -> Value {

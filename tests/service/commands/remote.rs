@@ -156,6 +156,17 @@ fn a_reader_that_is_gone_is_no_failure() {
         let output = std::process::Command::new("bash").args(["-c", &script]).output().unwrap();
         assert!(output.status.success() && output.stderr.is_empty(), "{command}: {output:?}");
     }
+    // Nor does it turn a failure into a success.
+    let failing = POLICY.to_owned() + "test \"t\" { assert allow(User{\"a\"}, \"read\", Repo{\"r\"}); }";
+    fs::write(remote.folder.path().join("failing.polar"), failing).unwrap();
+    let denied = format!("authorize User:ada read Repo:a --exit-code --url {}", remote.url);
+    for command in ["test failing.polar", "policy diff failing.polar --url URL", &denied] {
+        let command = command.replace("URL", &remote.url);
+        let script = format!("set -o pipefail; {} {command} | true", program.display());
+        let folder = remote.folder.path();
+        let output = std::process::Command::new("bash").current_dir(folder).args(["-c", &script]).output();
+        assert_eq!(output.unwrap().status.code(), Some(1), "{command}");
+    }
 }
 
 #[test]
