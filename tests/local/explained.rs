@@ -1,7 +1,7 @@
 //! What `/explain_query` says of a text: the sets that it makes, what it looks up for each row, and what is
 //! slow. Each is kept under `snapshots/local`, next to the text that it is about.
 
-use super::patterns::{DOCUMENT, PATTERNS};
+use super::catalogue::{DOCUMENT, PATTERNS};
 use super::service::{Service, shape};
 use portcullis::engine::{LocalExplanation, LocalProbe, LocalSet, LocalSlow};
 use portcullis_testkit::local::ways::Way;

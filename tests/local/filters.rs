@@ -1,6 +1,6 @@
 //! A filter in every place where a condition may stand.
 
-use super::patterns::{DOCUMENT, PATTERNS};
+use super::catalogue::{DOCUMENT, PATTERNS};
 use super::service::{Service, caller, column, postgres, rows, shape};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;

@@ -7,14 +7,16 @@
 //! `declared` that no declared type changes an answer, `checked` that `bindings check` reports every
 //! declaration that does, `assumed` and `session` what else the list of assumptions says, `constants` what
 //! the keys of the bindings name, `limits` how long a text may get, `starting_end` from where stored facts
-//! are read, `patterns` what each kind of rule becomes in a filter, `embeddings` the same in every statement
-//! that may hold one, `explained` what `/explain_query` says of a text, `whole_state` rules that read their
-//! own result twice. The shape of the most usual texts is kept under `snapshots/local`.
+//! are read, `catalogue` the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how
+//! PostgreSQL runs it, `embeddings` the same in every statement that may hold one, `explained` what
+//! `/explain_query` says of a text, `whole_state` rules that read their own result twice. The shape of the
+//! most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
 
 mod assumed;
+mod catalogue;
 mod checked;
 mod collations;
 mod columns;
@@ -26,6 +28,7 @@ mod filters;
 mod forms;
 mod ids;
 mod limits;
+mod pattern_plans;
 mod patterns;
 mod plans;
 mod recursion;

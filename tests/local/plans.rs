@@ -47,13 +47,13 @@ fn no_table_is_scanned_that_an_expert_does_not_scan() {
     assert!(offenders.is_empty(), "an index would do\n  {}\n", offenders.join("\n  "));
 }
 
-async fn scans(database: &Database, sql: &str) -> BTreeSet<String> {
+pub(super) async fn scans(database: &Database, sql: &str) -> BTreeSet<String> {
     let json = database.first_column(&format!("EXPLAIN (COSTS OFF, FORMAT JSON) {sql}")).await;
     expert::scans::of(&serde_json::from_str(&json.concat()).unwrap())
 }
 
 /// Compares a plan with the one that was kept: of `check: own issue` in `check-own-issue`.
-fn keep(question: &str, plan: &str) {
+pub(super) fn keep(question: &str, plan: &str) {
     let words: Vec<String> =
         question.split(' ').map(|word| word.replace(|c: char| !c.is_alphanumeric(), "")).collect();
     let mut settings = insta::Settings::clone_current();

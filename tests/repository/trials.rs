@@ -52,6 +52,9 @@ fn every_snapshot_is_asked_for_and_there() {
             let shapes = file.text.split(start).skip(1).filter_map(|rest| rest.split('"').next());
             asked.extend(shapes.map(|name| format!("snapshots/local/{name}.snap")));
         }
+        // The plan of each pattern is kept, too.
+        let patterns = file.text.split("shape: \"").skip(1).filter_map(|rest| rest.split('"').next());
+        asked.extend(patterns.map(|name| format!("snapshots/plans/{name}.snap")));
     }
     let questions = fs::read_to_string(root().join("tests/support/expert/questions.rs")).unwrap();
     let (_, questions) = questions.split_once("vec![").unwrap();

@@ -1,4 +1,5 @@
-//! What a document binds: facts to queries, SQL types to the types of ids, and tables to types.
+//! What a document binds: facts to queries, SQL types to the types of ids, tables to types, and aliases to
+//! tables.
 
 use super::name::SqlName;
 use super::types::SqlType;
@@ -16,6 +17,8 @@ pub struct Bindings {
     pub sql_types: IndexMap<String, SqlType>,
     /// The table whose rows are the values of a type.
     pub tables: IndexMap<String, RowTable>,
+    /// The aliases under which the caller's own queries read tables, each with its table.
+    pub aliases: IndexMap<SqlName, Vec<SqlName>>,
     /// The keys that were ignored, if the document is a sync configuration.
     pub sync_keys: Vec<SyncKey>,
 }
@@ -38,6 +41,17 @@ impl Bindings {
         bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
             plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
         })
+    }
+
+    /// Whether the caller's queries call a promised table so: by its name, with or without its schema, or by
+    /// a declared alias.
+    pub(crate) fn is_called(&self, promised: &RowTable, name: &[SqlName]) -> bool {
+        let declared = match name {
+            [] => return false,
+            [alias] => self.aliases.get(alias),
+            _ => None,
+        };
+        declared.map_or_else(|| promised.table.ends_with(name), |table| *table == promised.table)
     }
 }
 

@@ -111,3 +111,22 @@ pub(super) fn table_column(text: &str, lexis: &'static Lexis) -> Result<(Vec<Sql
     };
     Ok((SqlName::all(table, lexis), SqlName::of(column, lexis)))
 }
+
+/// Reads `[schema.]table`. Errors continue a sentence that begins with the text.
+pub(super) fn table(text: &str, lexis: &'static Lexis) -> Result<Vec<SqlName>, String> {
+    let lexemes = lexer::read(text, lexis)?.lexemes;
+    let mut cursor = Cursor::new(&lexemes, lexis);
+    match cursor.path().filter(|path| cursor.done() && path.len() <= 3) {
+        Some(path) => Ok(SqlName::all(&path, lexis)),
+        None => Err("is not the name of a table: write `table` or `schema.table`, reserved words in quotes"
+            .to_owned()),
+    }
+}
+
+/// Reads the alias of a table. Errors continue a sentence that begins with the alias.
+pub(super) fn alias(text: &str, lexis: &'static Lexis) -> Result<SqlName, String> {
+    match table(text, lexis).ok().as_deref() {
+        Some([alias]) => Ok(alias.clone()),
+        Some(_) | None => Err("is not an alias: write one name, a reserved word in quotes".to_owned()),
+    }
+}

@@ -7,6 +7,7 @@
 
 use super::bound::{Binding, BindingArg, Bindings, BoundQuery, RowTable};
 use super::error::BindingsError;
+use super::name::SqlName;
 use super::types::SqlType;
 use super::yaml::{self, Content, Entry, Node, at};
 use super::{column, key, query, sync};
@@ -71,6 +72,9 @@ impl Document {
         }
         if let Some(tables) = section(self, "tables") {
             bindings.tables = self.tables(tables, dialect);
+        }
+        if let Some(aliases) = section(self, "aliases") {
+            bindings.aliases = self.aliases(aliases, dialect);
         }
         bindings
     }
@@ -208,7 +212,31 @@ impl Document {
         })
     }
 
-    /// A section that maps type names to texts.
+    /// The aliases of tables. Spellings of one name are the same alias.
+    fn aliases(
+        &mut self,
+        entries: &IndexMap<String, Entry>,
+        dialect: Dialect,
+    ) -> IndexMap<SqlName, Vec<SqlName>> {
+        let lexis = &dialect.features().lexis;
+        let tables = self.named("aliases", entries, |text| column::table(text, lexis));
+        let mut found = IndexMap::new();
+        for (name, table) in tables {
+            let line = entries.get(&name).map_or(0, |entry| entry.line);
+            match column::alias(&name, lexis) {
+                Ok(alias) if found.contains_key(&alias) => {
+                    self.report(line, format!("`aliases`: `{name}` is declared twice"));
+                }
+                Ok(alias) => {
+                    found.insert(alias, table);
+                }
+                Err(reason) => self.report(line, format!("`aliases`: `{name}` {reason}")),
+            }
+        }
+        found
+    }
+
+    /// A section that maps names to texts.
     fn named<T>(
         &mut self,
         section: &str,

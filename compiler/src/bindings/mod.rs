@@ -14,12 +14,14 @@
 //!   Issue: integer
 //! tables:                                               # where a type's rows are, by their unique column
 //!   Issue: issues.id
+//! aliases:                                              # what queries around filters call a table
+//!   i: issues
 //! dialect: postgresql
 //! ```
 //!
 //! `tables` is a promise: the column is unique, and a filter over exactly this column is used in a query in
 //! which the table has this name. The filter may then read the row's other columns instead of looking the row
-//! up again.
+//! up again. `aliases` promises the same for a filter over `i.id`.
 
 mod bound;
 mod column;

@@ -105,7 +105,11 @@ impl Words<'_> {
                     "the filter's column is not written as `{promised}`, so the promise `tables: {ty}: {promised}` is \
                      not used on the row: the table is asked first, and the column is looked up among its ids"
                 );
-                (what, Some(format!("ask for the column `{promised}`")))
+                let help = format!(
+                    "ask for the column `{promised}`, or, if your query reads the table under an alias, add the alias \
+                     under `aliases`"
+                );
+                (what, Some(help))
             }
             SlowPart::RowTest => {
                 let what =

@@ -280,3 +280,31 @@ fn tables_name_a_column_with_its_table() {
     assert_eq!(row("C"), "\"my app\".\"a.b\" id");
     assert_eq!(row("D"), "t user");
 }
+
+#[test]
+fn aliases_name_a_table() {
+    let bindings = good(
+        "tables:\n  A: app.issues.id\n  B: users.id\naliases:\n  i: app.issues\n  users: people\n  '\"I\"': issues\n  '\"user\"': '\"my app\".users'\n",
+    );
+    let shown = |(alias, table): (&SqlName, &Vec<SqlName>)| format!("{alias} = {}", SqlName::path(table));
+    let shown: Vec<String> = bindings.aliases.iter().map(shown).collect();
+    assert_eq!(shown, ["i = app.issues", "users = people", "\"I\" = issues", "\"user\" = \"my app\".users"]);
+    let calls = |ty: &str, column: &str| {
+        let name = crate::bindings::column(column, Dialect::Postgresql).unwrap().name.unwrap();
+        bindings.is_called(&bindings.tables[ty], &name[..name.len() - 1])
+    };
+    // There is another table under this name.
+    assert!(!calls("B", "users.id"));
+    for (column, is_called) in [
+        ("issues.id", true),
+        ("app.issues.id", true),
+        ("i.id", true),
+        ("I.id", true),
+        ("\"I\".id", false),
+        ("app.i.id", false),
+        ("j.id", false),
+        ("id", false),
+    ] {
+        assert_eq!(calls("A", column), is_called, "{column}");
+    }
+}

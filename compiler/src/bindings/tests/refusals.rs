@@ -197,6 +197,19 @@ fn tables_that_name_no_column() {
 }
 
 #[test]
+fn aliases_that_name_no_table() {
+    for table in ["a.b.c.d", "a.", "select", "a b", "(a)", "a; x", "f(a)", "'a'", "''"] {
+        let text = table.replace('\'', "''");
+        says(&format!("aliases:\n  t: '{text}'\n"), &["line 2: `aliases`: `t`: "]);
+    }
+    for alias in ["a.b", "select", "a b", "''''"] {
+        says(&format!("aliases:\n  '{alias}': t\n"), &["line 2: `aliases`: "]);
+    }
+    says("aliases:\n  t: a\n  T: b\n", &["line 3: `aliases`: `T` is declared twice"]);
+    says("aliases:\n  t: [a]\n", &["`aliases`: `t` must be a string"]);
+}
+
+#[test]
 fn all_errors_come_at_once_by_line() {
     let text = "facts:
   f:

@@ -13,7 +13,7 @@ pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Opti
     let ty = asked.question.vars.get(*var)?.ty.as_deref()?;
     let promised = asked.bindings.tables.get(ty)?;
     let (name, qualifier) = column.name.as_ref()?.split_last()?;
-    let is_itself = *name == promised.column && !qualifier.is_empty() && promised.table.ends_with(qualifier);
+    let is_itself = *name == promised.column && asked.bindings.is_called(promised, qualifier);
     // Both columns must hold the same values in the same way.
     let is_declared = asked.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
         Family::Integer | Family::Uuid | Family::Text => true,

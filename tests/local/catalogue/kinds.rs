@@ -1,0 +1,273 @@
+//! The kinds of rules, each with what an expert writes.
+
+use super::Pattern;
+
+const OWN_OR_VIEWED: &str = r#""read" if "owner"; "read" if "read" on "folder";"#;
+pub(super) const VIEWED: &str =
+    "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')";
+
+const QUOTA_OF_DEPUTY: &str = r#"
+acts_for(u: User, v: User) if deputy(v, u);
+acts_for(u: User, u: User);
+has_permission(u: User, "read", d: Document) if acts_for(u, v) and has_relation(d, "folder", f) and size(d, s)
+  and quota(v, f, "edit", most) and s <= most and has_relation(d, "owner", o) and o != u and o != v
+  and not blocked(d, u) and not blocked(d, v);"#;
+pub(super) const DEPUTY: &str = "EXISTS (
+  SELECT 1 FROM quotas q
+  WHERE q.kind = 'edit' AND q.folder_id = d.folder_id AND d.size <= q.most AND d.owner_id <> q.user_id AND d.owner_id <> ?
+    AND (q.user_id = ? OR q.user_id IN (SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1))
+    AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (?, q.user_id)))";
+
+/// The folders in which the user is a viewer, and all below them.
+pub(super) const BELOW: &str = "
+  WITH RECURSIVE below AS (
+    SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer'
+    UNION SELECT p.folder_id FROM below b JOIN parents p ON p.parent_id = b.folder_id)
+  SELECT folder_id FROM below WHERE folder_id IS NOT NULL";
+/// The same through folders that are not archived.
+pub(super) const ACTIVE: &str = "
+  WITH RECURSIVE below AS (
+    SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer'
+    UNION SELECT p.folder_id FROM below b JOIN parents p ON p.parent_id = b.folder_id
+      WHERE NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = p.folder_id AND f.archived = 1))
+  SELECT folder_id FROM below WHERE folder_id IS NOT NULL";
+
+pub(crate) const PATTERNS: &[Pattern] = &[
+    Pattern {
+        shape: "pattern-own-or-viewed",
+        title: "One's own, or those of a folder",
+        why: "The owner is a column of the row, and the folders are an array that starts from the user. The database combines two indexes.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED)",
+    },
+    Pattern {
+        shape: "pattern-guard-on-the-row",
+        title: "A guard in `allow` over the row",
+        why: "`deleted` is a condition on the row itself: it is not looked up again.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
+    },
+    Pattern {
+        shape: "pattern-guard-on-the-row-in-each-rule",
+        title: "The same guard in each rule",
+        why: "The alternatives share the guard, so it is asked once, before them.",
+        reads_each_row: false,
+        shorthand: r#"
+  "read" if "owner" and not deleted(resource);
+  "read" if "read" on "folder" and not deleted(resource);"#,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1",
+    },
+    Pattern {
+        shape: "pattern-guard-on-row-and-actor",
+        title: "A guard over the row and the user",
+        why: "The denial depends on both, so it is asked of the rows that the indexes found, by the key of the row.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not blocked(d, u);",
+        expert: "(d.owner_id = ? OR VIEWED) \
+                 AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id = ?)",
+    },
+    Pattern {
+        shape: "pattern-guard-on-the-container",
+        title: "A guard over the folder",
+        why: "The guard moves into the set of folders, which are as few as the user's roles; the owner's rows ask for their folder by its key.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and not archived(f);",
+        expert: "(d.owner_id = ? OR VIEWED) AND d.folder_id IS NOT NULL \
+                 AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        shape: "pattern-guard-beyond-the-container",
+        title: "A guard over what the folder belongs to",
+        why: "The same one step further: folder and tenant are looked up by their keys.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and not suspended(t);",
+        expert: "(d.owner_id = ? OR VIEWED) AND EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.tenant_id IS NOT NULL
+                     AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
+    },
+    Pattern {
+        shape: "pattern-attribute-in-one-rule",
+        title: "An attribute in one of two rules",
+        why: "The attribute is a column of the row, beside the set that finds the row.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner"; "read" if "read" on "folder" and status(resource, "final");"#,
+        rule: "",
+        expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final')",
+    },
+    // Conditions on two columns differ, although they ask for the same value.
+    Pattern {
+        shape: "pattern-two-attributes-of-one-value",
+        title: "Two attributes with one value",
+        why: "Two columns of the row. An index on one of them finds the rows if there is one.",
+        reads_each_row: true,
+        shorthand: r#""read" if size(resource, 1) and flag(resource, 1);"#,
+        rule: "",
+        expert: "d.size = 1 AND d.deleted = 1",
+    },
+    Pattern {
+        shape: "pattern-attribute-alone",
+        title: "An attribute alone",
+        why: "A status may be that of most rows, so every row is read, and the set is hashed instead of searched for each.",
+        reads_each_row: true,
+        shorthand: r#""read" if status(resource, "draft"); "read" if "read" on "folder";"#,
+        rule: "",
+        expert: "(d.status = 'draft' OR VIEWED)",
+    },
+    // What deputies may read, everyone may.
+    Pattern {
+        shape: "pattern-covered-alternative",
+        title: "An alternative that another one covers",
+        why: "What everyone may read need not be asked of deputies: that alternative is dropped.",
+        reads_each_row: true,
+        shorthand: r#""read" if status(resource, "final");"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if deputy(v, u) and v matches User and status(d, \"final\");",
+        expert: "d.status = 'final'",
+    },
+    Pattern {
+        shape: "pattern-limit-of-the-actor",
+        title: "A limit of the user",
+        why: "The limits of one user are a small array, made once; the size is a column of the row.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and size(d, s) and limit(u, most) and s <= most;",
+        expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM limits WHERE user_id = ?))",
+    },
+    // Neither alternative may borrow the other's role or quota.
+    Pattern {
+        shape: "pattern-quota-of-each-role",
+        title: "A quota for each role",
+        why: "Each role finds its folders by an array; the quota is asked of those rows, by user and folder.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and size(d, s)
+  and has_role(u, \"viewer\", f) and has_relation(d, \"folder\", g) and quota(u, g, \"view\", most) and s <= most;
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and size(d, s)
+  and has_role(u, \"editor\", f) and has_relation(d, \"folder\", g) and quota(u, g, \"edit\", most) and s <= most;",
+        expert: "EXISTS (
+                   SELECT 1 FROM folder_roles r JOIN quotas q ON q.user_id = r.user_id AND q.folder_id = r.folder_id
+                   WHERE r.user_id = ? AND r.folder_id = d.folder_id AND d.size <= q.most
+                     AND (r.role = 'viewer' AND q.kind = 'view' OR r.role = 'editor' AND q.kind = 'edit'))",
+    },
+    // Two alternatives that differ only in whose quota counts.
+    Pattern {
+        shape: "pattern-quota-of-a-deputy",
+        title: "A quota of the user or of those whom the user stands in for",
+        why: "Both alternatives differ only in whose quota counts, so they are one, over a small table of users.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: QUOTA_OF_DEPUTY,
+        expert: "DEPUTY",
+    },
+    Pattern {
+        shape: "pattern-own-or-quota-of-a-deputy",
+        title: "The same, beside one's own",
+        why: "The quotas find folders by an array, so that the owner's index and the folder's can be combined.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: QUOTA_OF_DEPUTY,
+        expert: "(d.owner_id = ? OR DEPUTY)",
+    },
+    Pattern {
+        shape: "pattern-four-eyes",
+        title: "Four eyes: not one's own",
+        why: "The owner is compared as a column of the row.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and has_relation(d, \"owner\", o) and o != u;",
+        expert: "VIEWED AND d.owner_id <> ?",
+    },
+    Pattern {
+        shape: "pattern-guard-inside-the-set",
+        title: "A guard inside the rule of a folder",
+        why: "The set of folders is filtered where it is made.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and not archived(f);",
+        expert: "VIEWED AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        shape: "pattern-two-relations-at-once",
+        title: "Two relations at once",
+        why: "Both are columns of the row; the more selective index finds it.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder" and "owner";"#,
+        rule: "",
+        expert: "VIEWED AND d.owner_id = ?",
+    },
+    Pattern {
+        shape: "pattern-denied-relation",
+        title: "All but one's own",
+        why: "A denied relation is a comparison with a column of the row, in which NULL is not equal.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder" and not "owner";"#,
+        rule: "",
+        expert: "VIEWED AND (d.owner_id IS NULL OR d.owner_id <> ?)",
+    },
+    Pattern {
+        shape: "pattern-denied-alternatives",
+        title: "A guard with several alternatives",
+        why: "Those over the row are conditions on its columns; the one over the folder moves into the set.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not hidden(d);
+hidden(d: Document) if deleted(d);
+hidden(d: Document) if has_relation(d, \"folder\", f) and archived(f);
+hidden(d: Document) if size(d, s) and s > 10;",
+        expert: "(d.owner_id = ? OR VIEWED) AND COALESCE(d.deleted, 0) <> 1 AND COALESCE(d.size, 0) <= 10 \
+                 AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        shape: "pattern-hierarchy",
+        title: "A role on a folder above",
+        why: "The folders below the user's are a recursion that starts from the user's roles and is made once; the row's folder is looked up in it.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "has_role(u: User, r: String, f: Folder) if has_relation(f, \"parent\", p) and has_role(u, r, p);",
+        expert: "(d.owner_id = ? OR d.folder_id IN (BELOW))",
+    },
+    Pattern {
+        shape: "pattern-guard-in-a-hierarchy",
+        title: "A role on a folder above, unless a folder is archived",
+        why: "Each step of the recursion asks its own folder only, by its key.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder";"#,
+        rule: "has_role(u: User, r: String, f: Folder) if has_relation(f, \"parent\", p) and not archived(f) and has_role(u, r, p);",
+        expert: "d.folder_id IN (ACTIVE)",
+    },
+    Pattern {
+        shape: "pattern-permissions-of-a-role",
+        title: "Permissions of roles in a table",
+        why: "The table of permissions starts from no user, so it is asked for the role at hand instead of being listed.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, r, f)
+  and permits(r, \"read\");",
+        expert: "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role IN (SELECT role FROM role_permissions WHERE permission = 'read'))",
+    },
+    Pattern {
+        shape: "pattern-attribute-of-the-container",
+        title: "An attribute of the folder's tenant",
+        why: "No set of all active tenants is made: the user's folders ask for theirs, by its key.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f)
+  and has_relation(f, \"tenant\", t) and not suspended(t) and not archived(f);",
+        expert: "d.folder_id IN (
+                   SELECT r.folder_id FROM folder_roles r JOIN folders f ON f.id = r.folder_id
+                   WHERE r.user_id = ? AND r.role = 'viewer' AND f.tenant_id IS NOT NULL AND COALESCE(f.archived, 0) <> 1
+                     AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
+    },
+];

@@ -1,0 +1,144 @@
+//! The catalogue of patterns: one table of documents, and a policy that differs in a line.
+//!
+//! `kinds` has the patterns; `docs/local-checks/patterns.md` shows them to users. The columns hold NULL
+//! wherever a column may.
+
+mod kinds;
+
+pub(crate) use kinds::PATTERNS;
+
+pub(crate) const SCHEMA: &str = "
+CREATE TEMPORARY TABLE documents (
+  id INTEGER UNIQUE, owner_id INTEGER, folder_id INTEGER, deleted INTEGER, status TEXT, size INTEGER);
+INSERT INTO documents VALUES
+  (1, 1, 10, 0, 'final', 5), (2, 1, 11, 1, 'draft', 50), (3, 2, 10, 1, 'final', 500), (4, 2, 11, NULL, NULL, NULL),
+  (5, NULL, 10, 0, 'final', 7), (6, 1, NULL, 0, 'final', 8), (7, NULL, NULL, NULL, NULL, NULL),
+  (8, 3, 12, 0, 'draft', 1), (9, 2, 10, 0, 'draft', 20), (NULL, 1, 10, 0, 'final', 5);
+CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, tenant_id INTEGER, archived INTEGER);
+INSERT INTO folders VALUES (10, 100, 0), (11, 100, 1), (12, 101, NULL), (NULL, 100, 1);
+CREATE TEMPORARY TABLE tenants (id INTEGER UNIQUE, suspended INTEGER);
+INSERT INTO tenants VALUES (100, 0), (101, 1);
+CREATE TEMPORARY TABLE folder_roles (user_id INTEGER, role TEXT, folder_id INTEGER);
+INSERT INTO folder_roles VALUES
+  (1, 'viewer', 10), (1, 'viewer', 12), (2, 'viewer', 11), (2, 'viewer', 11), (2, 'editor', 10), (3, 'viewer', NULL),
+  (NULL, 'viewer', 10), (3, 'editor', 12);
+CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
+INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
+CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
+INSERT INTO quotas VALUES (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1);
+CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
+INSERT INTO deputies VALUES (1, 2, 1), (2, 3, 1), (3, 1, 0), (2, 4, 1), (NULL, 4, 1), (2, NULL, 1);
+CREATE TEMPORARY TABLE parents (folder_id INTEGER, parent_id INTEGER);
+INSERT INTO parents VALUES (10, 11), (11, 12), (12, 12), (NULL, 10), (10, NULL);
+CREATE TEMPORARY TABLE role_permissions (role TEXT, permission TEXT);
+INSERT INTO role_permissions VALUES ('viewer', 'read'), ('viewer', 'read'), ('editor', 'write'), (NULL, 'read');
+CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
+INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
+";
+
+pub(crate) const DOCUMENT: &str = "
+facts:
+  has_relation(Document:_, owner, User:_):
+    query: SELECT id, owner_id FROM documents
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM documents
+  deleted(Document:_):
+    query: SELECT id FROM documents WHERE deleted = 1
+  status(Document:_, String:_):
+    query: SELECT id, status FROM documents
+  flag(Document:_, Integer:_):
+    query: SELECT id, deleted FROM documents
+  size(Document:_, Integer:_):
+    query: SELECT id, size FROM documents
+  limit(User:_, Integer:_):
+    query: SELECT user_id, most FROM limits
+  has_relation(Folder:_, tenant, Tenant:_):
+    query: SELECT id, tenant_id FROM folders
+  archived(Folder:_):
+    query: SELECT id FROM folders WHERE archived = 1
+  suspended(Tenant:_):
+    query: SELECT id FROM tenants WHERE suspended = 1
+  blocked(Document:_, User:_):
+    query: SELECT document_id, user_id FROM blocks
+  quota(User:_, Folder:_, String:_, Integer:_):
+    query: SELECT user_id, folder_id, kind, most FROM quotas
+  deputy(User:_, User:_):
+    query: SELECT user_id, deputy_id FROM deputies WHERE active = 1
+  has_relation(Folder:_, parent, Folder:_):
+    query: SELECT folder_id, parent_id FROM parents
+  permits(String:_, String:_):
+    query: SELECT role, permission FROM role_permissions
+  has_role(User:_, String:_, Folder:_):
+    query: SELECT user_id, role, folder_id FROM folder_roles
+sql_types:
+  User: integer
+  Document: integer
+  Folder: integer
+  Tenant: integer
+  Integer: integer
+tables:
+  Document: documents.id
+  Folder: folders.id
+  Tenant: tenants.id
+";
+
+pub(crate) const POLICY: &str = r#"
+actor User {}
+resource Tenant {}
+resource Folder {
+  roles = ["viewer"];
+  permissions = ["read"];
+  relations = { tenant: Tenant, parent: Folder };
+  "read" if "viewer";
+}
+resource Document {
+  permissions = ["read"];
+  relations = { owner: User, folder: Folder };
+  SHORTHAND
+}
+declare deleted(Document);
+declare status(Document, String);
+declare size(Document, Integer);
+declare flag(Document, Integer);
+declare limit(User, Integer);
+declare permits(String, String);
+declare quota(User, Folder, String, Integer);
+declare deputy(User, User);
+declare archived(Folder);
+declare suspended(Tenant);
+declare blocked(Document, User);
+RULE
+"#;
+
+/// One kind of rule.
+pub(crate) struct Pattern {
+    /// The name of its snapshots.
+    pub(crate) shape: &'static str,
+    /// What it is, for the page.
+    pub(crate) title: &'static str,
+    /// Why its text is fast, or what it costs, for the page.
+    pub(crate) why: &'static str,
+    /// Whether no index can find its rows, so that each row is read.
+    pub(crate) reads_each_row: bool,
+    /// Shorthand of documents.
+    pub(crate) shorthand: &'static str,
+    /// Rules.
+    pub(crate) rule: &'static str,
+    /// What an expert asks of the row `d` for the user `?`.
+    expert: &'static str,
+}
+
+impl Pattern {
+    /// The whole policy.
+    pub(crate) fn policy(&self) -> String {
+        POLICY.replace("SHORTHAND", self.shorthand).replace("RULE", self.rule)
+    }
+
+    /// What an expert asks of a row of the table that is called `name`, for this user.
+    pub(crate) fn expert(&self, user: &str, name: &str) -> String {
+        let condition = self.expert.replace("VIEWED", kinds::VIEWED).replace("DEPUTY", kinds::DEPUTY);
+        let condition = condition.replace("BELOW", kinds::BELOW).replace("ACTIVE", kinds::ACTIVE);
+        let condition = condition.replace('?', user);
+        format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))
+    }
+}

@@ -1,0 +1,158 @@
+//! How PostgreSQL runs each pattern of the catalogue over 50,000 documents, and the page that shows them all.
+//!
+//! The plans are kept under `snapshots/plans`. A pattern whose rows an index can find must not read all
+//! documents, nor all rows of any other table but a small one; the statistics are taken from every row, so
+//! that the planner chooses the same each time.
+
+use super::catalogue::{DOCUMENT, PATTERNS, Pattern};
+use super::plans::{keep, scans};
+use super::service::Service;
+use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::expert::database::Database;
+use portcullis_testkit::repository;
+use std::fmt::Write;
+
+/// Tables of a few pages, which a plan may read as a whole to hash them.
+const SMALL: [&str; 3] = ["role_permissions", "tenants", "folders"];
+
+const SCHEMA: &str = "
+CREATE TABLE documents (
+  id INTEGER PRIMARY KEY, owner_id INTEGER, folder_id INTEGER, deleted INTEGER, status TEXT, size INTEGER);
+INSERT INTO documents SELECT g, g % 1009, g % 2003, CASE WHEN g % 7 = 0 THEN 1 ELSE 0 END,
+  CASE g % 3 WHEN 0 THEN 'draft' ELSE 'final' END, g % 1000 FROM generate_series(1, 50000) g;
+CREATE INDEX ON documents (owner_id);
+CREATE INDEX ON documents (folder_id);
+CREATE TABLE folders (id INTEGER PRIMARY KEY, tenant_id INTEGER, archived INTEGER);
+INSERT INTO folders SELECT g, g % 101, CASE WHEN g % 11 = 0 THEN 1 ELSE 0 END FROM generate_series(0, 2002) g;
+CREATE TABLE parents (folder_id INTEGER, parent_id INTEGER);
+INSERT INTO parents SELECT g, g / 4 FROM generate_series(1, 2002) g;
+CREATE INDEX ON parents (folder_id);
+CREATE INDEX ON parents (parent_id);
+CREATE TABLE tenants (id INTEGER PRIMARY KEY, suspended INTEGER);
+INSERT INTO tenants SELECT g, CASE WHEN g % 13 = 0 THEN 1 ELSE 0 END FROM generate_series(0, 100) g;
+CREATE TABLE folder_roles (user_id INTEGER, role TEXT, folder_id INTEGER);
+INSERT INTO folder_roles SELECT g % 1009, CASE g % 4 WHEN 0 THEN 'editor' ELSE 'viewer' END, (g::bigint * 7919) % 2003
+  FROM generate_series(1, 5000) g;
+CREATE INDEX ON folder_roles (user_id);
+CREATE TABLE blocks (document_id INTEGER, user_id INTEGER);
+INSERT INTO blocks SELECT (g::bigint * 7919) % 50000, g % 1009 FROM generate_series(1, 5000) g;
+CREATE INDEX ON blocks (document_id, user_id);
+CREATE TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
+INSERT INTO quotas SELECT g % 1009, (g::bigint * 7919) % 2003, CASE g % 2 WHEN 0 THEN 'view' ELSE 'edit' END, g % 900
+  FROM generate_series(1, 5000) g;
+CREATE INDEX ON quotas (user_id, folder_id);
+CREATE TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
+INSERT INTO deputies SELECT g % 1009, (g * 31) % 1009, g % 2 FROM generate_series(1, 2000) g;
+CREATE INDEX ON deputies (deputy_id);
+CREATE TABLE limits (user_id INTEGER, most INTEGER);
+INSERT INTO limits SELECT g % 1009, g % 1000 FROM generate_series(1, 2000) g;
+CREATE INDEX ON limits (user_id);
+CREATE TABLE role_permissions (role TEXT, permission TEXT);
+INSERT INTO role_permissions SELECT CASE g % 2 WHEN 0 THEN 'viewer' ELSE 'editor' END, 'p' || g FROM generate_series(1, 40) g;
+INSERT INTO role_permissions VALUES ('viewer', 'read');
+ANALYZE;";
+
+#[test]
+fn indexes_find_the_rows_of_every_pattern_that_has_one() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let filters: Vec<(&Pattern, String)> =
+        PATTERNS.iter().map(|pattern| (pattern, filter(pattern))).collect();
+    let wrong = runtime.block_on(async {
+        let settings =
+            ["random_page_cost=1.1", "max_parallel_workers_per_gather=0", "default_statistics_target=400"];
+        let cluster = Cluster::start(&settings).unwrap();
+        let database =
+            Database::connect(&format!("host={} user=postgres dbname=postgres", cluster.folder)).await;
+        database.first_column(SCHEMA).await;
+        let mut wrong = Vec::new();
+        for (pattern, filter) in filters {
+            let sql = format!("SELECT count(*) FROM documents WHERE {filter}");
+            let plan = database.first_column(&format!("EXPLAIN (COSTS OFF) {sql}")).await;
+            keep(&pattern.shape.replace('-', " "), &plan.join("\n"));
+            let mut scans = scans(&database, &sql).await;
+            if scans.remove("documents") != pattern.reads_each_row {
+                wrong.push(format!("{}: reads_each_row is not {}", pattern.shape, pattern.reads_each_row));
+            }
+            scans.retain(|table| !SMALL.contains(&table.as_str()));
+            wrong.extend(scans.iter().map(|table| format!("{}: reads all of {table}", pattern.shape)));
+        }
+        wrong
+    });
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// `docs/local-checks/patterns.md` is what this makes of the catalogue. `UPDATE_FIXTURES=1 cargo test --test
+/// local -- pattern_plans` writes it.
+#[test]
+fn the_page_of_patterns_is_the_catalogue() {
+    let place = repository().join("docs/local-checks/patterns.md");
+    let page = page();
+    if std::env::var_os("UPDATE_FIXTURES").is_some() {
+        std::fs::write(&place, &page).unwrap();
+    }
+    let known = std::fs::read_to_string(&place).unwrap_or_default();
+    assert!(known == page, "run UPDATE_FIXTURES=1 cargo test --test local -- pattern_plans");
+}
+
+/// `compiler/ARCHITECTURE.md` follows a guard through the planner, and shows what an expert writes.
+#[test]
+fn the_architecture_shows_the_experts_guard() {
+    let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();
+    let page = std::fs::read_to_string(repository().join("compiler/ARCHITECTURE.md")).unwrap();
+    let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expert = in_one_line(&pattern.expert("1", "documents"));
+    let (condition, _) = expert.rsplit_once(" AND documents.id IS NOT NULL").unwrap();
+    let condition = condition.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).unwrap();
+    assert!(in_one_line(&page).contains(condition), "the page lacks {condition}");
+}
+
+fn filter(pattern: &Pattern) -> String {
+    let service = Service::new(&pattern.policy(), "", DOCUMENT);
+    service.filter("allow(User:1, \"read\", Document:?)", "documents.id")
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Patterns of rules, and the SQL that they become\n\n\
+         One table of documents, and a policy that differs in a line. For each kind of rule: the lines of the policy, why \
+         the\nSQL is fast or what it costs, and the filter for `documents.id` and the user `1` on PostgreSQL. `owner` and \
+         `folder`\nare columns of `documents`; `tests/local/catalogue` has the rest of the policy, the data bindings, which \
+         declare\n`sql_types` and `tables`, and an expert's condition for each pattern. The tests compare the rows of both on \
+         PostgreSQL\nand SQLite (`tests/local/patterns.rs`), also without the declarations, and keep PostgreSQL's plans over \
+         50,000 documents\nunder `snapshots/plans` (`tests/local/pattern_plans.rs`, which writes this page).\n",
+    );
+    for pattern in PATTERNS {
+        let Pattern { title, why, shorthand, rule, reads_each_row, .. } = pattern;
+        let finds = if *reads_each_row {
+            "No index finds the rows, so each document is read once."
+        } else {
+            "Indexes find the rows."
+        };
+        let shorthand: Vec<&str> = shorthand.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let mut policy = Vec::new();
+        if !shorthand.is_empty() {
+            policy.push(format!("resource Document {{\n  # …\n  {}\n}}", shorthand.join("\n  ")));
+        }
+        if !rule.trim().is_empty() {
+            policy.push(rule.trim().to_owned());
+        }
+        let (policy, sql) = (policy.join("\n"), filter(pattern));
+        let why = wrapped(&format!("{why} {finds}"));
+        write!(page, "\n## {title}\n\n```text\n{policy}\n```\n\n{why}\n\n```text\n{sql}\n```\n").unwrap();
+    }
+    page
+}
+
+/// A paragraph in lines of up to 120 characters.
+fn wrapped(text: &str) -> String {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        if lines.last().is_some_and(|line| line.len() + word.len() >= 120) {
+            lines.push(String::new());
+        }
+        let line = lines.last_mut().unwrap();
+        line.push_str(if line.is_empty() { "" } else { " " });
+        line.push_str(word);
+    }
+    lines.join("\n")
+}
