@@ -32,7 +32,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         "specialise",
         &["limits", "id_vec", "ordered", "source", "catalog", "ir", "refusal", "question", "datalog"],
     ),
-    ("strata", &["source", "diagnostic", "ir", "ordered", "question", "datalog", "specialise"]),
+    ("strata", &["limits", "source", "diagnostic", "ir", "ordered", "question", "datalog", "specialise"]),
     (
         "why",
         &[

@@ -115,6 +115,7 @@ codes! {
     "P0605" TooManyParameters     "too-many-parameters"     "more parameters than one predicate may have";
     "P0606" TooMuchInheritance    "too-much-inheritance"    "more inherited declarations than one policy may have";
     "P0607" ConditionTooLarge     "condition-too-large"     "a condition with more tests than one rule may have";
+    "P0608" TooManyCases          "too-many-cases"          "negations that have too many cases to order";
 
     // Lints.
     "P0701" SingletonVariable     "singleton-variable"      "a variable that is used once";

@@ -17,8 +17,8 @@
 use crate::datalog::graph::{StrongComponent, components};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{LiteralKind, Polarity, Program};
+use crate::limits;
 use crate::question::CompileError;
-use crate::source::Span;
 use crate::specialise::{self, Dependency};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -30,15 +30,7 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
     }
     let dependencies = match specialise::dependencies(program) {
         Ok(dependencies) => dependencies,
-        Err(error) => {
-            let label = "the rules depend on each other in too many ways to order them";
-            let (message, at) = match error {
-                CompileError::Refused(refusal) => (refusal.message(&[]), refusal.place()),
-                CompileError::Bug(text) => (format!("internal error: {text}"), None),
-            };
-            let span = at.map_or_else(Span::default, |at| at.span);
-            return vec![Diagnostic::new(Code::NegationCycle, message, span, label)];
-        }
+        Err(error) => return vec![unordered(&error)],
     };
     let negative = negative_components(dependencies.names.len(), &dependencies.edges);
     let mut found: Vec<Diagnostic> = Vec::new();
@@ -49,6 +41,26 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
         }
     }
     found
+}
+
+/// Why the negations of a policy could not be ordered.
+fn unordered(error: &CompileError) -> Diagnostic {
+    let (title, span) = match error {
+        CompileError::Refused(refusal) => (
+            "the negations of this policy have too many cases to order".to_owned(),
+            refusal.place().map(|at| at.span),
+        ),
+        CompileError::Bug(text) => {
+            (format!("the negations of this policy cannot be ordered: internal error: {text}"), None)
+        }
+    };
+    let label = "most cases come from this rule";
+    Diagnostic::new(Code::TooManyCases, title, span.unwrap_or_default(), label)
+        .with_note(format!(
+            "a rule has a case for each combination of types with which it is called; the limit is {} cases",
+            limits::SPECIALISATION_STEPS
+        ))
+        .with_help("give the variables of this rule narrower types, or negate facts instead of rules")
 }
 
 /// What each predicate reads, for all types and literals.
