@@ -7,7 +7,7 @@ use crate::engine::EngineError;
 use crate::engine::notation::NotationError;
 use crate::http::{DecisionLogError, ErrorCode, TlsError};
 use crate::store::StoreError;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -190,12 +190,16 @@ impl CliError {
             (Self::Policy(_) | Self::Bindings(_), Format::Text) => output::to_stderr(&message),
             (_, Format::Text) => output::to_stderr(&format!("error: {}", shown::printable(&message))),
             (error, Format::Json) => {
-                let document = json!({ "message": message, "code": error.code() });
                 // If the standard output cannot be written, the exit code still says that it failed.
-                let _ = output::to_stdout(&format!("{document:#}"));
+                let _ = output::to_stdout(&format!("{:#}", error.into_json()));
             }
         }
         if wrong_arguments { ExitCode::from(2) } else { ExitCode::FAILURE }
+    }
+
+    /// The error for programs.
+    pub(super) fn into_json(self) -> Value {
+        json!({ "message": self.to_string(), "code": self.code() })
     }
 
     /// What kind of error it is, for programs: see `docs/errors.md`.

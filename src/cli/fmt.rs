@@ -5,12 +5,12 @@ use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file;
 use super::replace;
-use super::validate::plural;
+use super::validate::{diagnostic, plural};
 use portcullis_compiler::diagnostic::{Severity, render};
 use portcullis_compiler::limits;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::{FormatError, format};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
 /// Format policy files
@@ -44,8 +44,20 @@ enum Outcome {
     Unchanged,
     /// It was or would be changed, with the diff if it is shown.
     Changed(Option<String>),
-    /// It has errors, rendered.
-    Refused(Vec<String>),
+    /// It was not formatted.
+    Refused(Vec<Reason>),
+}
+
+/// Why a file was not formatted: as text, and for programs.
+struct Reason {
+    text: String,
+    json: Value,
+}
+
+impl From<CliError> for Reason {
+    fn from(error: CliError) -> Self {
+        Self { text: error.to_string(), json: error.into_json() }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
@@ -53,8 +65,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return standard_input(args);
     }
     // A file that cannot be read or written does not stop the others.
-    let format_file =
-        |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.to_string()]));
+    let format_file = |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.into()]));
     let outcomes: Vec<(&PathBuf, Outcome)> =
         args.files.iter().map(|path| (path, format_file(path))).collect();
     match args.format {
@@ -89,20 +100,22 @@ fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
     Ok(Outcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
 }
 
-/// The formatted text of a policy, or its errors, rendered.
-fn formatted(source: &SourceMap) -> Result<Result<String, Vec<String>>, CliError> {
+/// The formatted text of a policy, or its errors.
+fn formatted(source: &SourceMap) -> Result<Result<String, Vec<Reason>>, CliError> {
     match format(source) {
         Ok(text) => Ok(Ok(text)),
         Err(FormatError::Unreadable(findings)) => {
             let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
-            Ok(Err(errors.map(|found| render::render(source, found)).collect()))
+            let reason =
+                |found| Reason { text: render::render(source, found), json: diagnostic(source, found) };
+            Ok(Err(errors.map(reason).collect()))
         }
-        Err(FormatError::TooLong(bytes)) => Ok(Err(vec![format!(
+        Err(FormatError::TooLong(bytes)) => Err(CliError::Refused(format!(
             "`{}` would have {bytes} bytes when it is formatted, more than the limit of {}: store what changes \
              often as facts",
             source.name(),
             limits::SOURCE_BYTES
-        )])),
+        ))),
         Err(FormatError::Bug) => Err(CliError::Refused(format!(
             "`{}` cannot be formatted without changing what it says, which is a fault of Portcullis: report it \
              with the file; the file is unchanged",
@@ -119,7 +132,7 @@ fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;
     match formatted(&SourceMap::new("-", text))? {
         Ok(text) => output::to_stdout_as_is(&text).map(|()| Verdict::Good),
-        Err(errors) => Err(CliError::Policy(errors.join("\n\n"))),
+        Err(errors) => Err(CliError::Policy(texts(&errors))),
     }
 }
 
@@ -131,7 +144,7 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
             Outcome::Changed(Some(diff)) => output::to_stdout(diff)?,
             Outcome::Changed(None) => output::to_stdout(&format!("{name}: formatted"))?,
             Outcome::Refused(errors) => {
-                output::to_stderr(&errors.join("\n\n"));
+                output::to_stderr(&texts(errors));
                 output::to_stdout(&format!("{name}: {}, not formatted", plural(errors.len(), "error")))?;
             }
         }
@@ -147,13 +160,18 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
     Ok(())
 }
 
+fn texts(errors: &[Reason]) -> String {
+    errors.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("\n\n")
+}
+
 fn as_json(outcomes: &[(&PathBuf, Outcome)]) -> String {
     let file = |(path, outcome): &(&PathBuf, Outcome)| {
-        let (changed, errors, diff) = match outcome {
+        let (changed, reasons, diff) = match outcome {
             Outcome::Unchanged => (false, &[][..], None),
             Outcome::Changed(diff) => (true, &[][..], diff.as_ref()),
-            Outcome::Refused(errors) => (false, errors.as_slice(), None),
+            Outcome::Refused(reasons) => (false, reasons.as_slice(), None),
         };
+        let errors: Vec<&Value> = reasons.iter().map(|reason| &reason.json).collect();
         json!({ "file": path, "changed": changed, "diff": diff, "errors": errors })
     };
     format!("{:#}", json!(outcomes.iter().map(file).collect::<Vec<_>>()))

@@ -63,7 +63,8 @@ fn as_json(file: &PolicyFile) -> Value {
     json!({ "file": file.source.name(), "valid": file.program.is_some(), "diagnostics": diagnostics })
 }
 
-fn diagnostic(source: &SourceMap, found: &Diagnostic) -> Value {
+/// A finding for programs.
+pub(super) fn diagnostic(source: &SourceMap, found: &Diagnostic) -> Value {
     let label = |label: &Label, primary: bool| {
         let position = source.locate(label.span);
         json!({

@@ -22,7 +22,7 @@ pub(super) fn document(all: &[Tested]) -> io::Result<Vec<u8>> {
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
-    let Tested { file, invalid, report } = tested;
+    let Tested { file, invalid, report, .. } = tested;
     let file = &printable(file);
     let n_invalid = usize::from(!invalid.is_empty());
     let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();

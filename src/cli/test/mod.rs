@@ -7,7 +7,7 @@ use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
 use super::shown::printable;
-use super::validate::plural;
+use super::validate::{diagnostic, plural};
 use super::{Verdict, serve};
 use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestReport};
 use crate::http::ErrorCode;
@@ -55,6 +55,8 @@ struct Tested {
     file: String,
     /// Why there is no report, rendered.
     invalid: Vec<String>,
+    /// The same for programs.
+    findings: Vec<Value>,
     report: TestReport,
 }
 
@@ -95,6 +97,8 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
 
 fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Tested, CliError> {
     let invalid = file.rendered(Severity::Error);
+    let errors = file.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
+    let findings = errors.map(|found| diagnostic(&file.source, found)).collect();
     let report = match file.program.take() {
         None => TestReport::default(),
         Some(mut program) => {
@@ -109,7 +113,7 @@ fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Test
             })?
         }
     };
-    Ok(Tested { file: file.source.name().to_owned(), invalid, report })
+    Ok(Tested { file: file.source.name().to_owned(), invalid, findings, report })
 }
 
 /// The results as text; what failed goes to the standard error.
@@ -153,7 +157,7 @@ fn as_json(tested: &Tested) -> Value {
         (true, true) => None,
     };
     json!({
-        "file": tested.file, "code": code, "invalid": tested.invalid, "tests": tests, "failures": errors,
+        "file": tested.file, "code": code, "invalid": tested.findings, "tests": tests, "failures": errors,
         "refused": refused,
     })
 }

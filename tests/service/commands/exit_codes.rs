@@ -250,7 +250,7 @@ fn test_runs_the_tests_of_a_policy() {
     assert!(err.contains("line 9") && err.contains("has an answer"), "{err}");
     let (code, out, _) = run(&["test", "invalid.polar", "--format", "json"]);
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
-    assert!(code == 1 && json[0]["invalid"][0].as_str().unwrap().contains("raeder"), "{out}");
+    assert!(code == 1 && json[0]["invalid"][0]["message"].as_str().unwrap().contains("raeder"), "{out}");
     assert_eq!(json[0]["code"], "invalid_policy");
 }
 
