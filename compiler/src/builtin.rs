@@ -11,6 +11,15 @@ pub const HAS_ROLE: &str = "has_role";
 /// `has_relation(resource, relation, resource)`.
 pub const HAS_RELATION: &str = "has_relation";
 
+/// `subject_property(subject, name, value)`: a property of a subject that an AuthZEN request gives.
+pub const SUBJECT_PROPERTY: &str = "subject_property";
+/// `action_property(name, value)`, of the action.
+pub const ACTION_PROPERTY: &str = "action_property";
+/// `resource_property(resource, name, value)`, of the resource.
+pub const RESOURCE_PROPERTY: &str = "resource_property";
+/// `context_property(name, value)`, of the request's context.
+pub const CONTEXT_PROPERTY: &str = "context_property";
+
 /// The abstract type of all actors.
 pub const ACTOR: &str = "Actor";
 /// The abstract type of all resources.

@@ -15,6 +15,7 @@
 
 use super::{Engine, EngineError};
 use crate::store::{Fact, Value};
+use portcullis_compiler::builtin;
 use portcullis_compiler::ir::{Program, SignatureArg, TypeId};
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
 use serde_json::Value as Json;
@@ -71,10 +72,10 @@ pub(super) fn facts(program: &Program, attributes: &[Attribute]) -> Result<Vec<F
 impl AttributeOwner {
     fn predicate(&self) -> &'static str {
         match self {
-            Self::Subject(_) | Self::SubjectOfType(_) => "subject_property",
-            Self::Action(_) => "action_property",
-            Self::Resource(_) | Self::ResourceOfType(_) => "resource_property",
-            Self::Context => "context_property",
+            Self::Subject(_) | Self::SubjectOfType(_) => builtin::SUBJECT_PROPERTY,
+            Self::Action(_) => builtin::ACTION_PROPERTY,
+            Self::Resource(_) | Self::ResourceOfType(_) => builtin::RESOURCE_PROPERTY,
+            Self::Context => builtin::CONTEXT_PROPERTY,
         }
     }
 

@@ -44,7 +44,7 @@ pub enum EngineError {
     /// Over a limit, 413; the text names it.
     #[error("{0}")]
     TooLarge(String),
-    /// A question exceeded its time limit, 400.
+    /// A question took too long, 400.
     #[error("{0}")]
     Timeout(String),
     /// The store failed, 500 or 503.

@@ -125,8 +125,8 @@ pub enum StoreError {
     /// The store does not accept writes; it still answers questions.
     #[error("the store does not accept writes: {0}; check the disk, and start the service again")]
     ReadOnly(String),
-    /// A query exceeded its time limit.
-    #[error("the query exceeded its time limit of {0:?}: ask for less at once, or raise `query_time`")]
+    /// A question took longer than this.
+    #[error("the question took longer than {0:?}: ask for less at once, or raise `query_time`")]
     Timeout(Duration),
     /// A long query did not get its turn in time, or was shed for others.
     #[error(

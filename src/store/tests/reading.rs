@@ -83,7 +83,7 @@ async fn a_question_ends_at_its_limit() {
     assert!(matches!(error, StoreError::Timeout(limit) if limit.as_millis() == 50), "{error}");
     assert_eq!(
         error.to_string(),
-        "the query exceeded its time limit of 50ms: ask for less at once, or raise `query_time`"
+        "the question took longer than 50ms: ask for less at once, or raise `query_time`"
     );
     assert!(start.elapsed() < Duration::from_secs(2));
     // Many short statements count together.
