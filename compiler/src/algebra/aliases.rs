@@ -9,10 +9,18 @@ use indexmap::IndexSet;
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct TakenAliases(usize);
 
+impl Alias {
+    /// The alias of the source at this place while selects are compared: no source of a plan has it.
+    pub(crate) const fn canonical(place: usize) -> Self {
+        Self(usize::MAX / 2 + place)
+    }
+}
+
 impl TakenAliases {
-    /// All up to this number, which need not be that of a source.
-    pub(crate) const fn up_to(number: usize) -> Self {
-        Self(number)
+    /// Those of all sources of a plan, and all [canonical](Alias::canonical) ones: the next ones are for
+    /// sources inside a condition while conditions are compared.
+    pub(crate) const fn canonical() -> Self {
+        Self(usize::MAX / 4 * 3)
     }
 
     /// Those of the sources of selects and their branches, and all below.

@@ -69,6 +69,8 @@ pub(crate) struct Features {
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
     /// running it.
     pub(crate) tries_join_orders: bool,
+    /// The rows that several indexes find for an `OR` are compared with all alternatives again.
+    pub(crate) rechecks_alternatives: bool,
     /// The cost of a set inside a test is counted for every row that is tested, although the set is made
     /// once. So the statement looks costly.
     pub(crate) counts_sets_per_row: bool,
@@ -185,6 +187,7 @@ const SQLITE: Features = Features {
     overestimates_recursion: false,
     arrays_count_as_few: false,
     tries_join_orders: false,
+    rechecks_alternatives: false,
     counts_sets_per_row: false,
     derived_columns: false,
     byte_order: None,
@@ -215,6 +218,7 @@ const POSTGRESQL: Features = Features {
     overestimates_recursion: true,
     arrays_count_as_few: true,
     tries_join_orders: true,
+    rechecks_alternatives: true,
     counts_sets_per_row: true,
     derived_columns: true,
     byte_order: Some("C"),

@@ -44,11 +44,11 @@ fn closed(table: &Table, tables: &[Table]) -> Option<TableId> {
     let TableBody::Recursive { step: steps, .. } = &of.body else { return None };
     let all = (0..of.n_columns).map(|column| Expr::Column { alias: *alias, column });
     let is_whole = filter.is_empty() && output.iter().copied().eq(all);
-    (is_whole && normal(step) == normal(steps)).then_some(*read)
+    (is_whole && numbered(step) == numbered(steps)).then_some(*read)
 }
 
 /// Steps with their sources numbered from one.
-fn normal(steps: &[Select]) -> Vec<Select> {
+fn numbered(steps: &[Select]) -> Vec<Select> {
     let mut steps = steps.to_vec();
     steps.iter_mut().for_each(|step| number_aliases([step]));
     steps

@@ -21,9 +21,6 @@ const STEPS: usize = 10_000;
 /// How many alternatives of one union are compared with each other.
 const ALTERNATIVES: usize = 64;
 
-/// The first number of the sources inside a condition, while conditions are compared: beyond all others.
-const INSIDE: usize = usize::MAX / 2;
-
 /// Drops what is covered among the alternatives of the answer, of each table that is no fixpoint, and of
 /// tests.
 pub(super) fn drop_covered(plan: &mut Plan) {
@@ -117,9 +114,9 @@ impl Mapping<'_> {
             }
         };
         let mut asked: Vec<Condition> =
-            self.covered.filter.iter().map(|asked| normal(asked, |_| {})).collect();
+            self.covered.filter.iter().map(|asked| mapped(asked, |_| {})).collect();
         let mut is_asked = |condition: &Condition| {
-            let mapped = normal(condition, image);
+            let mapped = mapped(condition, image);
             let place = asked.iter().position(|asked| *asked == mapped);
             place.map(|place| asked.swap_remove(place)).is_some()
         };
@@ -131,10 +128,10 @@ impl Mapping<'_> {
 
 /// A condition with its own sources numbered in their order, the aliases of all others mapped, and the lesser
 /// side of a comparison first.
-fn normal(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
+fn mapped(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
     let mut condition = condition.clone();
     // First, so that none of its own sources has the alias that another one is mapped to.
-    renumber_inside(&mut condition, &mut TakenAliases::up_to(INSIDE));
+    renumber_inside(&mut condition, &mut TakenAliases::canonical());
     condition.for_each_alias_mut(&mut |alias| map(alias));
     if let Condition::Compare { op, left, right } = &mut condition
         && left > right

@@ -44,7 +44,7 @@ fn unshown(select: &Select) -> IndexMap<Condition, Group> {
     let groups = around(select, &|expr| expr.alias().is_some() && is_shown(expr)).groups.into_iter();
     let tested = groups.filter(|group| group.links.is_empty()).filter_map(|group| {
         let rows = Select { from: group.from.clone(), filter: group.inner.clone(), output: Vec::new() };
-        Some((normal(&Condition::Any(vec![rows]))?, group))
+        Some((self_contained(&Condition::Any(vec![rows]))?, group))
     });
     tested.collect()
 }
@@ -56,19 +56,19 @@ pub(crate) fn take_common(selects: &mut [Select]) -> Vec<Condition> {
         return Vec::new();
     }
     let has = |select: &Select, wanted: &Condition| {
-        select.filter.iter().any(|condition| normal(condition).as_ref() == Some(wanted))
+        select.filter.iter().any(|condition| self_contained(condition).as_ref() == Some(wanted))
     };
-    let closed = first.filter.iter().filter_map(normal);
+    let closed = first.filter.iter().filter_map(self_contained);
     let common: Vec<Condition> =
         closed.filter(|condition| others.iter().all(|other| has(other, condition))).collect();
     for select in selects {
-        select.filter.retain(|condition| normal(condition).is_none_or(|normal| !common.contains(&normal)));
+        select.filter.retain(|condition| self_contained(condition).is_none_or(|own| !common.contains(&own)));
     }
     common
 }
 
 /// A condition that depends on nothing around it, with its sources numbered from one.
-fn normal(condition: &Condition) -> Option<Condition> {
+fn self_contained(condition: &Condition) -> Option<Condition> {
     free_aliases(condition).is_empty().then(|| {
         let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
         number_aliases([&mut select]);
@@ -95,13 +95,13 @@ struct Guarded {
 
 impl Guarded {
     fn new(select: Select) -> Self {
-        let closed = select.filter.iter().filter_map(normal).collect();
+        let closed = select.filter.iter().filter_map(self_contained).collect();
         Self { select, closed }
     }
 
     fn without(mut self, guard: &Condition) -> Self {
         self.closed.shift_remove(guard);
-        self.select.filter.retain(|condition| normal(condition).as_ref() != Some(guard));
+        self.select.filter.retain(|condition| self_contained(condition).as_ref() != Some(guard));
         self
     }
 }

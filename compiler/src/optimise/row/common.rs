@@ -74,7 +74,7 @@ fn ask_once(select: &mut Select) {
     let mut known = Vec::new();
     let rows: Vec<From> = rows_of(&select.from).collect();
     select.filter.retain(|condition| {
-        let normal = normal(condition, &rows);
+        let normal = by_shown_rows(condition, &rows);
         let is_new = !known.contains(&normal);
         known.push(normal);
         is_new
@@ -90,7 +90,7 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     }
     let of_branch = |branch: &Select| -> Vec<(Vec<FromKind>, Condition)> {
         let rows: Vec<From> = rows_of(&branch.from).collect();
-        branch.filter.iter().map(|condition| normal(condition, &rows)).collect()
+        branch.filter.iter().map(|condition| by_shown_rows(condition, &rows)).collect()
     };
     let others: Vec<_> = others.iter().map(of_branch).collect();
     let rows: Vec<From> = rows_of(&first.from).collect();
@@ -110,7 +110,7 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     }
     for branch in branches {
         let rows: Vec<From> = rows_of(&branch.from).collect();
-        branch.filter.retain(|condition| !normals.contains(&normal(condition, &rows)));
+        branch.filter.retain(|condition| !normals.contains(&by_shown_rows(condition, &rows)));
     }
     found
 }
@@ -151,10 +151,10 @@ fn add(
 
 /// A condition with its own sources numbered in their order, and with the kind of each source that shows the
 /// row in place of its number. Equal conditions of different alternatives are equal so.
-fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
+fn by_shown_rows(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();
-    renumber_inside(&mut condition, &mut TakenAliases::up_to(OWN));
+    renumber_inside(&mut condition, &mut TakenAliases::canonical());
     let mut select = Select { filter: vec![condition], ..Select::default() };
     select.for_each_alias_mut(&mut |alias| {
         if let Some(row) = rows.iter().find(|row| row.alias == *alias) {
@@ -162,13 +162,8 @@ fn normal(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
                 kinds.push(row.kind);
                 kinds.len() - 1
             });
-            *alias = Alias::of_number(SHOWN + place);
+            *alias = Alias::canonical(place);
         }
     });
     (kinds, select.filter.swap_remove(0))
 }
-
-/// The first number of a condition's own sources in its normal form, and of those that show the row: beyond
-/// all numbers of sources.
-const OWN: usize = usize::MAX / 2;
-const SHOWN: usize = OWN / 2 * 3;

@@ -31,7 +31,7 @@ use indexmap::IndexSet;
 pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
     let anchors = &Anchors { catalog: setting.catalog, tables };
-    let mover = Mover { anchors, rechecks_sets: setting.features.arrays_are_looked_up };
+    let mover = Mover { anchors, rechecks_sets: setting.features.rechecks_alternatives };
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
         mover.move_in(select, &[], &mut taken);

@@ -120,11 +120,11 @@ fn difference(general: &Select, instance: &Select, from: From) -> Option<(usize,
             values.insert(expr);
         }
     });
-    let wanted = normal(instance);
+    let wanted = canonical(instance);
     let value = values.into_iter().take(MOST_VALUES).find(|value| {
         let mut placed = rest.clone();
         place(&mut placed, from.alias, *value);
-        normal(&placed) == wanted
+        canonical(&placed) == wanted
     });
     value.map(|value| (column, value))
 }
@@ -176,24 +176,19 @@ fn read(general: &mut Select, pair: Pair, table: TableId) {
     place(general, alias, Expr::Column { alias, column: 0 });
 }
 
-/// A normal form in which selects are equal that differ only in the numbers of their sources and the order of
-/// their conditions.
-fn normal(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
+/// A canonical form in which selects are equal that differ only in the numbers of their sources and the
+/// order of their conditions.
+fn canonical(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {
-        renumber_inside(condition, &mut TakenAliases::up_to(INSIDE));
+        renumber_inside(condition, &mut TakenAliases::canonical());
     }
     let own: Vec<Alias> = select.from.iter().map(|from| from.alias).collect();
     select.for_each_alias_mut(&mut |alias| {
         if let Some(place) = own.iter().position(|own| own == alias) {
-            *alias = Alias::of_number(OWN + place);
+            *alias = Alias::canonical(place);
         }
     });
     let kinds = select.from.iter().map(|from| from.kind).collect();
     (kinds, select.filter.into_iter().collect(), select.output)
 }
-
-/// The first number of a select's sources in its normal form, and of those inside a condition: beyond all
-/// numbers of sources.
-const OWN: usize = usize::MAX / 2;
-const INSIDE: usize = OWN / 2 * 3;
