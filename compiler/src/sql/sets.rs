@@ -40,11 +40,11 @@ impl Lowering<'_, Local<'_>> {
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         let mut any = Vec::new();
         if !native.is_empty() {
-            let indexed = self.in_arms(at, value.clone(), representation, &native)?;
+            let indexed = self.in_arms(at, value.clone(), representation, true, &native)?;
             any.push(if representation.is_padded() {
                 // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
                 let value = representation.as_text(value.clone(), features);
-                let exact = self.in_arms(at, value, &Representation::Text, &native)?;
+                let exact = self.in_arms(at, value, &Representation::Text, true, &native)?;
                 build::nested(build::all(vec![indexed, exact]))
             } else {
                 indexed
@@ -52,18 +52,20 @@ impl Lowering<'_, Local<'_>> {
         }
         if !text.is_empty() {
             let value = representation.as_text(value, features);
-            any.push(self.in_arms(at, value, &Representation::Text, &text)?);
+            any.push(self.in_arms(at, value, &Representation::Text, representation.is_text(), &text)?);
         }
         Ok(build::any(any))
     }
 
     /// `value IN (selects)`, or `(value, text) IN (selects)`, with the selects' values in the representation
-    /// `wanted`; see [`Representation::looked_up`].
+    /// `wanted`; see [`Representation::looked_up`]. No index finds a value that is not `is_bare`, since it is
+    /// cast.
     fn in_arms(
         &mut self,
         at: At<'_>,
         value: Sql,
         wanted: &Representation,
+        is_bare: bool,
         selects: &[&Select],
     ) -> Result<Sql, CompileError> {
         let mut selects: Vec<Select> = selects.iter().map(|select| (*select).clone()).collect();
@@ -80,18 +82,20 @@ impl Lowering<'_, Local<'_>> {
             Ok(build::query(if is_wrapped { Self::wrap(arms) } else { arms }))
         })?;
         let value = build::tuple(value);
-        let test = match (features.arrays_are_looked_up, at.hashes_sets) {
-            (true, false) => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
+        let test = match (features.arrays_are_looked_up, is_bare && !at.hashes_sets) {
+            // Without an index, each row would search the array from end to end.
+            (true, true) => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
             // A set that is estimated to be too large for a hash table would be read for each row. An array
             // is estimated at ten elements.
-            (true, true) => {
+            (true, false) => {
                 let elements = build::elements_of(build::array_of(query));
                 build::in_query(value, build::query(elements))
             }
             (false, _) => build::in_query(value, query),
         };
-        let is_joined = at.hashes_sets && at.depth > 0 && features.joins_sets;
-        Ok(if is_joined { build::is_true(build::nested(test)) } else { test })
+        // A join could compare each row with each element: it, too, counts on ten of them.
+        let stays_test = !is_bare || at.hashes_sets && at.depth > 0;
+        Ok(if stays_test && features.joins_sets { build::is_true(build::nested(test)) } else { test })
     }
 
     /// `value = ANY(ARRAY(query))`, or `value IN (query)`.

@@ -53,17 +53,20 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A look-up in a set.
-    pub(super) fn in_set(&mut self, at: At<'_>, value: Expr, selects: &[Select]) {
+    /// A look-up in a set. Returns whether the value is compared without a cast.
+    pub(super) fn in_set(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> bool {
         let representation = self.lowering.represent(at, value);
+        let mut is_bare = true;
         for select in selects {
             let Some(output) = select.output.first().copied() else { continue };
             let inside = at.inside(select);
             let of_output = self.lowering.represent(inside, output);
             if !of_output.compares_natively_with(&representation) {
                 self.cast(at, value, &representation);
+                is_bare &= representation.is_text();
             }
         }
+        is_bare
     }
 
     /// Notes that a value is compared as text, if it is a column with ids.

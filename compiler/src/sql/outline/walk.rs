@@ -155,8 +155,8 @@ impl<'w, 'l> Walk<'w, 'l> {
             Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
             Condition::In { expr, selects } => {
-                self.in_set(at, *expr, selects);
-                let is_array = self.lowering.inputs.features.arrays_are_looked_up && !hashes;
+                let is_bare = self.in_set(at, *expr, selects);
+                let is_array = self.lowering.inputs.features.arrays_are_looked_up && !hashes && is_bare;
                 let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
                 let start = self.start(selects, mentions_around(condition));
                 let reads = self.reads(&selects.iter().collect::<Vec<_>>());
