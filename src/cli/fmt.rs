@@ -23,11 +23,12 @@ Exit code 1 if a file has an error, and with `--check` if one would be changed.
 
 Examples:
   portcullis fmt policy.polar
-  portcullis fmt --check policies/*.polar
+  portcullis fmt --check policies
   portcullis fmt - < policy.polar"
 )]
 pub(super) struct Args {
-    /// The policy files; `-` formats the standard input to the standard output
+    /// Policy files, or folders with all policies below them; `-` formats the standard input to the standard
+    /// output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show what would change, without changing it
@@ -66,8 +67,8 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     }
     // A file that cannot be read or written does not stop the others.
     let format_file = |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.into()]));
-    let outcomes: Vec<(&PathBuf, Outcome)> =
-        args.files.iter().map(|path| (path, format_file(path))).collect();
+    let files = policy_file::files(&args.files)?;
+    let outcomes: Vec<(&PathBuf, Outcome)> = files.iter().map(|path| (path, format_file(path))).collect();
     match args.format {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,

@@ -21,6 +21,7 @@ mod facts_file;
 mod flags;
 mod fmt;
 mod folder;
+mod init;
 mod keys;
 mod local;
 mod lsp;
@@ -66,6 +67,7 @@ const EXIT_CODES: &str = "Exit codes: 0 done, 1 refused or failed, 2 wrong argum
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
     Serve(serve::Args),
     Compile(compile::Args),
     Explain(explain::Args),
@@ -107,6 +109,7 @@ pub fn run() -> ExitCode {
     let Cli { command } = Cli::parse();
     let format = command.format();
     let outcome = match command {
+        Command::Init(args) => init::run(&args),
         Command::Serve(args) => serve::run(args),
         Command::Compile(args) => compile::run(&args),
         Command::Explain(args) => explain::run(&args),
@@ -151,6 +154,7 @@ impl Command {
             Self::Query(args) => args.format,
             Self::Stats(args) => args.format,
             Self::Facts(args) => args.format(),
+            Self::Policy(args) => args.format(),
             Self::Why(args) => args.format,
             Self::Review(args) => match args.format {
                 ReviewFormat::Json => Format::Json,
@@ -161,12 +165,12 @@ impl Command {
             Self::Fmt(args) => args.format,
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
-            Self::Serve(_)
+            Self::Init(_)
+            | Self::Serve(_)
             | Self::Lsp(_)
             | Self::Compile(_)
             | Self::Explain(_)
             | Self::Keys(_)
-            | Self::Policy(_)
             | Self::Backup(_)
             | Self::Restore(_)
             | Self::AcceptLoss(_)

@@ -3,7 +3,7 @@
 use super::active_policy::NO_POLICY;
 use super::error::CliError;
 use super::origin::ServiceArgs;
-use super::output::{self, to_stdout_as_is};
+use super::output::{self, Format, to_stdout_as_is};
 use super::service::PolicySource;
 use super::{Verdict, policy_file, replace, shown};
 use clap::Subcommand;
@@ -37,6 +37,9 @@ struct GetArgs {
     version_id: Option<u64>,
     #[command(flatten)]
     service: ServiceArgs,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 /// Replace the active policy
@@ -56,6 +59,9 @@ struct PushArgs {
     force: bool,
     #[command(flatten)]
     service: ServiceArgs,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 /// Show what a push would change
@@ -70,11 +76,25 @@ struct DiffArgs {
     file: PathBuf,
     #[command(flatten)]
     service: ServiceArgs,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
 }
 
 #[derive(Deserialize)]
 struct Answer {
     message: String,
+}
+
+impl Args {
+    /// The format of what is written, in which a failure is reported, too.
+    pub(super) fn format(&self) -> Format {
+        match &self.action {
+            Action::Get(args) => args.format,
+            Action::Push(args) => args.format,
+            Action::Diff(args) => args.format,
+        }
+    }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -85,29 +105,40 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     }
 }
 
-fn get(GetArgs { version_id, service }: GetArgs) -> Result<Verdict, CliError> {
+fn get(GetArgs { version_id, service, format }: GetArgs) -> Result<Verdict, CliError> {
     match service.service()?.policy_source(version_id)? {
-        Some(PolicySource { src, .. }) => to_stdout_as_is(&src)?,
+        Some(PolicySource { filename, src }) => match format {
+            Format::Text => to_stdout_as_is(&src)?,
+            Format::Json => {
+                output::to_stdout(&format!("{:#}", json!({ "filename": filename, "src": src })))?;
+            }
+        },
         None => return Err(CliError::Refused(NO_POLICY.to_owned())),
     }
     Ok(Verdict::Good)
 }
 
-fn push(PushArgs { file, force, service }: PushArgs) -> Result<Verdict, CliError> {
+fn push(PushArgs { file, force, service, format }: PushArgs) -> Result<Verdict, CliError> {
     let src = policy_file::text(&file)?;
     let path = if force { "policy?force=true" } else { "policy" };
     let body = json!({ "filename": file.display().to_string(), "src": src });
     let Answer { message } = service.service()?.ask(path, &body)?;
-    output::to_stdout(&message)?;
+    output::to_stdout(&match format {
+        Format::Text => message,
+        Format::Json => format!("{:#}", json!({ "message": message })),
+    })?;
     Ok(Verdict::Good)
 }
 
-fn diff(DiffArgs { file, service }: DiffArgs) -> Result<Verdict, CliError> {
+fn diff(DiffArgs { file, service, format }: DiffArgs) -> Result<Verdict, CliError> {
     let new = policy_file::text(&file)?;
     let active = service.service()?.policy_source(None)?;
     let (name, old) = match active {
         Some(PolicySource { src, .. }) if src == new => {
-            output::to_stderr(&format!("`{}` is the active policy", file.display()));
+            match format {
+                Format::Text => output::to_stderr(&format!("`{}` is the active policy", file.display())),
+                Format::Json => output::to_stdout(&format!("{:#}", json!({ "diff": null })))?,
+            }
             return Ok(Verdict::Good);
         }
         Some(PolicySource { filename, src }) => (format!("active: {filename}"), src),
@@ -115,6 +146,10 @@ fn diff(DiffArgs { file, service }: DiffArgs) -> Result<Verdict, CliError> {
     };
     let names = [&*shown::printable(&name), &*file.display().to_string()];
     let diff = replace::diff(&old, &new, names);
+    if format == Format::Json {
+        output::to_stdout(&format!("{:#}", json!({ "diff": diff })))?;
+        return Ok(Verdict::Bad);
+    }
     // A file gets every character as it is.
     let shown = if io::stdout().is_terminal() { shown::printable(&diff) } else { diff };
     to_stdout_as_is(&shown)?;

@@ -31,17 +31,9 @@ impl PolicyFile {
         Ok(Self { source, program, diagnostics })
     }
 
-    /// Reads and checks files, and all policies below folders, each folder's in the order of their names.
+    /// Reads and checks files, and all policies below folders.
     pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<Self>, CliError> {
-        let mut files = Vec::new();
-        for path in paths {
-            if path.is_dir() {
-                files.extend(below(path)?);
-            } else {
-                files.push(path.clone());
-            }
-        }
-        files.iter().map(|path| Self::read(path)).collect()
+        files(paths)?.iter().map(|path| Self::read(path)).collect()
     }
 
     /// The findings of one severity, rendered.
@@ -56,6 +48,19 @@ impl PolicyFile {
         let program = file.program.take();
         program.ok_or_else(|| CliError::Policy(file.rendered(Severity::Error).join("\n\n")))
     }
+}
+
+/// These files, and the policies below these folders, each folder's in the order of their names.
+pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            files.extend(below(path)?);
+        } else {
+            files.push(path.clone());
+        }
+    }
+    Ok(files)
 }
 
 /// The policies below a folder; at least one.

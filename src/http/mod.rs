@@ -107,7 +107,8 @@ const PREFIX: &str = "/api";
 pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 
 /// The message for a path without an endpoint.
-const NO_PATH: &str = "there is no such path: `/api/openapi.json` lists all paths";
+const NO_PATH: &str =
+    "there is no such path: `/api/docs` describes all paths to people, `/api/openapi.json` to programs";
 
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";
@@ -339,7 +340,7 @@ mod tests {
     /// The status and the body of a handler's answer, through the layer.
     async fn answered(config: Config, path: &str) -> (StatusCode, String) {
         let app = Arc::new(AppState::new(config, []));
-        let faulty = async || -> &'static str { panic!("a fault of ours") };
+        let faulty = async || -> &'static str { panic!("an internal fault") };
         let slow = async || tokio::time::sleep(Duration::from_mins(1)).await;
         let router = Router::new()
             .route("/faulty", get(faulty))

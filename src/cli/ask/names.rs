@@ -20,16 +20,18 @@ pub(in crate::cli) struct Names<'n> {
     texts: Vec<(&'static str, &'n str)>,
     /// The predicates of facts.
     predicates: Vec<&'n str>,
+    /// The predicates that are asked.
+    asked: Vec<&'n str>,
 }
 
 impl<'n> Names<'n> {
     /// The types and the action of a check or a list.
     pub(super) fn of_check(types: &[&'n str], action: Option<&'n str>) -> Self {
         let texts = action.map(|action| ("action", action)).into_iter().collect();
-        Self { types: types.to_vec(), texts, predicates: Vec::new() }
+        Self { types: types.to_vec(), texts, ..Self::default() }
     }
 
-    /// The types of a question, and the actions, permissions, roles and relations in it.
+    /// The predicates and types of a question, and the actions, permissions, roles and relations in it.
     pub(super) fn of_question(question: &'n Question) -> Self {
         let types = question.vars.iter().filter_map(|var| var.ty.as_deref()).collect();
         let texts = question.atoms.iter().filter_map(|atom| {
@@ -46,12 +48,13 @@ impl<'n> Names<'n> {
                 (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,
             }
         });
-        Self { types, texts: texts.collect(), predicates: Vec::new() }
+        let asked = question.atoms.iter().map(|atom| atom.predicate.as_str()).collect();
+        Self { types, texts: texts.collect(), predicates: Vec::new(), asked }
     }
 
     /// The predicate and the types of a fact.
     pub(in crate::cli) fn of_fact(predicate: &'n str, types: Vec<&'n str>) -> Self {
-        Self { types, texts: Vec::new(), predicates: vec![predicate] }
+        Self { types, predicates: vec![predicate], ..Self::default() }
     }
 
     /// Writes a warning for each name that the policy does not have; returns whether there was one. Without
@@ -73,12 +76,16 @@ impl<'n> Names<'n> {
         };
         let known_types: Vec<&str> = program.types.iter().map(|ty| ty.name.as_str()).collect();
         let stored: Vec<&str> = program.signatures.iter().map(|fact| fact.predicate.as_str()).collect();
+        let named = program.predicates.iter().map(|known| known.name.as_str());
+        // Generated names begin with a quote.
+        let answered: Vec<&str> = named.filter(|name| !name.starts_with('\'')).collect();
         let texts = texts(program);
         let types = self.types.iter().map(|ty| ("type", *ty, &known_types));
         let predicates = self.predicates.iter().map(|predicate| ("fact", *predicate, &stored));
+        let asked = self.asked.iter().map(|predicate| ("predicate", *predicate, &answered));
         let texts = self.texts.iter().map(|(what, text)| (*what, *text, &texts));
         let mut warnings: Vec<String> = Vec::new();
-        for (what, name, known) in types.chain(predicates).chain(texts) {
+        for (what, name, known) in types.chain(predicates).chain(asked).chain(texts) {
             if let Some(warning) = missing(what, name, known).filter(|warning| !warnings.contains(warning)) {
                 warnings.push(warning);
             }

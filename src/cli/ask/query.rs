@@ -38,8 +38,12 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let refused = |reason| CliError::Arguments(format!("cannot ask `{}`: {reason}", args.question));
     let query = local::conjunction(&question).map_err(refused)?;
     let source = Source::of(args.asked.origin()?)?;
-    let found = Found::of(&question, &source.evaluate(&query)?);
     let names = Names::of_question(&question);
+    // A predicate that the policy does not have is refused, and the nearest one may be meant.
+    let answers = source.evaluate(&query).inspect_err(|_| {
+        names.warn(&source.policy());
+    })?;
+    let found = Found::of(&question, &answers);
     let unknown = found.rows.is_empty().then_some(&names);
     super::print(&source, args.format, &found.text(), &found.document(), unknown)
 }

@@ -3,6 +3,7 @@
 use crate::cli::error::CliError;
 use crate::cli::facts_file::{self, FactJson};
 use crate::cli::origin::ServiceArgs;
+use crate::cli::output::Format;
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use serde_json::{Value as Json, json};
@@ -23,6 +24,9 @@ pub(in crate::cli) struct Args {
     facts: Vec<String>,
     #[command(flatten)]
     service: ServiceArgs,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    pub(in crate::cli) format: Format,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -34,6 +38,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let n_facts = facts.len();
     let service = args.service.service()?;
     service.ask::<Json>("batch", &json!([{ "inserts": facts }]))?;
-    output::to_stdout(&format!("{} stored in {}", plural(n_facts, "fact"), service.name()))?;
+    output::to_stdout(&match args.format {
+        Format::Text => format!("{} stored in {}", plural(n_facts, "fact"), service.name()),
+        Format::Json => format!("{:#}", json!({ "stored": n_facts })),
+    })?;
     Ok(Verdict::Good)
 }

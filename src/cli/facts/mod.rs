@@ -53,7 +53,9 @@ impl Args {
     pub(super) fn format(&self) -> Format {
         match &self.action {
             Action::Get(args) => args.format,
-            Action::Add(_) | Action::Remove(_) | Action::Import(_) | Action::Export(_) => Format::Text,
+            Action::Add(args) => args.format,
+            Action::Remove(args) => args.format,
+            Action::Import(_) | Action::Export(_) => Format::Text,
         }
     }
 }

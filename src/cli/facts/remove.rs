@@ -3,6 +3,7 @@
 use super::pattern::{body, names, pattern};
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
+use crate::cli::output::Format;
 use crate::cli::{Verdict, output};
 use crate::engine::FactPattern;
 use serde_json::{Value as Json, json};
@@ -21,6 +22,9 @@ pub(in crate::cli) struct Args {
     patterns: Vec<String>,
     #[command(flatten)]
     service: ServiceArgs,
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    pub(in crate::cli) format: Format,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -29,7 +33,10 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let service = args.service.service()?;
     let deletes: Vec<Json> = patterns.iter().map(body).collect();
     service.ask::<Json>("batch", &json!([{ "deletes": deletes }]))?;
-    output::to_stdout(&format!("no matching facts remain in {}", service.name()))?;
+    output::to_stdout(&match args.format {
+        Format::Text => format!("no matching facts remain in {}", service.name()),
+        Format::Json => format!("{:#}", json!({ "removed": deletes })),
+    })?;
     // Facts of an older policy may have names that the active one does not have.
     let policy = service.policy();
     for pattern in &patterns {

@@ -104,7 +104,10 @@ const ELSEWHERE: &[ErrorExample] = &[
         "404",
         "NotFound",
         "There is no such path",
-        (ErrorCode::NotFound, "there is no such path: `/api/openapi.json` lists all paths"),
+        (
+            ErrorCode::NotFound,
+            "there is no such path: `/api/docs` describes all paths to people, `/api/openapi.json` to programs",
+        ),
     ),
     (
         "405",

@@ -4,6 +4,7 @@ mod ask;
 mod bindings;
 mod exit_codes;
 mod explain;
+mod init;
 mod lsp;
 mod remote;
 mod review;
