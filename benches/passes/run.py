@@ -13,7 +13,7 @@ each pass:
 - of the requests to the service, the worst of the medians (without : with) and whose it is.
 
 The statements are measured without two passes at a time, each next to the expert's; the requests one after the other.
-The copy and its build are in target/passes. All passes should take about 40 minutes on two idle processors.
+The copy and its build are in target/passes. All passes take about half an hour on two idle processors.
 """
 
 import json
@@ -61,7 +61,7 @@ def bench(name, args, without=""):
 
 def local(without=""):
     """The length of each statement for the caller's database, and its time relative to the expert's."""
-    args = ["--variant", "full", "--rows", "60000", "--rounds", "5", "--timeout", TIMEOUT, "--json"]
+    args = ["--variant", "full", "--rows", "60000", "--rounds", "3", "--timeout", TIMEOUT, "--json"]
     rows = json.loads(bench("applications", args, without).strip().splitlines()[-1])["questions"]
     wrong = [row for row in rows if any(remark.startswith(("WRONG", "FAILED")) for remark in row["remarks"])]
     for row in wrong:
@@ -93,7 +93,10 @@ def of_local(known, found):
     changed = {name for name in known if found[name][0] != known[name][0]}
     if not changed:
         return f"0 of {len(known)} |  |  | "
-    length = median(found[name][0] / known[name][0] for name in changed if found[name][0])
+    lengths = [found[name][0] / known[name][0] for name in changed if found[name][0]]
+    if not lengths:
+        return f"{len(changed)} of {len(known)}, none compiles |  |  | "
+    length = median(lengths)
     answered = [name for name in changed if found[name][1] and known[name][1]]
     late = sum(1 for name in changed if known[name][1] and not found[name][1])
     ratios = {name: found[name][1] / known[name][1] for name in answered}

@@ -3,7 +3,7 @@
 //! The budget of a single pass, beyond which it leaves a program as it is, is in the file of the pass. What a
 //! database bounds is in its row of [`crate::dialect`].
 //!
-//! A policy comes from a stranger. Each bound is far above what people write, and low enough that the
+//! Policies are untrusted input. Each bound is far above what people write, and low enough that the
 //! worst text within it is still read quickly and with little memory.
 
 /// Bytes of policy text. Real policies stay below 100 kB.

@@ -15,7 +15,7 @@
 //! Replies are sent after the commit has reached the disk and readers can see the changes. What readers will
 //! see is read before the commit, because nothing may fail between commit and reply, or a committed write
 //! would be reported as failed. If the disk fails in the middle of a commit, its content is unknown; the
-//! thread then refuses writes until the store is opened again, which reads the log anew.
+//! thread then refuses writes until the store is opened again, which reads the log again.
 //!
 //! The log is checkpointed here too, after the replies, so that no batch waits for its own checkpoint.
 //!

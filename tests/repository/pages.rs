@@ -8,7 +8,7 @@
 //!   name the column of a filter;
 //! - `compile: QUESTION | OPTIONS` is the output of `portcullis compile`.
 //!
-//! With `UPDATE_FIXTURES=1 cargo test --test repository -- pages::` the blocks are written anew; a person
+//! With `UPDATE_FIXTURES=1 cargo test --test repository -- pages::` the blocks are rewritten; a person
 //! reads them. The policies of all pages pass their own tests, and the files that pages name or link to
 //! exist, with the names that pages find in them.
 

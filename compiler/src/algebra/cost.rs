@@ -12,7 +12,7 @@ use super::select::{FromKind, Select};
 /// Number of sources that the state of a fixpoint, its packing and its unpacking add.
 const STATE_SOURCES: usize = 12;
 
-/// A step inside a subquery of a recursive select is expanded up to so many times.
+/// A step inside a subquery of a recursive select is expanded up to this many times.
 const STEP_EXPANSIONS: usize = 4;
 
 impl Plan {

@@ -37,7 +37,7 @@ pub(crate) enum Range {
     All,
     /// One page, sorted, see [`crate::question::Question::paged`].
     Page,
-    /// At most so many, in any order.
+    /// At most this many, in any order.
     Some(usize),
 }
 

@@ -1,4 +1,4 @@
-//! Removes tables that nothing reads, and numbers the others anew.
+//! Removes tables that nothing reads, and renumbers the others.
 
 use super::ids::{TableId, TableRef};
 use super::plan::{Plan, Table};

@@ -27,7 +27,7 @@ pub enum Fetched {
     TooMany,
 }
 
-/// Reads at most so many rows of a part from the store.
+/// Reads rows of a part from the store, up to a number.
 pub(super) type Fetch<'f, E> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>;
 
 /// A plan whose values are all literals.

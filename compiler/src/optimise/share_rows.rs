@@ -4,8 +4,8 @@
 //! selects look the same row up by its key: the resource itself, then what that row leads to by the key of
 //! another table. Planning a look-up costs PostgreSQL more than the look-up, and a check is mostly planning.
 //!
-//! Only keys that the bindings promise are taken (`tables:`), so that the table is small; that it stands for
-//! the same rows does not depend on the promise.
+//! Only keys that the bindings promise are taken (`tables:`), so that the table is small. The answer does
+//! not depend on the promise.
 
 use super::setting::Setting;
 use crate::algebra::{

@@ -1,8 +1,8 @@
 //! The plans of one question, best first, and which of them is taken.
 //!
 //! A question's program has one or two [`RoleForm`]s, and each of them several plans, which differ in what
-//! becomes a table of its own ([`Shares`]). The more, the smaller the plan; the less, the more closely it
-//! follows what is asked. [`first_fit`] takes the first plan that becomes a statement.
+//! becomes a table of its own ([`Shares`]). More shared tables make a smaller plan; fewer keep it closer to
+//! the question. [`first_fit`] takes the first plan that becomes a statement.
 //!
 //! A plan that is too large is followed by the next one. A form whose closest plan is refused for any other
 //! reason is left, since a variable that nothing binds in branches is bound in no table either; the other

@@ -1,8 +1,8 @@
 //! What a statement reads in a caller's database: bound queries, the caller's row, and rows of literals.
 //!
 //! In: sources of a plan. Out: how each is read, and what its columns are called. A query of one table is
-//! read as that table, any other in parentheses. A row with a NULL in any column is no fact, so each column
-//! is tested for NULL unless a comparison already excludes it.
+//! read as that table, any other in parentheses. A row with a NULL in any column is not a fact, so each
+//! column is tested for NULL unless a comparison already excludes it.
 
 use super::build;
 use super::local::Local;

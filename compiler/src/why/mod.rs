@@ -1,7 +1,7 @@
 //! Why a question holds, why it does not, and what would make it hold.
 //!
 //! In: a program, a question, and the facts, read through [`Rows`] alone. Out: an [`Explanation`]. Nothing is
-//! recorded while questions are answered; an explanation derives the answer anew, from the
+//! recorded while questions are answered; an explanation derives the answer again, from the
 //! traced program (`specialise::trace`), whose clauses are still the policy's rules. It is another
 //! evaluator than the statements that answer, so a caller must compare its [`Verdict`] with the answer.
 //!

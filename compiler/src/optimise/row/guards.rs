@@ -5,8 +5,8 @@
 //! ```
 //!
 //! A set has as many values as the actor has grants; a table may have millions of rows. Alternatives without
-//! such a set get the probe themselves, but for a comparison whose rows an index finds: next to it the OR
-//! stays one of bare columns, and the probe is only for the rows that the comparison holds of.
+//! such a set get the probe themselves, except comparisons that an index can answer: the OR stays one of bare
+//! columns, and the probe is asked after it, of the rows for which the comparison holds.
 //!
 //! ```text
 //! (row.f in S or row.owner = u) and probe(row.f)

@@ -19,7 +19,7 @@ pub(in crate::sql) fn whole(text: &str) -> Option<Expr> {
     is_whole(text).then(|| Expr::Value(Value::Number(text.to_owned(), false).into()))
 }
 
-/// A name from outside as an identifier: plain if it is a simple word that is no keyword, else quoted.
+/// A name from outside as an identifier: plain if it is a simple word and not a keyword, else quoted.
 pub(in crate::sql) fn ident(name: &str) -> Ident {
     let mut chars = name.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_');

@@ -97,8 +97,7 @@ where
     }
 
     /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one
-    /// is read from an array, which the database takes for a few elements, where it takes the table for many
-    /// rows.
+    /// is read from an array: the database estimates an array at a few elements, and the table at many rows.
     fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = at.tables.to_vec();
         let mut few = Vec::new();
