@@ -30,6 +30,12 @@ pub(super) fn mentions(condition: &str, alias: &str, column: &str) -> Vec<Mentio
     found
 }
 
+/// Whether a statement looks a column up, as text, in a set that is hashed: the plan then only names the set.
+pub(super) fn is_looked_up_as_text(statement: &str, alias: &str, column: &str) -> bool {
+    let mut names = spellings(alias, column).into_iter();
+    names.any(|(alias, column)| statement.contains(&format!("(CAST({alias}.{column} AS TEXT) IN (")))
+}
+
 /// A name as it may be printed: bare, or in quotes where it must be.
 fn spellings(alias: &str, column: &str) -> Vec<(String, String)> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));

@@ -201,7 +201,7 @@ async fn plan(
                     known.tables.insert(table, size);
                 }
             }
-            Ok(Ok(postgresql::judge(&explained, known, listed)))
+            Ok(Ok(postgresql::judge(&explained, statement, known, listed)))
         }
     }
 }

@@ -5,7 +5,7 @@
 //! many rows are read in total.
 
 use super::known::{Known, KnownColumn};
-use super::mention::{Mention, mentions};
+use super::mention::{Mention, is_looked_up_as_text, mentions};
 use super::node::{Node, StatementPlan};
 use super::step::{DatabasePlan, Measured, Slow, Step, counted};
 use crate::cli::bindings::database::Kind;
@@ -13,9 +13,14 @@ use crate::cli::bindings::database::Kind;
 /// From how many rows on reading them all is worth a remark.
 const MANY_ROWS: f64 = 10_000.0;
 
-/// Judges one plan.
-pub(super) fn judge(explained: &StatementPlan, known: &Known, listed: Option<&str>) -> DatabasePlan {
-    let mut judge = Judge { plan: &explained.plan, known, listed, steps: Vec::new() };
+/// Judges the plan of a statement.
+pub(super) fn judge(
+    explained: &StatementPlan,
+    statement: &str,
+    known: &Known,
+    listed: Option<&str>,
+) -> DatabasePlan {
+    let mut judge = Judge { plan: &explained.plan, statement, known, listed, steps: Vec::new() };
     judge.visit(&explained.plan, 0, 1.0);
     let mut slow = Vec::new();
     if explained.jit.is_some() {
@@ -42,6 +47,7 @@ pub(super) fn judge(explained: &StatementPlan, known: &Known, listed: Option<&st
 
 struct Judge<'a> {
     plan: &'a Node,
+    statement: &'a str,
     known: &'a Known,
     /// The type that is listed, if the statement filters its rows.
     listed: Option<&'a str>,
@@ -154,6 +160,9 @@ impl<'a> Judge<'a> {
         let table = node.table().and_then(|table| self.known.table(table));
         let (Some(table), Some(alias)) = (table, node.alias.as_deref()) else { return found };
         for column in self.known.columns(table) {
+            if is_looked_up_as_text(self.statement, alias, &column.origin.column) {
+                found.push((column, Mention::Cast("text".to_owned())));
+            }
             self.plan.for_each(&mut |step| {
                 for (_, condition) in step.conditions() {
                     for mention in mentions(condition, alias, &column.origin.column) {
