@@ -4,9 +4,9 @@ use super::Verdict;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file;
+use super::reason::Reason;
 use super::replace;
-use super::validate::{diagnostic, plural};
-use portcullis_compiler::diagnostic::{Severity, render};
+use super::validate::plural;
 use portcullis_compiler::limits;
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::{FormatError, format};
@@ -47,18 +47,6 @@ enum Outcome {
     Changed(Option<String>),
     /// It was not formatted.
     Refused(Vec<Reason>),
-}
-
-/// Why a file was not formatted: as text, and for programs.
-struct Reason {
-    text: String,
-    json: Value,
-}
-
-impl From<CliError> for Reason {
-    fn from(error: CliError) -> Self {
-        Self { text: error.to_string(), json: error.into_json() }
-    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
@@ -105,12 +93,7 @@ fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
 fn formatted(source: &SourceMap) -> Result<Result<String, Vec<Reason>>, CliError> {
     match format(source) {
         Ok(text) => Ok(Ok(text)),
-        Err(FormatError::Unreadable(findings)) => {
-            let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
-            let reason =
-                |found| Reason { text: render::render(source, found), json: diagnostic(source, found) };
-            Ok(Err(errors.map(reason).collect()))
-        }
+        Err(FormatError::Unreadable(findings)) => Ok(Err(Reason::errors(source, &findings))),
         Err(FormatError::TooLong(bytes)) => Err(CliError::Refused(format!(
             "`{}` would have {bytes} bytes when it is formatted, more than the limit of {}: store what changes \
              often as facts",
@@ -133,7 +116,7 @@ fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;
     match formatted(&SourceMap::new("-", text))? {
         Ok(text) => output::to_stdout_as_is(&text).map(|()| Verdict::Good),
-        Err(errors) => Err(CliError::Policy(texts(&errors))),
+        Err(errors) => Err(CliError::Policy(Reason::texts(&errors))),
     }
 }
 
@@ -145,7 +128,7 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
             Outcome::Changed(Some(diff)) => output::to_stdout(diff)?,
             Outcome::Changed(None) => output::to_stdout(&format!("{name}: formatted"))?,
             Outcome::Refused(errors) => {
-                output::to_stderr(&texts(errors));
+                output::to_stderr(&Reason::texts(errors));
                 output::to_stdout(&format!("{name}: {}, not formatted", plural(errors.len(), "error")))?;
             }
         }
@@ -159,10 +142,6 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
         ));
     }
     Ok(())
-}
-
-fn texts(errors: &[Reason]) -> String {
-    errors.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("\n\n")
 }
 
 fn as_json(outcomes: &[(&PathBuf, Outcome)]) -> String {

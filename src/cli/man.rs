@@ -43,8 +43,7 @@ fn write(command: &Command, folder: &Path) -> io::Result<()> {
     std::fs::write(folder.join(page.get_filename()), text)
 }
 
-/// What stands below the options: paragraphs of one line are filled, and those of several lines stay as they
-/// are.
+/// The text below the options: paragraphs of one line are wrapped, and those of several lines keep them.
 fn extra(notes: &str) -> Roff {
     let mut section = Roff::new();
     section.control("SH", ["NOTES"]);

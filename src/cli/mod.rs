@@ -33,6 +33,7 @@ mod policy;
 mod policy_file;
 mod precautions;
 mod progress;
+mod reason;
 mod replace;
 mod restore;
 mod review;

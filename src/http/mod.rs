@@ -108,7 +108,7 @@ pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 
 /// The message for a path without an endpoint.
 const NO_PATH: &str =
-    "there is no such path: `/api/docs` describes all paths to people, `/api/openapi.json` to programs";
+    "there is no such path: `/api/docs` describes all paths, `/api/openapi.json` is for programs";
 
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";

@@ -19,7 +19,7 @@ impl Alias {
 impl TakenAliases {
     /// Those of all sources of a plan, and all [canonical](Alias::canonical) ones: the next ones are for
     /// sources inside a condition while conditions are compared.
-    pub(crate) const fn canonical() -> Self {
+    pub(crate) const fn with_canonical() -> Self {
         Self(usize::MAX / 4 * 3)
     }
 

@@ -27,7 +27,7 @@ pub enum Fetched {
     TooMany,
 }
 
-/// Reads rows of a part from the store, up to a number.
+/// Reads up to a given number of rows of a part from the store.
 pub(super) type Fetch<'f, E> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>;
 
 /// A plan whose values are all literals.

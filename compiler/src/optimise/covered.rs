@@ -131,7 +131,7 @@ impl Mapping<'_> {
 fn mapped(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
     let mut condition = condition.clone();
     // First, so that none of its own sources has the alias that another one is mapped to.
-    renumber_inside(&mut condition, &mut TakenAliases::canonical());
+    renumber_inside(&mut condition, &mut TakenAliases::with_canonical());
     condition.for_each_alias_mut(&mut |alias| map(alias));
     if let Condition::Compare { op, left, right } = &mut condition
         && left > right

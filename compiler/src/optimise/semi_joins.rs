@@ -9,8 +9,8 @@
 //!   ─▶   gate t3 where exists (itself t1 where t3.1 = t1.0), exists (itself t2 where t3.2 = t2.0)
 //! ```
 //!
-//! The database hashes the table for a test, or starts from it by an index. It cannot know
-//! that joins only test, nor how large the table is, and may join the table with itself first.
+//! The database hashes the table for a test, or starts from it by an index. It cannot know that
+//! joins only test, nor how large the table is, and may join the table with itself first.
 
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, ITSELF, Plan, Select, TableBody};
 use crate::ir::CompareOp;

@@ -19,6 +19,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::{LiteralKind, Polarity, Program};
 use crate::limits;
 use crate::question::CompileError;
+use crate::source::Span;
 use crate::specialise::{self, Dependency};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -45,17 +46,17 @@ pub fn check(program: &Program) -> Vec<Diagnostic> {
 
 /// Why the negations of a policy could not be ordered.
 fn unordered(error: &CompileError) -> Diagnostic {
-    let (title, span) = match error {
-        CompileError::Refused(refusal) => (
-            "the negations of this policy have too many cases to order".to_owned(),
-            refusal.place().map(|at| at.span),
-        ),
+    let code = Code::TooManyCases;
+    let refusal = match error {
+        CompileError::Refused(refusal) => refusal,
         CompileError::Bug(text) => {
-            (format!("the negations of this policy cannot be ordered: internal error: {text}"), None)
+            let title = format!("the negations of this policy cannot be ordered: internal error: {text}");
+            return Diagnostic::new(code, title, Span::default(), "this is a fault of Portcullis: report it");
         }
     };
-    let label = "most cases come from this rule";
-    Diagnostic::new(Code::TooManyCases, title, span.unwrap_or_default(), label)
+    let span = refusal.place().map_or_else(Span::default, |at| at.span);
+    let title = "the negations of this policy have too many cases to order";
+    Diagnostic::new(code, title, span, "most cases come from this rule")
         .with_note(format!(
             "a rule has a case for each combination of types with which it is called; the limit is {} cases",
             limits::SPECIALISATION_STEPS

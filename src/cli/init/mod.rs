@@ -1,4 +1,4 @@
-//! `portcullis init`: files to begin with, an application of which every part runs.
+//! `portcullis init`: a small application to start from, of which every part runs.
 
 use super::error::CliError;
 use super::{Verdict, output};
@@ -28,9 +28,9 @@ SQL for a database of your own:
 A service that stores facts and answers over HTTP:
   portcullis serve --dev --policy policy.polar";
 
-/// Write a policy with tests, facts, data bindings and a schema to begin with
+/// Write a policy with tests, facts, data bindings and a schema to start from
 #[derive(Debug, clap::Args)]
-#[command(after_help = "A file that exists is never changed: then nothing is written.
+#[command(after_help = "If one of the files exists already, nothing is written.
 
 Examples:
   portcullis init
@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     } else {
         (format!(" in `{}`", folder.display()), format!("  cd {}\n", folder.display()))
     };
-    output::to_stdout(&format!("wrote {names}{within}\n\nWhat runs:\n{cd}{NEXT}"))?;
+    output::to_stdout(&format!("wrote {names}{within}\n\nTry:\n{cd}{NEXT}"))?;
     Ok(Verdict::Good)
 }
 

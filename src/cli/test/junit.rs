@@ -22,7 +22,7 @@ pub(super) fn document(all: &[Tested]) -> io::Result<Vec<u8>> {
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
-    let Tested { file, invalid, report, .. } = tested;
+    let Tested { file, invalid, report } = tested;
     let file = &printable(file);
     let n_invalid = usize::from(!invalid.is_empty());
     let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
@@ -31,7 +31,8 @@ fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
         [("name", file.as_str()), ("tests", n_tests.as_str()), ("failures", n_failures.as_str())];
     writer.create_element("testsuite").with_attributes(attributes).write_inner_content(|writer| {
         if !invalid.is_empty() {
-            case(writer, file, "the policy validates", invalid)?;
+            let errors = invalid.iter().map(|reason| reason.text.as_str());
+            case(writer, file, "the policy validates", &errors.collect::<Vec<_>>())?;
         }
         for test in &report.tests {
             case(writer, file, &printable(&test.name), &test.failures)?;
@@ -41,7 +42,12 @@ fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
     Ok(())
 }
 
-fn case(writer: &mut Writer<Vec<u8>>, file: &str, name: &str, failures: &[String]) -> io::Result<()> {
+fn case(
+    writer: &mut Writer<Vec<u8>>,
+    file: &str,
+    name: &str,
+    failures: &[impl AsRef<str>],
+) -> io::Result<()> {
     let element = writer.create_element("testcase").with_attributes([("classname", file), ("name", name)]);
     if failures.is_empty() {
         element.write_empty()?;
@@ -49,7 +55,7 @@ fn case(writer: &mut Writer<Vec<u8>>, file: &str, name: &str, failures: &[String
     }
     element.write_inner_content(|writer| {
         for failure in failures {
-            let failure = printable(failure);
+            let failure = printable(failure.as_ref());
             let first = failure.lines().next().unwrap_or_default();
             let element = writer.create_element("failure").with_attribute(("message", first));
             element.write_text_content(BytesText::new(&failure))?;

@@ -6,12 +6,12 @@ mod watch;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::policy_file::PolicyFile;
+use super::reason::Reason;
 use super::shown::printable;
-use super::validate::{diagnostic, plural};
+use super::validate::plural;
 use super::{Verdict, serve};
 use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestReport};
 use crate::http::ErrorCode;
-use portcullis_compiler::diagnostic::Severity;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -53,10 +53,8 @@ pub(super) struct Args {
 /// The results of a file's tests.
 struct Tested {
     file: String,
-    /// Why there is no report, rendered.
-    invalid: Vec<String>,
-    /// The same for programs.
-    findings: Vec<Value>,
+    /// Why there is no report.
+    invalid: Vec<Reason>,
     report: TestReport,
 }
 
@@ -96,9 +94,7 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
 }
 
 fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Tested, CliError> {
-    let invalid = file.rendered(Severity::Error);
-    let errors = file.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
-    let findings = errors.map(|found| diagnostic(&file.source, found)).collect();
+    let invalid = Reason::errors(&file.source, &file.diagnostics);
     let report = match file.program.take() {
         None => TestReport::default(),
         Some(mut program) => {
@@ -113,13 +109,13 @@ fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Test
             })?
         }
     };
-    Ok(Tested { file: file.source.name().to_owned(), invalid, findings, report })
+    Ok(Tested { file: file.source.name().to_owned(), invalid, report })
 }
 
 /// The results as text; what failed goes to the standard error.
 fn shown(tested: &Tested) -> String {
     if !tested.invalid.is_empty() {
-        output::to_stderr(&printable(&tested.invalid.join("\n\n")));
+        output::to_stderr(&printable(&Reason::texts(&tested.invalid)));
         let errors = plural(tested.invalid.len(), "error");
         return printable(&format!("{}: {errors}, no test was run", tested.file));
     }
@@ -156,8 +152,9 @@ fn as_json(tested: &Tested) -> Value {
         (true, false) => Some(ErrorCode::PolicyTestsFailed),
         (true, true) => None,
     };
+    let invalid: Vec<&Value> = tested.invalid.iter().map(|reason| &reason.json).collect();
     json!({
-        "file": tested.file, "code": code, "invalid": tested.findings, "tests": tests, "failures": errors,
+        "file": tested.file, "code": code, "invalid": invalid, "tests": tests, "failures": errors,
         "refused": refused,
     })
 }

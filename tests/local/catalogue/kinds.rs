@@ -35,8 +35,8 @@ pub(super) const ACTIVE: &str = "
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-own-or-viewed",
-        title: "One's own, or those of a folder",
-        why: "The owner is a column of the row, and the folders are an array that starts from the user. The database combines two indexes.",
+        title: "Own documents, or those in a folder",
+        why: "The owner is a column of the row, and the user's folders are an array. The database combines the two indexes.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "",
@@ -44,8 +44,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         shape: "pattern-guard-on-the-row",
-        title: "A guard in `allow` over the row",
-        why: "`deleted` is a condition on the row itself: it is not looked up again.",
+        title: "A guard in `allow` on the document",
+        why: "`deleted` is a condition on a column of the row, which is not looked up again.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
@@ -54,7 +54,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-guard-on-the-row-in-each-rule",
         title: "The same guard in each rule",
-        why: "The alternatives share the guard, so it is asked once, before them.",
+        why: "Both rules have the guard, so it is checked once, before them.",
         reads_each_row: false,
         shorthand: r#"
   "read" if "owner" and not deleted(resource);
@@ -64,8 +64,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         shape: "pattern-guard-on-row-and-actor",
-        title: "A guard over the row and the user",
-        why: "The denial depends on both, so it is asked of the rows that the indexes found, by the key of the row.",
+        title: "A guard on the document and the user",
+        why: "The guard depends on both, so it is looked up by the document's key, for the rows that the indexes find.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not blocked(d, u);",
@@ -74,8 +74,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         shape: "pattern-guard-on-the-container",
-        title: "A guard over the folder",
-        why: "The guard moves into the set of folders, which are as few as the user's roles; the owner's rows ask for their folder by its key.",
+        title: "A guard on the folder",
+        why: "The guard filters the user's folders, which are few. For the user's own documents, the folder is looked up by its key.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
@@ -85,8 +85,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         shape: "pattern-guard-beyond-the-container",
-        title: "A guard over what the folder belongs to",
-        why: "The same one step further: folder and tenant are looked up by their keys.",
+        title: "A guard on the folder's tenant",
+        why: "As above, one step further: folder and tenant are looked up by their keys.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
@@ -98,7 +98,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-attribute-in-one-rule",
         title: "An attribute in one of two rules",
-        why: "The attribute is a column of the row, beside the set that finds the row.",
+        why: "The attribute is a column of the row, next to the set that finds the row.",
         reads_each_row: false,
         shorthand: r#""read" if "owner"; "read" if "read" on "folder" and status(resource, "final");"#,
         rule: "",
@@ -108,7 +108,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-two-attributes-of-one-value",
         title: "Two attributes with one value",
-        why: "Two columns of the row. An index on one of them finds the rows if there is one.",
+        why: "Both are columns of the row. If one of them had an index, it would find the rows.",
         reads_each_row: true,
         shorthand: r#""read" if size(resource, 1) and flag(resource, 1);"#,
         rule: "",
@@ -117,7 +117,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-attribute-alone",
         title: "An attribute alone",
-        why: "A status may be that of most rows, so every row is read, and the set is hashed instead of searched for each.",
+        why: "Most rows may have the status, so every row is read, and the set is hashed instead of searched for each row.",
         reads_each_row: true,
         shorthand: r#""read" if status(resource, "draft"); "read" if "read" on "folder";"#,
         rule: "",
@@ -126,8 +126,8 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     // What deputies may read, everyone may.
     Pattern {
         shape: "pattern-covered-alternative",
-        title: "An alternative that another one covers",
-        why: "What everyone may read need not be asked of deputies: that alternative is dropped.",
+        title: "A rule that another rule covers",
+        why: "Deputies may read what everyone may read, so their rule is dropped.",
         reads_each_row: true,
         shorthand: r#""read" if status(resource, "final");"#,
         rule: "has_permission(u: User, \"read\", d: Document) if deputy(v, u) and v matches User and status(d, \"final\");",
@@ -135,7 +135,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     Pattern {
         shape: "pattern-limit-of-the-actor",
-        title: "A limit of the user",
+        title: "A limit for each user",
         why: "The limits of one user are a small array, made once; the size is a column of the row.",
         reads_each_row: false,
         shorthand: r#""read" if "owner";"#,
@@ -147,7 +147,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-quota-of-each-role",
         title: "A quota for each role",
-        why: "Each role finds its folders by an array; the quota is asked of those rows, by user and folder.",
+        why: "An array of folders for each role finds the rows, and the quota is looked up by user and folder.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and size(d, s)
@@ -162,8 +162,8 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     // Two alternatives that differ only in whose quota counts.
     Pattern {
         shape: "pattern-quota-of-a-deputy",
-        title: "A quota of the user or of those whom the user stands in for",
-        why: "Both alternatives differ only in whose quota counts, so they are one, over a small table of users.",
+        title: "A user's own quota, or that of a colleague they act for",
+        why: "The two rules differ only in whose quota counts, so they become one condition over a small table of users.",
         reads_each_row: false,
         shorthand: "",
         rule: QUOTA_OF_DEPUTY,
@@ -171,8 +171,8 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-own-or-quota-of-a-deputy",
-        title: "The same, beside one's own",
-        why: "The quotas find folders by an array, so that the owner's index and the folder's can be combined.",
+        title: "The same, or the user's own documents",
+        why: "The quotas become an array of folders, so the indexes on owner and folder can be combined.",
         reads_each_row: false,
         shorthand: r#""read" if "owner";"#,
         rule: QUOTA_OF_DEPUTY,
@@ -180,7 +180,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-four-eyes",
-        title: "Four eyes: not one's own",
+        title: "Four eyes: not the user's own documents",
         why: "The owner is compared as a column of the row.",
         reads_each_row: false,
         shorthand: "",
@@ -190,7 +190,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-guard-inside-the-set",
-        title: "A guard inside the rule of a folder",
+        title: "A guard in the folder's rule",
         why: "The set of folders is filtered where it is made.",
         reads_each_row: false,
         shorthand: "",
@@ -209,8 +209,8 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-denied-relation",
-        title: "All but one's own",
-        why: "A denied relation is a comparison with a column of the row, in which NULL is not equal.",
+        title: "Documents in the folder, except the user's own",
+        why: "The denied relation is a comparison with a column of the row; NULL differs from every user.",
         reads_each_row: false,
         shorthand: r#""read" if "read" on "folder" and not "owner";"#,
         rule: "",
@@ -218,8 +218,8 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-denied-alternatives",
-        title: "A guard with several alternatives",
-        why: "Those over the row are conditions on its columns; the one over the folder moves into the set.",
+        title: "A guard with several rules",
+        why: "Those about the document are conditions on its columns; the one about the folder filters the set of folders.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not hidden(d);
@@ -231,8 +231,8 @@ hidden(d: Document) if size(d, s) and s > 10;",
     },
     Pattern {
         shape: "pattern-hierarchy",
-        title: "A role on a folder above",
-        why: "The folders below the user's are a recursion that starts from the user's roles and is made once; the row's folder is looked up in it.",
+        title: "A role inherited from a parent folder",
+        why: "A recursion that starts from the user's roles finds the folders below. It is evaluated once, and the document's folder is looked up in its result.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "has_role(u: User, r: String, f: Folder) if has_relation(f, \"parent\", p) and has_role(u, r, p);",
@@ -240,8 +240,8 @@ hidden(d: Document) if size(d, s) and s > 10;",
     },
     Pattern {
         shape: "pattern-guard-in-a-hierarchy",
-        title: "A role on a folder above, unless a folder is archived",
-        why: "Each step of the recursion asks its own folder only, by its key.",
+        title: "A role inherited from a parent folder, unless the folder is archived",
+        why: "Each step of the recursion looks up one folder by its key.",
         reads_each_row: false,
         shorthand: r#""read" if "read" on "folder";"#,
         rule: "has_role(u: User, r: String, f: Folder) if has_relation(f, \"parent\", p) and not archived(f) and has_role(u, r, p);",
@@ -250,7 +250,7 @@ hidden(d: Document) if size(d, s) and s > 10;",
     Pattern {
         shape: "pattern-permissions-of-a-role",
         title: "Permissions of roles in a table",
-        why: "The table of permissions starts from no user, so it is asked for the role at hand instead of being listed.",
+        why: "The table of permissions does not depend on the user, so it is looked up for each of the user's roles instead of being listed.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, r, f)
@@ -260,7 +260,7 @@ hidden(d: Document) if size(d, s) and s > 10;",
     Pattern {
         shape: "pattern-attribute-of-the-container",
         title: "An attribute of the folder's tenant",
-        why: "No set of all active tenants is made: the user's folders ask for theirs, by its key.",
+        why: "No set of all active tenants is made: the tenant of each of the user's folders is looked up by its key.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f)

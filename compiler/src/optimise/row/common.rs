@@ -154,7 +154,7 @@ fn add(
 fn by_shown_rows(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();
-    renumber_inside(&mut condition, &mut TakenAliases::canonical());
+    renumber_inside(&mut condition, &mut TakenAliases::with_canonical());
     let mut select = Select { filter: vec![condition], ..Select::default() };
     select.for_each_alias_mut(&mut |alias| {
         if let Some(row) = rows.iter().find(|row| row.alias == *alias) {

@@ -181,7 +181,7 @@ fn read(general: &mut Select, pair: Pair, table: TableId) {
 fn canonical(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {
-        renumber_inside(condition, &mut TakenAliases::canonical());
+        renumber_inside(condition, &mut TakenAliases::with_canonical());
     }
     let own: Vec<Alias> = select.from.iter().map(|from| from.alias).collect();
     select.for_each_alias_mut(&mut |alias| {

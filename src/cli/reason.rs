@@ -1,0 +1,36 @@
+//! Why a command could not use a file: as text for people, and as JSON for programs.
+
+use super::error::CliError;
+use super::validate::diagnostic;
+use portcullis_compiler::diagnostic::{Diagnostic, Severity, render};
+use portcullis_compiler::source::SourceMap;
+use serde_json::Value;
+
+/// One reason.
+pub(super) struct Reason {
+    /// As text.
+    pub(super) text: String,
+    /// With its `code` and `message`.
+    pub(super) json: Value,
+}
+
+impl Reason {
+    /// The errors among the findings in a policy.
+    pub(super) fn errors(source: &SourceMap, findings: &[Diagnostic]) -> Vec<Self> {
+        let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
+        errors
+            .map(|found| Self { text: render::render(source, found), json: diagnostic(source, found) })
+            .collect()
+    }
+
+    /// All reasons as text.
+    pub(super) fn texts(reasons: &[Self]) -> String {
+        reasons.iter().map(|reason| reason.text.as_str()).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+impl From<CliError> for Reason {
+    fn from(error: CliError) -> Self {
+        Self { text: error.to_string(), json: error.into_json() }
+    }
+}
