@@ -43,6 +43,17 @@ fn run(commands: &str, base: &str) -> String {
 }
 
 #[test]
+fn the_first_policy_and_its_bindings_are_files_and_the_command_prints_the_statement() {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap();
+    for (fence, file) in [("polar", "policy.polar"), ("yaml", "bindings.yaml")] {
+        let file = fs::read_to_string(root().join("docs/example").join(file)).unwrap();
+        assert_eq!(block(&readme, fence), file);
+    }
+    let printed = run(block(&after("first statement"), "sh"), "http://127.0.0.1:0");
+    assert_eq!(printed, block(&readme, "sql"));
+}
+
+#[test]
 fn the_first_check_answers_as_shown() {
     let readme = after("first check");
     let service =
