@@ -118,7 +118,7 @@ fn markdown(folder: &Path) -> Vec<PathBuf> {
 
 /// The pages for readers: those of the root, the compiler, the benchmarks and the tests, and all in `docs`.
 fn pages() -> Vec<(String, String)> {
-    let top = ["", "compiler", "benches", "tests"].map(|folder| root().join(folder));
+    let top = ["", "compiler", "benches", "tests", "tests/random"].map(|folder| root().join(folder));
     let top = top.iter().flat_map(|folder| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()));
     let top = top.filter(|path| path.extension().is_some_and(|ending| ending == "md"));
     let mut paths: Vec<PathBuf> = top.chain(markdown(&root().join("docs"))).collect();
