@@ -119,15 +119,12 @@ fn page() -> String {
          `folder`\nare columns of `documents`; `tests/local/catalogue` has the rest of the policy, the data bindings, which \
          declare\n`sql_types` and `tables`, and an expert's condition for each pattern. The tests compare the rows of both on \
          PostgreSQL\nand SQLite (`tests/local/patterns.rs`), also without the declarations, and keep PostgreSQL's plans over \
-         50,000 documents\nunder `snapshots/plans` (`tests/local/pattern_plans.rs`, which writes this page).\n",
+         50,000 documents\nunder `snapshots/plans` (`tests/local/pattern_plans.rs`, which writes this page). *Index* says \
+         whether the\nindexes of `documents` on its key, `owner_id` and `folder_id` find its rows.\n",
     );
     for pattern in PATTERNS {
         let Pattern { title, why, shorthand, rule, reads_each_row, .. } = pattern;
-        let finds = if *reads_each_row {
-            "No index finds the rows, so each document is read once."
-        } else {
-            "Indexes find the rows."
-        };
+        let index = if *reads_each_row { "none; reads every document" } else { "yes" };
         let shorthand: Vec<&str> = shorthand.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
         let mut policy = Vec::new();
         if !shorthand.is_empty() {
@@ -137,8 +134,9 @@ fn page() -> String {
             policy.push(rule.trim().to_owned());
         }
         let (policy, sql) = (policy.join("\n"), filter(pattern));
-        let why = wrapped(&format!("{why} {finds}"));
-        write!(page, "\n## {title}\n\n```text\n{policy}\n```\n\n{why}\n\n```text\n{sql}\n```\n").unwrap();
+        let why = wrapped(why);
+        write!(page, "\n## {title}\n\n```text\n{policy}\n```\n\n{why}\n\nIndex: {index}.\n").unwrap();
+        write!(page, "\n```text\n{sql}\n```\n").unwrap();
     }
     page
 }

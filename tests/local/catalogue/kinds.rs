@@ -108,7 +108,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-two-attributes-of-one-value",
         title: "Two attributes with one value",
-        why: "Both are columns of the row. If one of them had an index, it would find the rows.",
+        why: "Both are columns of the row. An index on either of them would find the rows.",
         reads_each_row: true,
         shorthand: r#""read" if size(resource, 1) and flag(resource, 1);"#,
         rule: "",
