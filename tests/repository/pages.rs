@@ -182,7 +182,7 @@ fn the_names_that_pages_find_in_files_are_there() {
 }
 
 /// What GitHub makes of a heading in a link.
-fn anchor(heading: &str) -> String {
+pub(super) fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
