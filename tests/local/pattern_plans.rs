@@ -94,11 +94,11 @@ fn the_page_of_patterns_is_the_catalogue() {
     assert!(known == page, "run UPDATE_FIXTURES=1 cargo test --test local -- pattern_plans");
 }
 
-/// `compiler/ARCHITECTURE.md` follows a guard through the planner, and shows what an expert writes.
+/// `compiler/LOCAL.md` follows a guard through the planner, and shows what an expert writes.
 #[test]
-fn the_architecture_shows_the_experts_guard() {
+fn the_page_of_local_checks_shows_the_experts_guard() {
     let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();
-    let page = std::fs::read_to_string(repository().join("compiler/ARCHITECTURE.md")).unwrap();
+    let page = std::fs::read_to_string(repository().join("compiler/LOCAL.md")).unwrap();
     let in_one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let expert = in_one_line(&pattern.expert("1", "documents"));
     let (condition, _) = expert.rsplit_once(" AND documents.id IS NOT NULL").unwrap();

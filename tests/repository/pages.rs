@@ -1,5 +1,4 @@
-//! Output shown on pages is real: what `compiler/ARCHITECTURE.md` and `README.md` show is what the program
-//! prints.
+//! Output shown on pages is real: what the pages of `PAGES` show is what the program prints.
 //!
 //! A comment on such a page names a question, and the block below it must hold what the program prints for
 //! the last policy above it, with the last data bindings and facts above it:
@@ -19,7 +18,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// The pages with output, and how many blocks of it each has at least.
-const PAGES: &[(&str, usize)] = &[("compiler/ARCHITECTURE.md", 6), ("README.md", 1)];
+const PAGES: &[(&str, usize)] =
+    &[("compiler/ARCHITECTURE.md", 6), ("compiler/LOCAL.md", 6), ("README.md", 1)];
 
 /// What the program prints.
 fn printed(folder: &Path, args: &[&str]) -> String {

@@ -46,7 +46,7 @@ fn there_are_documents_of_every_kind() {
     assert!(DOCUMENTS.len() >= 40, "{} documents bind something", DOCUMENTS.len());
     let parts = [
         "fixtures/conformance/local",
-        "compiler/ARCHITECTURE.md",
+        "compiler/LOCAL.md",
         "compiler/src/bindings",
         "docs",
         "tests/clients",

@@ -107,6 +107,7 @@ fn there_are_policies_of_every_kind() {
         "fixtures/diagnostics",
         "fixtures/example",
         "compiler/ARCHITECTURE.md",
+        "compiler/LOCAL.md",
         "compiler/src",
         "tests/clients/policy.polar",
         "tests/service/http",
