@@ -60,6 +60,8 @@ fn the_first_check_answers_as_shown() {
         Service::start(&["--policy", root().join("fixtures/example/policy.polar").to_str().unwrap()]);
     let answers = run(block(&readme, "sh"), &service.base);
     assert_eq!(answers.replace(&service.base, "http://127.0.0.1:8081"), block(&readme, "text"));
+    let proof = run(block(&after("first explanation"), "sh"), &service.base);
+    assert!(proof.contains("has_role(User:alice, \"maintainer\", Organization:acme)"), "{proof}");
 }
 
 #[test]
