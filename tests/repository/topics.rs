@@ -1,5 +1,5 @@
-//! The index of the conformance pages: every page is listed under its topic, and the page of the language links
-//! to every topic.
+//! The index of the conformance pages lists every page under its topic, and the page of the language links to
+//! every topic.
 //!
 //! `UPDATE_FIXTURES=1 cargo test --test repository -- topics::` writes the index.
 
@@ -11,7 +11,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The folders of `fixtures/conformance`, what their pages are about, in the order of the language's page.
+/// The folders of `fixtures/conformance` with their topics, in the order of the language's page.
 const TOPICS: &[(&str, &str)] = &[
     ("realistic", "Whole policies"),
     ("types", "Types"),
