@@ -106,7 +106,9 @@ fn the_image_is_made_from_what_there_is() {
     let image = tempfile::tempdir().unwrap();
     for (source, place) in lines.flat_map(copied) {
         assert!(root().join(source).exists(), "{source} is not in the repository");
-        std::os::unix::fs::symlink(root().join(source), image.path().join(place)).unwrap();
+        let place = image.path().join(place);
+        fs::create_dir_all(place.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink(root().join(source), place).unwrap();
     }
     // Cargo's metadata leaves out a target without its file, but a build fails.
     assert_eq!(targets(image.path()), targets(root()));
