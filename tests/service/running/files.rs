@@ -88,7 +88,7 @@ fn targets(workspace: &Path) -> BTreeSet<String> {
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let metadata: Json = serde_json::from_slice(&output.stdout).unwrap();
-    let packages = metadata["packages"].as_array().unwrap();
+    let packages = metadata.get("packages").and_then(Json::as_array).unwrap();
     let named =
         |package: &Json, target: &Json| format!("{} {} {}", package["name"], target["kind"], target["name"]);
     let of_package = |package: &Json| -> Vec<String> {
