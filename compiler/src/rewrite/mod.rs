@@ -12,6 +12,7 @@ mod empty;
 mod inclusion;
 mod linearise;
 mod literals;
+mod partition;
 mod roles;
 mod unfold;
 

@@ -11,26 +11,21 @@
 //! administers(u, r) :- in(r, f), administers_folder(u, f)                administers(u, r) :- roles(u, r, x), x in {…}
 //! ```
 //!
-//! Two relations are copies of each other if their clauses are the same but for the set of roles: the
-//! coarsest partition of which that is true is found by refinement. A clause that no role decides stays where
-//! it is, and a relation that has one is not read as roles by others.
+//! Two relations are copies of each other if their clauses are the same but for the set of roles, with calls
+//! for roles read as calls of any copy. A clause that no role decides stays where it is, and a relation that
+//! has one is not read as roles by others.
 
+use super::partition::{ClassId, Classes, coarsest};
 use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
-use crate::id_vec::IdVec;
-use crate::ir::ids::id;
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
 use crate::refusal::VarName;
 use indexmap::{IndexMap, IndexSet};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
 /// The roles that a relation's clauses ask for, ascending.
 type Roles = Vec<ConstId>;
-
-id!(/// Relations that are copies of each other but for their roles.
-    CopyId, "copies");
 
 /// Where a clause gets its role from: a scan's column, or a call. INVARIANT: it is used for the goals of that
 /// clause only.
@@ -46,32 +41,30 @@ enum RoleSource {
 pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Specialised) -> IndexSet<RelId> {
     let finder = RoleFinder { program, catalog, roles: IndexMap::new(), impure: IndexSet::new() };
     let finder = finder.find(specialised);
-    let classes = finder.refine(specialised);
-    // Copies are numbered in the order in which their first relation comes.
-    let mut copies: IdVec<CopyId, Copies> = IdVec::new();
-    for (rel, id) in &classes {
-        if id.index() == copies.len() {
-            copies.push(Copies { first: *rel, others: Vec::new() });
-        } else {
-            copies[*id].others.push(*rel);
-        }
+    let classes = finder.classes(specialised);
+    // Copies come in the order of their first relation.
+    let mut copies: IndexMap<ClassId, Copies> = IndexMap::new();
+    for rel in finder.roles.keys() {
+        let entry = copies.entry(classes[*rel]).and_modify(|copies| copies.others.push(*rel));
+        entry.or_insert_with(|| Copies { first: *rel, others: Vec::new() });
     }
-    if copies.iter().all(|copies| copies.others.is_empty()) {
+    if copies.values().all(|copies| copies.others.is_empty()) {
         return IndexSet::new();
     }
     // The new relations call each other: each has its id before any has its clauses.
-    let mut all_roles: IdVec<CopyId, RelId> = IdVec::new();
-    for Copies { first, .. } in &copies {
+    let mut all_roles: IndexMap<ClassId, RelId> = IndexMap::new();
+    for (class, Copies { first, .. }) in &copies {
         let Relation { pred, adornments, .. } = specialised.relations[*first].clone();
-        all_roles.push(specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() }));
+        let own = specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() });
+        all_roles.insert(*class, own);
     }
-    for (id, Copies { first, .. }) in copies.enumerate() {
-        let own = all_roles[id];
+    for (class, Copies { first, .. }) in &copies {
+        let own = all_roles[class];
         let relation = finder.with_role(&specialised.relations[*first], own, &classes, &all_roles);
         specialised.relations[own] = relation;
     }
     let mut lists: IndexMap<&Roles, RelId> = IndexMap::new();
-    for (id, Copies { first, others }) in copies.enumerate() {
+    for (class, Copies { first, others }) in &copies {
         // Copies are relations that have roles.
         for rel in std::iter::once(first).chain(others) {
             let Some(wanted) = finder.roles.get(rel) else { continue };
@@ -79,12 +72,12 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
             let list =
                 *lists.entry(wanted).or_insert_with(|| specialised.relations.push(list_of(pred, wanted)));
             let relation = &mut specialised.relations[*rel];
-            let picks = picks(relation, all_roles[id], list);
+            let picks = picks(relation, all_roles[class], list);
             relation.clauses.retain(|clause| finder.place(*rel, clause).is_none());
             relation.clauses.push(picks);
         }
     }
-    all_roles.iter().copied().collect()
+    all_roles.into_values().collect()
 }
 
 /// Relations that differ in their roles alone.
@@ -212,8 +205,8 @@ impl RoleFinder<'_> {
         &self,
         relation: &Relation,
         own: RelId,
-        classes: &IndexMap<RelId, CopyId>,
-        all_roles: &IdVec<CopyId, RelId>,
+        classes: &Classes,
+        all_roles: &IndexMap<ClassId, RelId>,
     ) -> Relation {
         let clauses = relation.clauses.iter().filter_map(|clause| {
             let place = self.place(own, clause)?;
@@ -231,7 +224,7 @@ impl RoleFinder<'_> {
                 }
                 RoleSource::Call(goal, callee) => {
                     if let Some(Goal::Call { rel, args, .. }) = clause.goals.get_mut(goal) {
-                        *rel = all_roles[classes[&callee]];
+                        *rel = all_roles[&classes[callee]];
                         args.push(role);
                     }
                 }
@@ -275,41 +268,31 @@ fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
 }
 
 /// What is left of a clause without its roles: head, goals, and the class of what it calls for roles.
-type WithoutRoles = (Vec<Term>, Vec<Goal>, Option<CopyId>);
+type WithoutRoles = (Vec<Term>, Vec<Goal>, Option<ClassId>);
 
 impl RoleFinder<'_> {
-    /// The classes of relations that are copies of each other but for the roles.
-    fn refine(&self, specialised: &Specialised) -> IndexMap<RelId, CopyId> {
-        let all_alike = CopyId::from_index(0);
-        let mut classes: IndexMap<RelId, CopyId> = self.roles.keys().map(|rel| (*rel, all_alike)).collect();
-        let mut n_classes = 1;
-        loop {
-            let mut numbers: FxHashMap<(Vec<Adornment>, BTreeSet<WithoutRoles>), CopyId> =
-                FxHashMap::default();
-            let mut next: IndexMap<RelId, CopyId> = IndexMap::new();
-            for rel in self.roles.keys() {
-                let relation = &specialised.relations[*rel];
-                let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
-                let without =
-                    relation.clauses.iter().filter_map(|clause| self.without_roles(*rel, clause, &classes));
-                let number = CopyId::from_index(numbers.len());
-                next.insert(*rel, *numbers.entry((columns.collect(), without.collect())).or_insert(number));
-            }
-            classes = next;
-            if numbers.len() == n_classes {
-                return classes;
-            }
-            n_classes = numbers.len();
-        }
+    /// Sorts the relations that have roles into copies of each other; all others are in a class without
+    /// meaning.
+    fn classes(&self, specialised: &Specialised) -> Classes {
+        let called = |rel: RelId, clause: &Clause| match self.place(rel, clause)? {
+            RoleSource::Call(_, callee) => Some(callee),
+            RoleSource::Scan(..) => None,
+        };
+        let calls = specialised.relations.enumerate().map(|(rel, relation)| {
+            let clauses = relation.clauses.iter().filter(|_| self.roles.contains_key(&rel));
+            clauses.filter_map(|clause| called(rel, clause)).collect()
+        });
+        coarsest(&calls.collect(), |rel, classes| {
+            let relation = self.roles.contains_key(&rel).then(|| &specialised.relations[rel])?;
+            let columns = relation.adornments.iter().filter(|adornment| adornment.has_column()).copied();
+            let without =
+                relation.clauses.iter().filter_map(|clause| self.without_roles(rel, clause, classes));
+            Some((columns.collect::<Vec<_>>(), without.collect::<BTreeSet<WithoutRoles>>()))
+        })
     }
 
     /// A clause without its roles, its calls read as calls of classes and its variables in order.
-    fn without_roles(
-        &self,
-        rel: RelId,
-        clause: &Clause,
-        classes: &IndexMap<RelId, CopyId>,
-    ) -> Option<WithoutRoles> {
+    fn without_roles(&self, rel: RelId, clause: &Clause, classes: &Classes) -> Option<WithoutRoles> {
         let place = self.place(rel, clause)?;
         let mut head = clause.head.clone();
         let mut goals = clause.goals.clone();
@@ -326,7 +309,7 @@ impl RoleFinder<'_> {
                 if let Some(Goal::Call { rel, .. }) = goals.get_mut(goal) {
                     *rel = RelId::ERASED;
                 }
-                class = Some(classes[&callee]);
+                class = Some(classes[callee]);
             }
         }
         let mut numbers: IndexSet<VarId> = IndexSet::new();
