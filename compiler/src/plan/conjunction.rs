@@ -20,20 +20,21 @@ use crate::refusal::VarName;
 impl Planner<'_> {
     /// Plans a body: the union of the selects answers it.
     pub(super) fn selects(&mut self, scope: &Enclosing<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
-        let mut done = Vec::new();
-        let mut open = vec![build];
-        self.depth += 1;
-        let result = self.drain(scope, &mut open, &mut done);
-        self.depth -= 1;
-        result.map(|()| done)
+        self.nested(|this| this.drain(scope, build))
     }
 
-    fn drain(
-        &mut self,
-        scope: &Enclosing<'_>,
-        open: &mut Vec<Build>,
-        done: &mut Vec<Select>,
-    ) -> Result<(), PlanError> {
+    /// Plans a body inside those that are being planned. However that ends, the depth is then as before.
+    fn nested<T>(&mut self, plan: impl FnOnce(&mut Self) -> T) -> T {
+        self.depth += 1;
+        let planned = plan(self);
+        self.depth -= 1;
+        planned
+    }
+
+    /// Plans a build and all that it splits into.
+    fn drain(&mut self, scope: &Enclosing<'_>, build: Build) -> Result<Vec<Select>, PlanError> {
+        let mut done = Vec::new();
+        let mut open = vec![build];
         while let Some(build) = open.pop() {
             self.n_branches += 1;
             let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
@@ -51,7 +52,7 @@ impl Planner<'_> {
                 Advance::Open(builds) => open.extend(builds.into_iter().rev()),
             }
         }
-        Ok(())
+        Ok(done)
     }
 
     /// Whether a test may be a branch; one that is too deep or has too many siblings becomes a table.
