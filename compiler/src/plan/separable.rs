@@ -20,61 +20,26 @@ impl Planner<'_> {
         classes: &Classes,
         modes: &[Mode],
     ) -> Result<RelId, PlanError> {
-        let width = classes.of_column.len();
-        if call.known.len() != width {
+        if call.known.len() != classes.of_column.len() {
             return Err(PlanError::Bug("a call with another number of columns than its recursion"));
         }
-        let members = || call.recursion.members.ids();
         let mut walks = Vec::new();
+        let mut forward = Vec::new();
         for (class, mode) in modes.iter().enumerate() {
-            if *mode == Mode::Walk {
-                walks.push((class, self.walk(call, classes, class)?));
+            match mode {
+                Mode::Walk => walks.push((class, self.walk(call, classes, class)?)),
+                Mode::Forward => forward.push(class),
             }
         }
-        // One clause per member at whose exits the walks end; the head's variables are the call's columns.
-        let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
-        let tag_walks = classes.of_tag.is_some_and(|class| modes.get(class) == Some(&Mode::Walk));
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let ends: Vec<MemberId> = if tag_walks { members().collect() } else { vec![own] };
-        let forward: Vec<usize> =
-            (0..classes.count).filter(|class| modes.get(*class) == Some(&Mode::Forward)).collect();
-        let starts: Vec<MemberId> =
-            if tag_walks || !forward.iter().any(|class| classes.of_tag == Some(*class)) {
-                ends
-            } else {
-                members().collect()
-            };
-        let mut reached = Vec::new();
-        for member in starts {
-            let mut names = vec![VarName::UNNAMED; width];
-            let mut at_exit = head.clone();
-            let mut goals = Vec::new();
-            for (class, table) in &walks {
-                let mut args = Vec::new();
-                for ((of, known), term) in classes.of_column.iter().zip(&call.known).zip(&head) {
-                    if *of == Some(*class) && matches!(known, KnownColumn::Row(_)) {
-                        args.push(*term);
-                    }
-                }
-                if classes.of_tag == Some(*class) {
-                    args.push(Term::Tag(member));
-                }
-                for (of, term) in classes.of_column.iter().zip(&mut at_exit) {
-                    if *of == Some(*class) {
-                        names.push(VarName::UNNAMED);
-                        *term = Term::Var(VarId::from_index(names.len() - 1));
-                        args.push(*term);
-                    }
-                }
-                goals.push(Goal::Rows { table: *table, args });
-            }
-            goals.push(Goal::call(call.exits[member], at_exit));
-            reached.push((member, Clause { rule: None, head: head.clone(), goals, var_names: names }));
-        }
+        // Where no class leads from member to member, only the called one's exits count.
+        let ends: Vec<MemberId> =
+            if classes.of_tag.is_some() { call.recursion.members.ids().collect() } else { vec![own] };
+        let reached = ends.into_iter().map(|member| (member, exit_of_walks(call, classes, &walks, member)));
         let clauses = if forward.is_empty() {
-            reached.into_iter().map(|(_, clause)| clause).collect()
+            reached.map(|(_, clause)| clause).collect()
         } else {
-            vec![self.forward(call, classes, &forward, reached)?]
+            vec![self.forward(call, classes, &forward, reached.collect())?]
         };
         Ok(self.relation_like(call.rel, clauses))
     }
@@ -185,6 +150,42 @@ impl Planner<'_> {
         let args = tag(own).into_iter().chain(pick(&head)?).collect();
         Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })
     }
+}
+
+/// The tuples that the walks, each of a class, lead to through the exits of a member. The variables of the head
+/// are the columns of the call.
+fn exit_of_walks(
+    call: &ClosureCall<'_>,
+    classes: &Classes,
+    walks: &[(usize, TableRef)],
+    member: MemberId,
+) -> Clause {
+    let width = classes.of_column.len();
+    let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
+    let mut var_names = vec![VarName::UNNAMED; width];
+    let mut at_exit = head.clone();
+    let mut goals = Vec::new();
+    for (class, table) in walks {
+        let mut args = Vec::new();
+        for ((of, known), term) in classes.of_column.iter().zip(&call.known).zip(&head) {
+            if *of == Some(*class) && matches!(known, KnownColumn::Row(_)) {
+                args.push(*term);
+            }
+        }
+        if classes.of_tag == Some(*class) {
+            args.push(Term::Tag(member));
+        }
+        for (of, term) in classes.of_column.iter().zip(&mut at_exit) {
+            if *of == Some(*class) {
+                var_names.push(VarName::UNNAMED);
+                *term = Term::Var(VarId::from_index(var_names.len() - 1));
+                args.push(*term);
+            }
+        }
+        goals.push(Goal::Rows { table: *table, args });
+    }
+    goals.push(Goal::call(call.exits[member], at_exit));
+    Clause { rule: None, head, goals, var_names }
 }
 
 /// Restricts the base of a closure to what the enclosing select asks for in its invariant columns.
