@@ -35,6 +35,8 @@ mod sql;
 mod stages;
 pub mod strata;
 pub mod syntax;
+#[cfg(test)]
+mod tests;
 pub mod why;
 
 use catalog::Catalog;

@@ -45,7 +45,7 @@ pub fn signatures(program: &Program) -> String {
 
 /// A rule as one line, without a newline.
 pub fn rule(program: &Program, rule: &Rule) -> String {
-    let mut printer = Printer { program, rule, shown: vec![false; rule.vars.len()], names: names(rule) };
+    let mut printer = RulePrinter { program, rule, shown: vec![false; rule.vars.len()], names: names(rule) };
     let mut text = printer.atom(rule.head, &rule.params);
     for (at, literal) in rule.body.iter().enumerate() {
         text.push_str(if at == 0 { " :- " } else { ", " });
@@ -99,7 +99,7 @@ fn quote(text: &str) -> String {
     format!("{text:?}")
 }
 
-struct Printer<'p> {
+struct RulePrinter<'p> {
     program: &'p Program,
     rule: &'p Rule,
     /// Which variables' types were printed.
@@ -107,7 +107,7 @@ struct Printer<'p> {
     names: Vec<String>,
 }
 
-impl Printer<'_> {
+impl RulePrinter<'_> {
     fn literal(&mut self, literal: &Literal) -> String {
         match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Positive, pred, args } => self.atom(*pred, args),

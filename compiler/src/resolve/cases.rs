@@ -24,11 +24,11 @@ use crate::syntax::ast::{self, Assertion, Call, Condition, Item, Name, Param, Po
 use rustc_hash::FxHashMap;
 
 /// The facts in tests, with their positions.
-pub(super) type Facts = Vec<(ir::Fact, Span)>;
+pub(super) type TestFacts = Vec<(ir::Fact, Span)>;
 
 /// Lowers all tests. Also returns every fact, as often as it is written.
-pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Facts) {
-    let mut facts = Facts::new();
+pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, TestFacts) {
+    let mut facts = TestFacts::new();
     let mut fixtures: FxHashMap<&str, (Vec<ir::Fact>, Span)> = FxHashMap::default();
     for item in &policy.items {
         let Item::Fixture(fixture) = item else { continue };
@@ -84,7 +84,7 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Fac
 }
 
 /// Reports test facts that the program could not use.
-pub(super) fn check_facts(program: &Program, facts: &Facts) -> Vec<Diagnostic> {
+pub(super) fn check_facts(program: &Program, facts: &TestFacts) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for (fact, span) in facts {
         let args: Vec<(&str, &str)> = fact.args.iter().filter_map(|&arg| value(program, arg)).collect();
@@ -139,7 +139,7 @@ fn unknown_fixture(
 }
 
 /// Lowers a fact; a variable or the current time is reported.
-fn fact(tables: &mut Tables, call: &Call, facts: &mut Facts) -> Option<ir::Fact> {
+fn fact(tables: &mut Tables, call: &Call, facts: &mut TestFacts) -> Option<ir::Fact> {
     let mut args = Vec::with_capacity(call.args.len());
     for arg in &call.args {
         match &arg.value {

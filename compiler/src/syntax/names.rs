@@ -35,18 +35,19 @@ pub fn names(policy: &Policy) -> Vec<Occurrence<'_>> {
         Item::Block(block) if block.kind == BlockKind::Global => Some(block),
         Item::Block(_) | Item::Rule(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
     });
-    let mut names = Names { global, found: Vec::new() };
+    let mut names = Collector { global, found: Vec::new() };
     policy.items.iter().for_each(|item| names.item(item));
     names.found
 }
 
-struct Names<'p> {
+/// Collects the names of a policy.
+struct Collector<'p> {
     /// The block that declares what follows `global` in shorthand.
     global: Option<&'p Block>,
     found: Vec<Occurrence<'p>>,
 }
 
-impl<'p> Names<'p> {
+impl<'p> Collector<'p> {
     fn add(&mut self, named: Named<'p>, span: Span, defines: bool) {
         self.found.push(Occurrence { named, span, defines });
     }

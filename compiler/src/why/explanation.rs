@@ -74,12 +74,12 @@ pub struct Instance {
     /// The rule.
     pub rule: RuleId,
     /// One entry per condition of the rule, in its order.
-    pub conditions: Vec<Condition>,
+    pub conditions: Vec<MetCondition>,
 }
 
 /// A condition of a rule with values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Condition {
+pub enum MetCondition {
     /// It holds by this step.
     Step(usize),
     /// It holds; the step is not shown.
@@ -109,7 +109,7 @@ pub struct Attempt {
     /// The rule; `None` for the question itself.
     pub rule: Option<RuleId>,
     /// The conditions that hold, in the order in which they were tried.
-    pub met: Vec<Condition>,
+    pub met: Vec<MetCondition>,
     /// The first one that does not.
     pub lacks: Lack,
 }

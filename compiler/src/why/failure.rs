@@ -6,7 +6,7 @@
 
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
-use super::explanation::{Atom, Attempt, Condition, FailedGoal, Lack, Step};
+use super::explanation::{Atom, Attempt, FailedGoal, Lack, MetCondition, Step};
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
@@ -235,9 +235,9 @@ fn met<R: Rows>(
     state: &Found,
     attempted: &Attempted<'_>,
     frame: FrameId,
-) -> Vec<Condition> {
+) -> Vec<MetCondition> {
     let satisfied = satisfied(state, attempted.traced, frame);
-    let mut met: Vec<Condition> = Vec::new();
+    let mut met: Vec<MetCondition> = Vec::new();
     for (goal, via) in state.conditions(frame) {
         let literal = attempted.traced.literals.get(goal).copied().flatten();
         let Some(literal) = literal.filter(|literal| satisfied.contains(literal)) else { continue };
@@ -245,10 +245,10 @@ fn met<R: Rows>(
             (Via::Test, None) => {
                 let written = attempted.rule.and_then(|rule| rule.body.get(literal));
                 let Some(written) = written else { continue };
-                Condition::Test(atoms::test(world, attempted, written))
+                MetCondition::Test(atoms::test(world, attempted, written))
             }
-            (Via::Test, Some(atom)) => Condition::Absent(atom),
-            (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => Condition::Holds(atom),
+            (Via::Test, Some(atom)) => MetCondition::Absent(atom),
+            (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => MetCondition::Holds(atom),
             (Via::Row(_) | Via::Answer(_) | Via::Assumed, None) => continue,
         };
         if !met.contains(&condition) {

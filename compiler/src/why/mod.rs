@@ -30,8 +30,8 @@ mod values;
 mod world;
 
 pub use explanation::{
-    Arg, Atom, Attempt, By, Condition, Explanation, FactOrigin, FailedGoal, Instance, Lack, Step, Suggestion,
-    Verdict,
+    Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, Instance, Lack, MetCondition, Step,
+    Suggestion, Verdict,
 };
 pub use rows::{Budget, Rows};
 pub use rules::Rules;

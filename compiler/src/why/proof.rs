@@ -1,7 +1,7 @@
 //! Proofs: each fact and each derivation that an answer of a run needs, once.
 
 use super::atoms::{self, Attempted};
-use super::explanation::{Atom, By, Condition, FactOrigin, Instance, Step};
+use super::explanation::{Atom, By, FactOrigin, Instance, MetCondition, Step};
 use super::rows::Rows;
 use super::state::{AnswerId, Found, FrameId, Via};
 use super::world::{Fault, World};
@@ -109,15 +109,15 @@ impl Steps {
                 LiteralKind::Atom { polarity, .. } => {
                     let atom = atoms::literal_atom(world, &attempted, at)?;
                     match (polarity, steps.get(&at)) {
-                        (Polarity::Negated, _) => Condition::Absent(atom),
-                        (Polarity::Positive, Some(step)) => Condition::Step(*step),
-                        (Polarity::Positive, None) => Condition::Holds(atom),
+                        (Polarity::Negated, _) => MetCondition::Absent(atom),
+                        (Polarity::Positive, Some(step)) => MetCondition::Step(*step),
+                        (Polarity::Positive, None) => MetCondition::Holds(atom),
                     }
                 }
                 LiteralKind::Compare { .. }
                 | LiteralKind::OneOf { .. }
                 | LiteralKind::NotOfType { .. }
-                | LiteralKind::False => Condition::Test(atoms::test(world, &attempted, literal)),
+                | LiteralKind::False => MetCondition::Test(atoms::test(world, &attempted, literal)),
             });
         }
         Some(Step { atom, height, by: By::Rule(Instance { rule: id, conditions }) })

@@ -19,8 +19,8 @@ use crate::store::{ConsistentRead, Fact, Reader, Value};
 pub use caller::CallerRow;
 pub use local::{LocalWhy, LocalWhyRequest};
 pub use portcullis_compiler::why::{
-    Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Condition as WhyCondition, Explanation, FactOrigin,
-    FailedGoal, Lack as WhyLack, Step as WhyStep, Suggestion, Verdict,
+    Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Explanation, FactOrigin, FailedGoal,
+    Lack as WhyLack, MetCondition as WhyCondition, Step as WhyStep, Suggestion, Verdict,
 };
 
 use portcullis_compiler::ir::{Program, RuleId};

@@ -3,20 +3,7 @@
 use super::*;
 use crate::bindings::lexer;
 use crate::bindings::token::Token;
-
-/// A deterministic random number generator.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % sides
-    }
-
-    fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from[self.roll(from.len())]
-    }
-}
+use crate::tests::random::Random;
 
 const PIECES: &[&str] = &[
     "SELECT ", "a", "b", "t", " FROM ", " WHERE ", "(", ")", "[", "]", ",", ".", " ", "\n", "\t", "'", "''",
@@ -73,11 +60,11 @@ fn collapsed(tokens: &[Token]) -> Vec<Token> {
 
 #[test]
 fn what_is_printed_reads_as_the_same_tokens() {
-    let mut dice = Dice(3);
+    let mut random = Random(3);
     let mut n_accepted = 0;
     for _ in 0..20_000 {
-        let count = 1 + dice.roll(9);
-        let middle: String = (0..count).map(|_| dice.pick(PIECES)).collect();
+        let count = 1 + random.below(9);
+        let middle: String = (0..count).map(|_| random.of(PIECES)).collect();
         let text = format!("SELECT a{middle}b FROM t");
         for dialect in BOTH {
             let Ok(query) = read(&text, dialect) else { continue };
@@ -126,16 +113,16 @@ fn stays_inside(text: &str) -> bool {
 
 #[test]
 fn random_documents_and_columns_never_panic() {
-    let mut dice = Dice(4);
+    let mut random = Random(4);
     let pieces = [
         "facts:", "\n", "  ", "f(T:_)", ":", " ", "query: ", "SELECT a", "*a", "&a ", "- ", "{", "}", "[",
         "]", "\"", "'", "|", ">", "#", "\t", "?", "!x", "---", "é", "\0", "<<: ",
     ];
     for _ in 0..20_000 {
-        let count = dice.roll(20);
-        let text: String = (0..count).map(|_| dice.pick(&pieces)).collect();
+        let count = random.below(20);
+        let text: String = (0..count).map(|_| random.of(&pieces)).collect();
         let _ = parse(&text);
-        let text: String = (0..count).map(|_| dice.pick(PIECES)).collect();
+        let text: String = (0..count).map(|_| random.of(PIECES)).collect();
         for dialect in BOTH {
             let _ = crate::bindings::column(&text, dialect);
             let _ = crate::bindings::SqlType::parse(&text, dialect);

@@ -30,7 +30,7 @@ use crate::source::Span;
 use parts::Parts;
 use rustc_hash::FxHashSet;
 use std::collections::BTreeSet;
-use uses::{Named, Uses, literal, noun};
+use uses::{Declarers, Uses, literal, noun};
 
 /// Limit on the rounds over all rules. Types travel one rule per round. Stopping early is sound: it only
 /// leaves a variable wider.
@@ -44,7 +44,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     let mut infer = Infer {
         tables,
         blocks,
-        named: Named::default(),
+        declarers: Declarers::default(),
         uses: Uses::default(),
         parts: Parts::default(),
         refused: FxHashSet::default(),
@@ -54,7 +54,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
     let named = open.iter().any(|open| open.by_name);
     let defined = open.iter().any(|open| open.by_rules);
     if named {
-        infer.named = Named::of(blocks);
+        infer.declarers = Declarers::of(blocks);
     }
     for _ in 0..ROUNDS {
         if named {
@@ -119,7 +119,7 @@ impl OpenRule {
 struct Infer<'t, 'b, 'a> {
     tables: &'t Tables,
     blocks: &'b Blocks<'a>,
-    named: Named<'a>,
+    declarers: Declarers<'a>,
     uses: Uses,
     parts: Parts,
     refused: FxHashSet<Span>,
@@ -233,7 +233,7 @@ impl Infer<'_, '_, '_> {
         side: usize,
     ) -> bool {
         let text = self.tables.constant_text(name);
-        let Some(types) = self.named.types(noun, text) else { return false };
+        let Some(types) = self.declarers.types(noun, text) else { return false };
         let types = types.iter().copied().collect();
         match self.with_uses(types, (pred, name), side) {
             Some(types) => narrow(rule, term, &types),

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 
 /// The types whose blocks declare a name as a role, permission or relation.
 #[derive(Default)]
-pub(super) struct Named<'a>(FxHashMap<&'a str, FxHashMap<&'static str, Vec<TypeId>>>);
+pub(super) struct Declarers<'a>(FxHashMap<&'a str, FxHashMap<&'static str, Vec<TypeId>>>);
 
-impl<'a> Named<'a> {
+impl<'a> Declarers<'a> {
     /// Reads the blocks.
     pub(super) fn of(blocks: &Blocks<'a>) -> Self {
         let mut named: FxHashMap<&str, FxHashMap<&str, Vec<TypeId>>> = FxHashMap::default();

@@ -4,6 +4,7 @@
 use super::*;
 use crate::ir::{CompareOp, LiteralKind, Polarity, Rule, Term, VarType};
 use crate::syntax::ast::{self, Comparison, Condition, Item};
+use crate::tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A type and an id.
@@ -14,57 +15,44 @@ const DOMAIN: [Value; 3] = [("T", "1"), ("T", "2"), ("U", "1")];
 /// A predicate with its arguments.
 type Facts = BTreeSet<(String, Vec<Value>)>;
 
-/// A deterministic random number generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % n
+/// A condition with at most `depth` conditions inside each other.
+fn condition(random: &mut Random, depth: usize) -> String {
+    let var = |random: &mut Random| random.of(&["x", "x", "a", "a", "b", "c", "_"]).to_owned();
+    match random.below(if depth == 0 { 9 } else { 15 }) {
+        0 | 1 => format!("{}({})", random.of(&["p", "q"]), var(random)),
+        2..=4 => format!("{}({}, {})", random.of(&["r", "s"]), var(random), var(random)),
+        5 => format!(
+            "{} {} {}",
+            random.of(&["x", "a", "b"]),
+            random.of(&["=", "!="]),
+            random.of(&["a", "b", r#"T{"1"}"#])
+        ),
+        6 => format!(r#"{} in [T{{"1"}}, U{{"1"}}]"#, random.of(&["x", "a"])),
+        7 => format!("{} matches {}", random.of(&["x", "a"]), random.of(&["T", "U"])),
+        8 => random.of(&["true", "false", "p(x)"]).to_owned(),
+        9 | 10 => format!("not ({})", condition(random, depth - 1)),
+        11 | 12 => format!("({} or {})", condition(random, depth - 1), condition(random, depth - 1)),
+        _ => format!("({} and {})", condition(random, depth - 1), condition(random, depth - 1)),
     }
+}
 
-    fn of<'a>(&mut self, choices: &[&'a str]) -> &'a str {
-        choices[self.below(choices.len())]
-    }
-
-    fn condition(&mut self, depth: usize) -> String {
-        let var = |random: &mut Self| random.of(&["x", "x", "a", "a", "b", "c", "_"]).to_owned();
-        match self.below(if depth == 0 { 9 } else { 15 }) {
-            0 | 1 => format!("{}({})", self.of(&["p", "q"]), var(self)),
-            2..=4 => format!("{}({}, {})", self.of(&["r", "s"]), var(self), var(self)),
-            5 => format!(
-                "{} {} {}",
-                self.of(&["x", "a", "b"]),
-                self.of(&["=", "!="]),
-                self.of(&["a", "b", r#"T{"1"}"#])
-            ),
-            6 => format!(r#"{} in [T{{"1"}}, U{{"1"}}]"#, self.of(&["x", "a"])),
-            7 => format!("{} matches {}", self.of(&["x", "a"]), self.of(&["T", "U"])),
-            8 => self.of(&["true", "false", "p(x)"]).to_owned(),
-            9 | 10 => format!("not ({})", self.condition(depth - 1)),
-            11 | 12 => format!("({} or {})", self.condition(depth - 1), self.condition(depth - 1)),
-            _ => format!("({} and {})", self.condition(depth - 1), self.condition(depth - 1)),
-        }
-    }
-
-    fn facts(&mut self) -> Facts {
-        let mut facts = Facts::new();
-        for first in DOMAIN {
-            for name in ["p", "q"] {
-                if self.below(2) == 0 {
-                    facts.insert((name.to_owned(), vec![first]));
-                }
+fn some_facts(random: &mut Random) -> Facts {
+    let mut facts = Facts::new();
+    for first in DOMAIN {
+        for name in ["p", "q"] {
+            if random.below(2) == 0 {
+                facts.insert((name.to_owned(), vec![first]));
             }
-            for second in DOMAIN {
-                for name in ["r", "s"] {
-                    if self.below(3) == 0 {
-                        facts.insert((name.to_owned(), vec![first, second]));
-                    }
+        }
+        for second in DOMAIN {
+            for name in ["r", "s"] {
+                if random.below(3) == 0 {
+                    facts.insert((name.to_owned(), vec![first, second]));
                 }
             }
         }
-        facts
     }
+    facts
 }
 
 /// Whether some assignment of `open` to the domain makes `holds` true.
@@ -82,11 +70,12 @@ fn any_assignment<K: Ord + Clone>(
     found
 }
 
-type Names = BTreeMap<String, Value>;
+/// The values of variables, by their names.
+type Assignment = BTreeMap<String, Value>;
 
 /// Evaluates a nested condition: variables outside every `not` of this level are existential here, and those
 /// new inside a `not` are existential there.
-fn level(expr: &Condition, bound: &Names, facts: &Facts) -> bool {
+fn level(expr: &Condition, bound: &Assignment, facts: &Facts) -> bool {
     let mut open = BTreeSet::new();
     outside_nots(expr, &mut open);
     let open: Vec<String> = open.into_iter().filter(|name| !bound.contains_key(name)).collect();
@@ -116,7 +105,7 @@ fn outside_nots(expr: &Condition, names: &mut BTreeSet<String>) {
     }
 }
 
-fn meaning(expr: &Condition, bound: &Names, facts: &Facts) -> bool {
+fn meaning(expr: &Condition, bound: &Assignment, facts: &Facts) -> bool {
     let value = |term: &ast::Spanned<ast::Term>| match &term.value {
         ast::Term::Variable(name) => bound.get(name).copied(),
         ast::Term::Object { ty, id } => {
@@ -228,7 +217,7 @@ fn flattening_keeps_the_meaning() {
     let mut random = Random(7);
     let mut n_compared = 0;
     for _ in 0..2_500 {
-        let condition = random.condition(4);
+        let condition = condition(&mut random, 4);
         // The last rule mentions both types.
         let text = format!(r#"h(x) if ({condition}) and u(x); z(T{{"0"}}, U{{"0"}});"#);
         let source = SourceMap::new("policy.polar", text.as_str());
@@ -239,7 +228,7 @@ fn flattening_keeps_the_meaning() {
         let (Some(program), _) = crate::resolve::resolve(&source, &policy) else { continue };
         n_compared += 1;
         for _ in 0..3 {
-            let mut facts = random.facts();
+            let mut facts = some_facts(&mut random);
             facts.extend(DOMAIN.map(|value| ("u".to_owned(), vec![value])));
             for value in DOMAIN {
                 let nested = level(expr, &BTreeMap::from([("x".to_owned(), value)]), &facts);

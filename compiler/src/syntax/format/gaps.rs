@@ -1,7 +1,7 @@
 //! Puts comments and empty lines between the lines of the printed text.
 
 use crate::source::LINE_ENDS;
-use crate::syntax::print::Layout;
+use crate::syntax::print::SourceLayout;
 use crate::syntax::token::{Kind, Tokens};
 
 /// A line of the printed text, the comments and empty lines above it, and the comment at its end.
@@ -23,7 +23,12 @@ struct Lines<'t> {
 
 /// The printed text with what stands between the tokens of the source. `places` says which token of the
 /// printed text each of them is.
-pub(super) fn restore(layout: &Layout<'_>, text: &str, printed: &Tokens, places: &[Option<usize>]) -> String {
+pub(super) fn restore(
+    layout: &SourceLayout<'_>,
+    text: &str,
+    printed: &Tokens,
+    places: &[Option<usize>],
+) -> String {
     let mut lines = Lines::of(text, printed);
     let mut before = None;
     for (at, after) in nearest_after(places).into_iter().enumerate() {

@@ -17,7 +17,7 @@ mod align;
 mod gaps;
 
 use super::lexer;
-use super::print::{Layout, print, print_as_laid_out};
+use super::print::{SourceLayout, print, print_as_laid_out};
 use super::read::parse;
 use super::token::Tokens;
 use crate::diagnostic::{Diagnostic, Severity};
@@ -46,7 +46,7 @@ pub fn format(source: &SourceMap) -> Result<String, FormatError> {
         return Err(FormatError::Unreadable(findings));
     }
     let tokens = lexer::lex(source.text()).0;
-    let layout = Layout { text: source.text(), tokens };
+    let layout = SourceLayout { text: source.text(), tokens };
     let lines = print_as_laid_out(&policy, &layout);
     let printed = lexer::lex(&lines).0;
     let places = align::align(&layout.tokens, &printed).ok_or(FormatError::Bug)?;

@@ -5,14 +5,14 @@ use crate::syntax::token::{Kind, Tokens};
 
 /// The layout of a source; the default one is that of no source.
 #[derive(Debug, Default)]
-pub(in crate::syntax) struct Layout<'t> {
+pub(in crate::syntax) struct SourceLayout<'t> {
     /// The source.
     pub(in crate::syntax) text: &'t str,
     /// Its tokens.
     pub(in crate::syntax) tokens: Tokens,
 }
 
-impl Layout<'_> {
+impl SourceLayout<'_> {
     /// Whether there is a source.
     pub(super) fn is_known(&self) -> bool {
         !self.tokens.kinds.is_empty()

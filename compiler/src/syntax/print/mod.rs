@@ -1,6 +1,6 @@
 //! Prints a syntax tree as policy text.
 //!
-//! In: a [`Policy`], and the [`Layout`] of its source or none. Out: a text that parses to the same tree
+//! In: a [`Policy`], and the [`SourceLayout`] of its source or none. Out: a text that parses to the same tree
 //! except for spans. Parentheses are kept as written; comments are lost, because the tree has none, and
 //! [`format`](super::format) puts them back. What is too long for one line is broken, with one condition or
 //! one name per line, and so is what the layout shows broken.
@@ -16,7 +16,7 @@ use super::token::Kind;
 use crate::source::Span;
 use crate::spelling::quoted;
 use condition::{condition, short_condition};
-pub(super) use layout::Layout;
+pub(super) use layout::SourceLayout;
 use term::{call, list, param, short};
 
 /// Longest line, in characters, before it is broken.
@@ -27,11 +27,11 @@ const SQUARE: [Kind; 2] = [Kind::OpenBracket, Kind::CloseBracket];
 
 /// The canonical text of a policy.
 pub fn print(policy: &Policy) -> String {
-    Printer { layout: &Layout::default() }.policy(policy)
+    Printer { layout: &SourceLayout::default() }.policy(policy)
 }
 
 /// The text of a policy that is broken where its source is.
-pub(super) fn print_as_laid_out(policy: &Policy, layout: &Layout<'_>) -> String {
+pub(super) fn print_as_laid_out(policy: &Policy, layout: &SourceLayout<'_>) -> String {
     Printer { layout }.policy(policy)
 }
 
@@ -52,7 +52,7 @@ fn stand_together(above: &Item, below: &Item) -> bool {
 
 /// Prints the parts of a policy.
 struct Printer<'l> {
-    layout: &'l Layout<'l>,
+    layout: &'l SourceLayout<'l>,
 }
 
 impl Printer<'_> {

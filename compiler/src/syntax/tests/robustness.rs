@@ -3,17 +3,8 @@
 use super::*;
 use crate::diagnostic::render::render_all;
 use crate::limits;
+use crate::tests::random::Random;
 use std::time::{Duration, Instant};
-
-/// A deterministic random number generator.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        usize::try_from(self.0 >> 33).unwrap() % bound
-    }
-}
 
 /// Parses a text and renders its diagnostics; every span must lie within the text.
 fn survive(text: &str) {

@@ -5,7 +5,9 @@ use crate::check;
 use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
 use crate::source::SourceMap;
-use crate::why::{Budget, By, Condition, Explanation, Lack, Reasons, Rows, Rules, Step, Verdict, WhyError};
+use crate::why::{
+    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, Verdict, WhyError,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -141,7 +143,7 @@ impl Bench {
                 writeln!(text, "{indent}{atom} {line}, height {height}").unwrap();
                 for met in &instance.conditions {
                     match met {
-                        Condition::Step(step) => self.step(explanation, *step, depth + 1, text),
+                        MetCondition::Step(step) => self.step(explanation, *step, depth + 1, text),
                         other => writeln!(text, "{indent}  {}", condition(other)).unwrap(),
                     }
                 }
@@ -187,11 +189,11 @@ impl Bench {
     }
 }
 
-fn condition(condition: &Condition) -> String {
+fn condition(condition: &MetCondition) -> String {
     match condition {
-        Condition::Step(_) => String::new(),
-        Condition::Holds(atom) => atom.to_string(),
-        Condition::Absent(atom) => format!("not {atom}"),
-        Condition::Test(test) => test.clone(),
+        MetCondition::Step(_) => String::new(),
+        MetCondition::Holds(atom) => atom.to_string(),
+        MetCondition::Absent(atom) => format!("not {atom}"),
+        MetCondition::Test(test) => test.clone(),
     }
 }

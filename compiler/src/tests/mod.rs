@@ -1,0 +1,3 @@
+//! What the unit tests of several modules need.
+
+pub(crate) mod random;
