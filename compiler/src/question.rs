@@ -172,6 +172,16 @@ pub struct Statement {
     pub answer: Answer,
     /// When the rows would not be the whole answer.
     pub refused_if: Option<RefusedIf>,
+    /// The rule that most of it comes from, see [`Statement::too_deep`].
+    pub most: Option<RuleAtLimit>,
+}
+
+impl Statement {
+    /// The refusal of a question whose statement the store's database does not take: only that knows the
+    /// limit, and only when it runs the statement.
+    pub fn too_deep(&self) -> RefusedQuestion {
+        RefusedQuestion::unnamed(Refusal::TooLarge { limit: Limit::StoreReadings, rule: self.most })
+    }
 }
 
 /// The condition under which an answer cannot be enumerated: some rule then holds of values that it only

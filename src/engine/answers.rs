@@ -37,6 +37,17 @@ impl From<StoreError> for Unanswered {
     }
 }
 
+impl Unanswered {
+    /// Why a question's statement was not read. The store knows no rules: what is too much for it is refused
+    /// here.
+    pub(super) fn of(statement: &Statement, error: StoreError) -> Self {
+        match error {
+            StoreError::TooDeep => Self::Refused(Box::new(statement.too_deep())),
+            error => Self::Store(error),
+        }
+    }
+}
+
 /// Runs a read, first as a brief question unless it is heavy.
 pub(super) async fn read<T, R>(attempt: ConsistentRead<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
 where
@@ -178,27 +189,34 @@ impl Prepared {
         reader: &Reader,
         body: impl FnOnce(&Reader) -> Result<T, StoreError>,
     ) -> Result<T, Unanswered> {
+        let body = |reader: &Reader| body(reader).map_err(|error| self.unanswered(error));
         if self.refused_if.is_none() {
-            return Ok(body(reader)?);
+            return body(reader);
         }
         reader.snapshot(|reader| match self.refused(reader)? {
             Some(refused) => Err(Unanswered::Refused(Box::new(refused.clone()))),
-            None => Ok(body(reader)?),
+            None => body(reader),
         })
     }
 
+    fn unanswered(&self, error: StoreError) -> Unanswered {
+        Unanswered::of(&self.statement, error)
+    }
+
     /// Why the question must be refused over the current facts, if it must.
-    fn refused(&self, reader: &Reader) -> Result<Option<&RefusedQuestion>, StoreError> {
+    fn refused(&self, reader: &Reader) -> Result<Option<&RefusedQuestion>, Unanswered> {
         let (Some(refused_if), Some((params, refused))) = (&self.statement.refused_if, &self.refused_if)
         else {
             return Ok(None);
         };
-        Ok(reader.decision(&refused_if.sql, params)?.then_some(&**refused))
+        let is_refused = reader.decision(&refused_if.sql, params);
+        Ok(is_refused.map_err(|error| self.unanswered(error))?.then_some(&**refused))
     }
 
     /// Whether the question has an answer.
-    pub(super) fn decision(&self, reader: &Reader) -> Result<bool, StoreError> {
-        reader.decision(&self.statement.sql, &self.params)
+    pub(super) fn decision(&self, reader: &Reader) -> Result<bool, Unanswered> {
+        let decision = reader.decision(&self.statement.sql, &self.params);
+        decision.map_err(|error| self.unanswered(error))
     }
 
     /// Like [`Prepared::rows`]; a decision that holds yields one row without columns.
@@ -211,14 +229,15 @@ impl Prepared {
     }
 
     /// Whether there is an answer, including one that cannot be enumerated.
-    pub(super) fn has_answers(&self, reader: &Reader) -> Result<bool, StoreError> {
+    pub(super) fn has_answers(&self, reader: &Reader) -> Result<bool, Unanswered> {
         if self.refused(reader)?.is_some() {
             return Ok(true);
         }
         if self.is_decision() {
             return self.decision(reader);
         }
-        reader.first_rows(&self.statement.sql, &self.params, 0, |_| ())
+        let is_more = reader.first_rows(&self.statement.sql, &self.params, 0, |_| ());
+        is_more.map_err(|error| self.unanswered(error))
     }
 
     /// All distinct answers, with the columns [`Prepared::columns`]. Stops reading at the limit.
@@ -296,5 +315,26 @@ impl Prepared {
     /// Whether the answer is a single yes or no.
     pub(super) fn is_decision(&self) -> bool {
         matches!(self.statement.answer, Answer::Decision)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_compiler::refusal::{Place, RuleAtLimit};
+    use portcullis_compiler::source::Span;
+
+    #[test]
+    fn a_statement_that_is_too_deep_for_the_store_is_a_refusal_that_names_a_rule() {
+        let most = Some(RuleAtLimit::Most(Place { span: Span::default(), line: 7 }));
+        let (sql, slots, answer) = (String::new(), Vec::new(), Answer::Decision);
+        let statement = Statement { sql, slots, answer, refused_if: None, most };
+        let Unanswered::Refused(refused) = Unanswered::of(&statement, StoreError::TooDeep) else {
+            panic!("refused")
+        };
+        assert_eq!(refused.refusal.code(), "question_too_large");
+        let ending = "one statement (most of it comes from the rule at line 7): give its variables types or values, or split the rules";
+        assert!(refused.message.ends_with(ending), "{}", refused.message);
+        assert!(matches!(Unanswered::of(&statement, StoreError::Busy), Unanswered::Store(StoreError::Busy)));
     }
 }

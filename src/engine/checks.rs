@@ -77,7 +77,7 @@ impl Engine {
         let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
         let prepared = view.prepare(question).await?;
         let is_heavy = prepared.is_heavy();
-        Ok((version, read(attempt, is_heavy, move |reader| Ok(prepared.decision(reader)?)).await?))
+        Ok((version, read(attempt, is_heavy, move |reader| prepared.decision(reader)).await?))
     }
 
     /// The resources that the actor may do this to. Order and duplicates are kept.

@@ -7,7 +7,6 @@
 use super::report::TestReport;
 use crate::store::StoreError;
 use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
-use portcullis_compiler::refusal::{Limit, Refusal};
 
 /// Why the engine refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -91,10 +90,8 @@ impl From<StoreError> for EngineError {
             StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
                 Self::BadRequest(error.to_string())
             }
-            StoreError::TooDeep => {
-                let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule: None };
-                Self::Refused(Box::new(RefusedQuestion::unnamed(refusal)))
-            }
+            // A question's statement is refused where it is run.
+            StoreError::TooDeep => Self::Bug(error.to_string()),
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::IoAt { .. }
@@ -134,17 +131,5 @@ impl EngineError {
             CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused_over(refusal, column))),
             CompileError::Bug(text) => Self::Bug(text),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_statement_that_is_too_deep_for_the_store_is_a_refusal_for_size() {
-        let EngineError::Refused(refused) = EngineError::from(StoreError::TooDeep) else { panic!("refused") };
-        assert_eq!(refused.refusal.code(), "question_too_large");
-        assert!(refused.message.ends_with("give its variables types or values, or split the rules"));
     }
 }

@@ -16,7 +16,7 @@
 //! assert_not p(v)         none is
 //! ```
 
-use super::answers::SlotValues;
+use super::answers::{SlotValues, Unanswered};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
 use super::trial_values::{TrialValue, trial_values};
@@ -104,6 +104,15 @@ impl From<StoreError> for Trouble {
     }
 }
 
+impl From<Unanswered> for Trouble {
+    fn from(unanswered: Unanswered) -> Self {
+        match unanswered {
+            Unanswered::Refused(refused) => Self::Refused(refused),
+            Unanswered::Store(error) => error.into(),
+        }
+    }
+}
+
 impl From<EngineError> for Trouble {
     fn from(error: EngineError) -> Self {
         Self::Failed(error)
@@ -177,7 +186,8 @@ impl<'a> Bench<'a> {
     /// Whether a predicate without arguments holds.
     fn holds(&self, pred: PredId) -> Result<bool, Trouble> {
         let (statement, params) = self.prepare(&Question::atom(self.name(pred)?, Vec::new()))?;
-        Ok(self.reader.decision(&statement.sql, &params)?)
+        let holds = self.reader.decision(&statement.sql, &params);
+        Ok(holds.map_err(|error| Unanswered::of(&statement, error))?)
     }
 
     /// The trial values for which a predicate with one argument holds.
@@ -187,10 +197,12 @@ impl<'a> Bench<'a> {
         let question = questions::holds_of(self.name(pred)?, type_name, ids().collect());
         let (statement, params) = self.prepare(&question)?;
         let mut holding = BTreeSet::new();
-        self.reader.rows(&statement.sql, &params, |row| match row.first_mut().and_then(Option::take) {
-            Some(id) => holding.extend([id.into_owned()]),
-            None => holding.extend(ids()),
-        })?;
+        let read =
+            self.reader.rows(&statement.sql, &params, |row| match row.first_mut().and_then(Option::take) {
+                Some(id) => holding.extend([id.into_owned()]),
+                None => holding.extend(ids()),
+            });
+        read.map_err(|error| Unanswered::of(&statement, error))?;
         Ok(holding)
     }
 

@@ -7,7 +7,7 @@ impl Refusal {
     pub fn message(&self, asked: &[AskedVar<'_>]) -> String {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
-            Self::NotExplainable { rule } => not_explainable(*rule, asked),
+            Self::NotExplainable { var, rule } => not_explainable(var, *rule, asked),
             Self::Untyped { var, test } => untyped(var, *test, asked),
             Self::Unseeded { predicate, var, rule, wanted } => {
                 let place = of_rule(*rule);
@@ -73,13 +73,18 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
     format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
 }
 
-fn not_explainable(rule: Option<Place>, asked: &[AskedVar<'_>]) -> String {
+fn not_explainable(var: &VarName, rule: Option<Place>, asked: &[AskedVar<'_>]) -> String {
     let place = of_rule(rule);
+    let (what, it) = match var {
+        VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it"),
+        VarName::Written(var) => (format!("`{var}`, which"), "it"),
+        VarName::Made(_) => ("a value that".to_owned(), "the value"),
+    };
     let open = every(asked, |var| !var.has_value);
     let given = if open.is_empty() { open } else { format!("give {open} a value, or ") };
     let rules = if rule.is_some() { "that rule" } else { "a rule that it calls" };
     format!(
-        "the answer cannot be explained: {place} only tests a value that nothing binds; {given}bind the value by a condition on a fact, in {rules}"
+        "the answer cannot be explained: {place} only tests {what} nothing binds; {given}bind {it} by a condition on a fact, in {rules}"
     )
 }
 
@@ -310,11 +315,25 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_of_the_store_gives_both_remedies() {
-        let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule: None };
+    fn a_refusal_of_the_store_names_a_rule_and_both_remedies() {
+        let rule = Some(RuleAtLimit::Most(at(7)));
+        let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule };
         assert_eq!(
             refusal.message(&[]),
-            "the question reads the results of rules in more places than the store takes in one statement: give its variables types or values, or split the rules"
+            "the question reads the results of rules in more places than the store takes in one statement (most of it comes from the rule at line 7): give its variables types or values, or split the rules"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_explained_names_the_variable_that_nothing_binds() {
+        let refused = |var, rule| said(&Refusal::NotExplainable { var, rule });
+        assert_eq!(
+            refused(VarName::Written("doc".into()), Some(at(7))),
+            "the answer cannot be explained: the rule at line 7 only tests `doc`, which nothing binds; give `v1` or `?` a value, or bind it by a condition on a fact, in that rule"
+        );
+        assert_eq!(
+            refused(VarName::UNNAMED, None),
+            "the answer cannot be explained: the question only tests a value that nothing binds; give `v1` or `?` a value, or bind the value by a condition on a fact, in a rule that it calls"
         );
     }
 }

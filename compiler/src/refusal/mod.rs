@@ -25,6 +25,8 @@ pub enum Refusal {
     },
     /// The answer cannot be explained: it depends on a value that nothing binds and a rule only tests.
     NotExplainable {
+        /// The variable that nothing binds.
+        var: VarName,
         /// The rule that only tests it; `None` for the question itself.
         rule: Option<Place>,
     },
@@ -195,7 +197,7 @@ impl Refusal {
     pub fn place(&self) -> Option<Place> {
         match self {
             Self::NotEnumerable { rule, .. }
-            | Self::NotExplainable { rule }
+            | Self::NotExplainable { rule, .. }
             | Self::Unseeded { rule, .. } => *rule,
             Self::TooLarge { rule, .. } | Self::TooManyValues { rule, .. } => rule.map(RuleAtLimit::place),
             Self::Untyped { test, .. } => Some(*test),
@@ -257,11 +259,11 @@ impl Refusal {
     pub fn n_bytes(&self) -> usize {
         let texts = match self {
             Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
-            Self::Untyped { var, .. } => var.n_bytes(),
+            Self::NotExplainable { var, .. } | Self::Untyped { var, .. } => var.n_bytes(),
             Self::Unseeded { predicate, var, wanted, .. } => {
                 predicate.len() + var.n_bytes() + 8 * wanted.len()
             }
-            Self::NotExplainable { .. } | Self::TooLarge { .. } => 0,
+            Self::TooLarge { .. } => 0,
             Self::TooManyValues { keys, .. } => keys.iter().map(|key| key.len() + 24).sum(),
         };
         size_of::<Self>() + texts

@@ -77,5 +77,5 @@ pub(crate) fn to_sql(
             Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };
-    Ok(Statement { sql, slots, answer, refused_if })
+    Ok(Statement { sql, slots, answer, refused_if, most: planned.most })
 }

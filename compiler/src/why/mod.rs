@@ -38,14 +38,14 @@ pub use rules::Rules;
 
 use crate::builtin::{ALLOW, HAS_PERMISSION};
 use crate::catalog::Catalog;
-use crate::ir::{Program, RuleId};
+use crate::ir::Program;
 use crate::question::{CompileError, Question, Shape};
 use crate::refusal::{Place, Refusal};
 use crate::specialise;
 use failure::Failures;
 use proof::Steps;
-use run::{OpenClause, Run};
-use world::{Fault, World};
+use run::Run;
+use world::{Fault, OpenClause, World};
 
 /// Why there is no explanation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl<E> WhyError<E> {
     fn of(fault: Fault<E>, program: &Program) -> Option<Self> {
         match fault {
             Fault::Spent => None,
-            Fault::Open(rule) => Some(Self::open(rule, program)),
+            Fault::Open(open) => Some(Self::open(open, program)),
             Fault::Lost => Some(Self::Lost),
             Fault::Rows(error) => Some(Self::Rows(error)),
         }
@@ -71,10 +71,9 @@ impl<E> WhyError<E> {
 }
 
 impl<E> WhyError<E> {
-    /// This rule, or the question itself, only tests a value that nothing binds.
-    fn open(rule: Option<RuleId>, program: &Program) -> Self {
-        let place = rule.and_then(|rule| Place::of_rule(&program.source, program.rule(rule).span));
-        Self::Refused(Refusal::NotExplainable { rule: place })
+    fn open(OpenClause { rule, var }: OpenClause, program: &Program) -> Self {
+        let rule = rule.and_then(|rule| Place::of_rule(&program.source, program.rule(rule).span));
+        Self::Refused(Refusal::NotExplainable { var, rule })
     }
 }
 
@@ -171,8 +170,8 @@ impl Rules {
             let (verdict, truncated) = (Verdict::Holds, is_spent || open.is_some());
             return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
         }
-        if let Some(OpenClause { rule }) = *open {
-            return Err(WhyError::open(rule, program));
+        if let Some(open) = open.take() {
+            return Err(WhyError::open(open, program));
         }
         if is_spent {
             // What was not looked for to the end may hold.

@@ -16,10 +16,11 @@ use super::state::{
 };
 use super::terms::bound;
 use super::values::Value;
-use super::world::{Fault, World};
+use super::world::{Fault, OpenClause, World};
 use crate::catalog::SourceId;
-use crate::datalog::Goal;
-use crate::ir::RuleId;
+use crate::datalog::{Goal, Term};
+use crate::ir::VarId;
+use crate::refusal::VarName;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -43,13 +44,6 @@ pub(super) struct Level {
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
 type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
-
-/// A clause that only tests a value that nothing binds.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct OpenClause {
-    /// Its rule; `None` for the question.
-    pub(super) rule: Option<RuleId>,
-}
 
 /// One evaluation.
 #[derive(Debug)]
@@ -98,15 +92,32 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     /// Gives up an attempt that cannot go on. Only the question may lack answers: a negation and a claim must
     /// know all answers of their goal, so below one nothing can go on.
     pub(super) fn give_up(&mut self, frame: FrameId) -> Result<(), Fault<R::Error>> {
-        let (table, clause) = (self.state.frames[frame].table, self.state.frames[frame].clause);
-        let clauses = self.world.clauses(self.state.tables[table].key.0);
-        let rule = clauses.get(clause).and_then(|traced| traced.clause.rule);
         let is_of_question = |level: &Level| self.state.tables[level.goal].key.0.is_none();
         if !self.levels.last().is_some_and(is_of_question) {
-            return Err(Fault::Open(rule));
+            return Err(Fault::Open(self.open_clause(frame)?));
         }
-        self.open.get_or_insert(OpenClause { rule });
+        if self.open.is_none() {
+            self.open = Some(self.open_clause(frame)?);
+        }
         Ok(())
+    }
+
+    /// The clause of an attempt, and the first of its variables that has no value.
+    fn open_clause(&self, frame: FrameId) -> Result<OpenClause, Fault<R::Error>> {
+        let ClauseFrame { table, clause, ref env, .. } = self.state.frames[frame];
+        let clauses = self.world.clauses(self.state.tables[table].key.0);
+        let clause = &clauses.get(clause).ok_or(Fault::Lost)?.clause;
+        let mut first = None;
+        let mut look = |term: Term| {
+            let is_unbound = |var: VarId| env.get(var.index()).is_none_or(Option::is_none);
+            if first.is_none() && matches!(term, Term::Var(var) if is_unbound(var)) {
+                first = Some(term);
+            }
+        };
+        clause.goals.iter().for_each(|goal| goal.for_each_term(&mut look));
+        clause.head.iter().copied().for_each(look);
+        let var = first.map_or(VarName::UNNAMED, |term| clause.name(term).clone());
+        Ok(OpenClause { rule: clause.rule, var })
     }
 
     pub(super) fn queue(&mut self, table: AnswerTableId) {

@@ -8,6 +8,7 @@ use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
 use crate::ir::{ConstId, Program, RuleId};
 use crate::question::{Domain, Question};
+use crate::refusal::VarName;
 use crate::specialise::TracedClause;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -22,10 +23,19 @@ pub(super) enum Fault<E> {
     Rows(E),
     /// The budget is used up.
     Spent,
-    /// This rule, or the question, only tests a value that nothing binds.
-    Open(Option<RuleId>),
+    /// A rule, or the question, only tests a value that nothing binds.
+    Open(OpenClause),
     /// Something that the run found is not there.
     Lost,
+}
+
+/// A clause that only tests a value that nothing binds.
+#[derive(Clone, Debug)]
+pub(super) struct OpenClause {
+    /// Its rule; `None` for the question.
+    pub(super) rule: Option<RuleId>,
+    /// The variable of the value.
+    pub(super) var: VarName,
 }
 
 /// Rows of a relation.

@@ -6,12 +6,12 @@
 use super::documents::Document;
 use super::question::Wanted;
 use super::{LocalQuestion, LocalRequest};
-use crate::engine::answers::SlotValues;
+use crate::engine::answers::{SlotValues, Unanswered};
 use crate::engine::catalog::{Context, ContextSignature};
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{ConsistentRead, Reader, StoreError};
+use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
 use portcullis_compiler::local::{Asked, Fetched, Form, LocalError, LocalSql, Template, ValuePattern};
 use portcullis_compiler::question::{Answer, Question, Shape, Statement};
@@ -233,7 +233,7 @@ fn text(template: &Template, question: &Question) -> Result<String, EngineError>
         .ok_or_else(|| EngineError::Bug("a text asks for a value its question does not have".into()))
 }
 
-/// Asks the store for at most `most` rows of a part. An internal error goes into `failed`.
+/// Asks the store for at most `most` rows of a part. An error that is not of the store goes into `failed`.
 fn fetch(
     reader: &Reader,
     statement: &Statement,
@@ -249,14 +249,30 @@ fn fetch(
             return Err(StoreError::Bug("a part without its values".into()));
         }
     };
+    read(reader, statement, most, &params).map_err(|error| match Unanswered::of(statement, error) {
+        Unanswered::Refused(refused) => {
+            *failed = Some(EngineError::Refused(refused));
+            StoreError::TooDeep
+        }
+        Unanswered::Store(error) => error,
+    })
+}
+
+/// Reads at most `most` rows of a statement.
+fn read(
+    reader: &Reader,
+    statement: &Statement,
+    most: usize,
+    params: &[Param],
+) -> Result<Fetched, StoreError> {
     match statement.answer {
         Answer::Decision => {
-            let holds = reader.decision(&statement.sql, &params)?;
+            let holds = reader.decision(&statement.sql, params)?;
             Ok(Fetched::Rows(if holds { vec![Vec::new()] } else { Vec::new() }))
         }
         Answer::Rows(_) => {
             let mut rows: Vec<Vec<String>> = Vec::new();
-            let is_more = reader.first_rows(&statement.sql, &params, most, |row| {
+            let is_more = reader.first_rows(&statement.sql, params, most, |row| {
                 rows.push(
                     row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned()).collect(),
                 );

@@ -52,7 +52,7 @@ fn a_refusal_has_the_same_code_everywhere() {
     let (var, test) = (VarName::Asked(0), Place { span: Span::default(), line: 1 });
     for refusal in [
         Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
-        Refusal::NotExplainable { rule: None },
+        Refusal::NotExplainable { var: var.clone(), rule: None },
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
@@ -106,7 +106,7 @@ fn a_refused_question_says_why_in_the_callers_words() {
         json!({ "predicate": ["same", ["one", "other"]], "constraints": { "one": users, "other": users } });
     let unexplained = server.post("/api/explain", &same);
     unexplained
-        .fails(400, "the answer cannot be explained: the question only tests a value that nothing binds");
+        .fails(400, "the answer cannot be explained: the question only tests `one`, which nothing binds");
     assert!(unexplained.text.contains("give `one` or `other` a value"), "{}", unexplained.text);
     assert_eq!(unexplained.code(), "not_explainable");
 
