@@ -28,6 +28,9 @@ impl Target<'static> {
     /// The embedded store.
     pub(crate) const STORE: Self =
         Self { purpose: Purpose::Store, features: &dialect::STORE, values: Values::Parameters };
+
+    /// The embedded store, for a part of a question over a caller's database.
+    pub(crate) const PART: Self = Self { purpose: Purpose::Part, ..Self::STORE };
 }
 
 impl<'t> Target<'t> {

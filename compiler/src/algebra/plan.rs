@@ -61,7 +61,7 @@ pub(crate) struct Table {
 pub(crate) enum Repeats {
     /// It is removed: a table is a set.
     Removed,
-    /// It is kept, where that is harmless, see [`keep_repeats`](crate::optimise::keep_repeats).
+    /// It is kept, where that is harmless, see the pass `keep-repeats` in [`crate::optimise`].
     Kept,
 }
 

@@ -228,7 +228,8 @@ impl SizedPlanner<'_> {
         column: Option<usize>,
     ) -> Result<Variant, CompileError> {
         let most_clauses = planned.most;
-        let variant = Variant::new(self.program, self.keys, shape, planned, column, self.most_rows);
+        let request = Request { program: self.program, catalog: self.keys.catalog, shape };
+        let variant = Variant::new(&request, self.keys, planned, column, self.most_rows);
         let variant = variant.map_err(|error| error.at_rule(most_clauses))?;
         match self.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {

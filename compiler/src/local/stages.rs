@@ -33,9 +33,9 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
     let Asked { program, catalog, question, .. } = *asked;
     let shape = &Shape { vars: variant.vars.clone(), ..Shape::of(program, question) };
-    let (mut stages, _) = to_plan(&Request { program, catalog, shape }, &question.vars, variant.approach)?;
-    let split = variant.explained(program, catalog);
-    stages.push(Stage::new("what the store is asked, and what is left", split));
+    let request = Request { program, catalog, shape };
+    let (mut stages, _) = to_plan(&request, &question.vars, variant.approach)?;
+    stages.append(&mut variant.stages(&request)?);
     let extra_constants = &constants.clone();
     let names = Names { program, catalog, extra_constants, asked: &question.vars };
     stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));

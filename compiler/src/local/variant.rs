@@ -7,25 +7,23 @@
 use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded, Folder};
 use super::put;
-use super::split::{self, Residual};
+use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
 use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan};
 use crate::catalog::Catalog;
+use crate::compile::{self, Target};
 use crate::datalog::intern;
 use crate::datalog::print::Names;
-use crate::dialect;
-use crate::ir::{Constant, Program, RuleId, TypeId};
+use crate::ir::{Constant, RuleId, TypeId};
 use crate::keys::Keys;
-use crate::optimise::{keep_repeats, widths};
-use crate::plan::{Approach, Planned};
-use crate::question::{CompileError, Shape, ShapeVar, Statement};
+use crate::optimise::widths;
+use crate::plan::{Approach, Planned, Request};
+use crate::question::{CompileError, ShapeVar, Statement};
 use crate::refusal::{Refusal, RuleAtLimit};
-use crate::sql;
-use crate::sql::hosted::Values;
+use crate::stages::{Changes, Stage};
 use indexmap::IndexSet;
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 /// One plan, what it needs from the store, and how to ask for it.
 #[derive(Clone, Debug)]
@@ -51,16 +49,15 @@ pub(super) struct Variant {
 
 impl Variant {
     pub(super) fn new(
-        program: &Program,
+        request: &Request<'_>,
         keys: Keys<'_>,
-        shape: &Shape,
         planned: Planned,
         column: Option<usize>,
         most_rows: usize,
     ) -> Result<Self, CompileError> {
+        let Request { program, catalog, shape } = *request;
         let (approach, constants) = (planned.approach, planned.extra_constants);
         let before = planned.plan;
-        let catalog = keys.catalog;
         let residual = split::split(&before, keys, column, most_rows);
         let parts: Vec<&Plan> = residual.parts.iter().map(|part| &part.plan).collect();
         let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
@@ -69,31 +66,14 @@ impl Variant {
         let verifier = Verifier { embedded: &embedded, ..verifier };
         verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
-        let mut statements = Vec::new();
-        for part in &residual.parts {
-            let mut plan = part.plan.clone();
-            keep_repeats(&mut plan);
-            let planned = Planned {
-                approach,
-                plan,
-                refusal: None,
-                extra_constants: constants.clone(),
-                rules: IndexSet::new(),
-                most: planned.most,
-                has_other_end: false,
-            };
-            statements.push(sql::to_sql(
-                program,
-                catalog,
-                shape,
-                &planned,
-                &dialect::STORE,
-                &Values::Parameters,
-            )?);
-        }
+        let (rules, most) = (planned.rules, planned.most);
+        let statement = |part: &Part| {
+            let planned = part.planned(approach, &constants, most);
+            compile::finish(request, &Target::PART, planned, &mut |_, _| {})
+        };
+        let statements = residual.parts.iter().map(statement).collect::<Result<_, _>>()?;
         let is_by_values = residual.is_by_values();
         let vars = shape.vars.clone();
-        let (rules, most) = (planned.rules, planned.most);
         Ok(Self { residual, types, statements, constants, rules, most, approach, vars, is_by_values, column })
     }
 
@@ -166,23 +146,26 @@ impl Variant {
         CompileError::Refused(Refusal::TooManyValues { keys, most, rule: self.most })
     }
 
-    /// What the store is asked for, and what is left, as text.
-    pub(super) fn explained(&self, program: &Program, catalog: &Catalog) -> String {
+    /// What the store is asked for, and what is left; then each pass that changed what it is asked for.
+    pub(super) fn stages(&self, request: &Request<'_>) -> Result<Vec<Stage>, CompileError> {
+        let Request { program, catalog, .. } = *request;
         let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
-        let mut text = String::new();
-        for (id, part) in self.part_ids().zip(&self.residual.parts) {
-            let _ = writeln!(text, "the store is asked for {id:?}");
-            let plan = names.plan(&part.plan);
-            plan.lines().for_each(|line| {
-                let _ = writeln!(text, "    {line}");
-            });
+        let shown = |id: EmbeddedId, plan: &Plan| {
+            titled(&format!("the store is asked for {id:?}"), &names.plan(plan))
+        };
+        let parts = || self.part_ids().zip(&self.residual.parts);
+        let asked: String = parts().map(|(id, part)| shown(id, &part.plan)).collect();
+        let left = titled("what is left", &names.plan(&self.residual.plan));
+        let mut stages = vec![Stage::new("what the store is asked, and what is left", asked + &left)];
+        for (id, part) in parts() {
+            let mut changes = Changes::since(shown(id, &part.plan));
+            let planned = part.planned(self.approach, &self.constants, self.most);
+            compile::finish(request, &Target::PART, planned, &mut |pass, plan| {
+                changes.after(pass.name, pass.does, shown(id, plan));
+            })?;
+            stages.append(&mut changes.stages);
         }
-        let _ = writeln!(text, "what is left");
-        let plan = names.plan(&self.residual.plan);
-        plan.lines().for_each(|line| {
-            let _ = writeln!(text, "    {line}");
-        });
-        text
+        Ok(stages)
     }
 
     /// The parts, by the sources that stand for them.
@@ -197,6 +180,32 @@ impl Variant {
         let names: IndexSet<String> = names.collect();
         names.into_iter().collect()
     }
+}
+
+impl Part {
+    /// The part as a plan, made in the same way as the plan that it is of.
+    fn planned(
+        &self,
+        approach: Approach,
+        constants: &IndexSet<Constant>,
+        most: Option<RuleAtLimit>,
+    ) -> Planned {
+        Planned {
+            approach,
+            plan: self.plan.clone(),
+            refusal: None,
+            extra_constants: constants.clone(),
+            rules: IndexSet::new(),
+            most,
+            has_other_end: false,
+        }
+    }
+}
+
+/// A plan's text below a line that says what it is for.
+fn titled(title: &str, plan: &str) -> String {
+    let lines = plan.lines().map(|line| format!("    {line}\n"));
+    format!("{title}\n{}", lines.collect::<String>())
 }
 
 /// The embedded sources that a plan reads, ascending.

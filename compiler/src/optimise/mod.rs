@@ -24,7 +24,6 @@ mod setting;
 mod share_rows;
 
 pub(crate) use guards::take_common;
-pub(crate) use repeats::keep_repeats;
 pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Keeps, Verifier};
@@ -69,7 +68,7 @@ pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "drop-covered",
         does: "drops an alternative that asks all that another one asks, and more",
-        applies: |_| true,
+        applies: |setting| setting.purpose != Purpose::Part,
         keeps: Keeps::Covering,
         run: |draft, _| covered::drop_covered(&mut draft.plan),
     },
@@ -99,7 +98,7 @@ pub(crate) const PASSES: &[Pass] = &[
     Pass {
         name: "merge-closures",
         does: "reads a closure instead of closing it again under the same steps",
-        applies: |_| true,
+        applies: |setting| setting.purpose != Purpose::Part,
         keeps: Keeps::Relations,
         run: |draft, _| closures::merge(&mut draft.plan),
     },
@@ -203,7 +202,7 @@ pub(crate) const PASSES: &[Pass] = &[
             Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
             Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
             Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
-            Purpose::Store | Purpose::Tables | Purpose::RowTest => {}
+            Purpose::Store | Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
         },
     },
     Pass {

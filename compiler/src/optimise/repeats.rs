@@ -9,7 +9,7 @@ use crate::algebra::{Plan, PlanAnswer, Repeats, TableBody};
 
 /// Keeps the duplicate rows of each table of a plan where they are harmless. INVARIANT: nothing rewrites the
 /// plan afterwards.
-pub(crate) fn keep_repeats(plan: &mut Plan) {
+pub(super) fn keep_repeats(plan: &mut Plan) {
     let PlanAnswer::Rows { selects, .. } = &plan.answer else { return };
     let mut n_readings = vec![0_usize; plan.tables.len()];
     for select in plan.selects() {

@@ -50,6 +50,9 @@ pub(crate) enum Purpose {
     Filter,
     /// A condition on a caller's row that takes the row's value as given.
     RowTest,
+    /// A part of a question over a caller's database, for the embedded store: `local::split` has given it its
+    /// shape.
+    Part,
 }
 
 impl Setting<'_> {
@@ -63,7 +66,7 @@ impl Setting<'_> {
         match self.purpose {
             Purpose::Check | Purpose::List => self.flattens(),
             Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
-            Purpose::Store | Purpose::Tables | Purpose::RowTest => false,
+            Purpose::Store | Purpose::Tables | Purpose::RowTest | Purpose::Part => false,
         }
     }
 
