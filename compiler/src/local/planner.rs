@@ -1,0 +1,237 @@
+//! The plans of a shape: of the question as it was asked, and where that cannot answer a filter in full, of
+//! the question that tests each row.
+//!
+//! In: a question's shape and the form of SQL. Out: a [`LocalPlan`]. Each of the two questions is specialised
+//! and rewritten once at most. Both are planned within a limit on the readings of tables before either is
+//! planned without it, since a small test of each row is better than a large plan that lists values.
+
+use super::asked::Form;
+use super::plan::LocalPlan;
+use super::variant::Variant;
+use super::ways::Ways;
+use crate::advice;
+use crate::bindings::Bindings;
+use crate::catalog::Catalog;
+use crate::compile;
+use crate::dialect::Features;
+use crate::ir::{Program, TypeId};
+use crate::keys::Keys;
+use crate::limits;
+use crate::plan::candidates::{Candidates, Order, first_fit};
+use crate::plan::{Ends, Planned, Request};
+use crate::question::{CompileError, Shape, ShapeDomain, ShapeVar};
+use crate::refusal::{Limit, Refusal};
+use crate::rewrite::RoleForm;
+
+/// Plans a shape over a catalog with the relations of `bindings`; `most_rows` bounds what is read of each
+/// part.
+///
+/// # Errors
+/// [`CompileError::Refused`] if the question cannot be answered by one statement.
+pub fn plan(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    form: &Form,
+    bindings: &Bindings,
+    most_rows: usize,
+) -> Result<LocalPlan, CompileError> {
+    let keys = Keys { catalog, bindings };
+    let request = Request { program, catalog, shape };
+    let given = given_by_row(shape, form);
+    let mut asked = Rewritten { request, column: None, forms: None };
+    let mut row = given.as_ref().map(|(column, shape)| {
+        let request = Request { program, catalog, shape };
+        Rewritten { request, column: Some(*column), forms: None }
+    });
+    let mut found = Found::default();
+    for most_readings in sizes(bindings.dialect.features()) {
+        let planner = Planner { keys, most_readings: *most_readings, most_rows };
+        if !found.answers() {
+            found.asked = Some(or_refused(asked.posed().and_then(|asked| planner.asked(asked)))?);
+        }
+        if let Some(row) = row.as_mut().filter(|_| found.lacks_row()) {
+            found.row = Some(or_refused(row.posed().and_then(|row| planner.row(row)))?);
+        }
+        if !found.lacks_larger() {
+            break;
+        }
+    }
+    found.into_plan(&request)
+}
+
+/// The limits on the places in which a plan reads its tables, in the order in which they are tried. The last
+/// is `None`: stored facts may shrink a large plan, so its size is checked in the printed text.
+fn sizes(features: &Features) -> &'static [Option<usize>] {
+    if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
+}
+
+/// The variable of a filter that a row can supply, and the shape of the question with its value given. That
+/// is one whose values are asked for, unless it is a String, for whose values rules are copied.
+fn given_by_row(shape: &Shape, form: &Form) -> Option<(usize, Shape)> {
+    let Form::Filter { var, .. } = *form else { return None };
+    let mut given = shape.clone();
+    let ShapeVar { domain, ty, .. } = given.vars.get_mut(var)?;
+    let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
+    *domain = ShapeDomain::Given;
+    can_be_supplied.then_some((var, given))
+}
+
+/// A question, which is specialised and rewritten when it is planned for the first time.
+struct Rewritten<'q> {
+    request: Request<'q>,
+    /// The variable whose value is the caller's column.
+    column: Option<usize>,
+    forms: Option<Result<Vec<RoleForm>, CompileError>>,
+}
+
+/// A question with the forms of its program.
+#[derive(Clone, Copy)]
+struct Posed<'q> {
+    request: Request<'q>,
+    column: Option<usize>,
+    forms: &'q [RoleForm],
+}
+
+impl Rewritten<'_> {
+    fn posed(&mut self) -> Result<Posed<'_>, CompileError> {
+        let Self { request, column, forms } = self;
+        match forms.get_or_insert_with(|| compile::forms(request)) {
+            Ok(forms) => Ok(Posed { request: *request, column: *column, forms }),
+            Err(error) => Err(error.clone()),
+        }
+    }
+}
+
+/// A question as it was asked: its plans, and when their rows are not the whole answer, and why.
+type AskedWays = (Ways, Option<(Ways, Refusal)>);
+
+/// The plans that were found, and why others were refused; `None` where nothing was tried.
+#[derive(Default)]
+struct Found {
+    /// Of the question as it was asked.
+    asked: Option<Result<AskedWays, Refusal>>,
+    /// Of the question with the value of a column as given; `None` inside if its rows are not the whole
+    /// answer.
+    row: Option<Result<Option<Ways>, Refusal>>,
+}
+
+impl Found {
+    fn answers(&self) -> bool {
+        matches!(self.asked, Some(Ok(_)))
+    }
+
+    fn tests_row(&self) -> bool {
+        matches!(self.row, Some(Ok(Some(_))))
+    }
+
+    /// Whether nothing enumerates the answer in full, and nothing tests it row by row.
+    fn lacks_row(&self) -> bool {
+        !matches!(self.asked, Some(Ok((_, None)))) && !self.tests_row()
+    }
+
+    /// Whether only a plan that is too large would answer, or test a row that must be tested.
+    fn lacks_larger(&self) -> bool {
+        let of_asked = self.asked.as_ref().and_then(|asked| asked.as_ref().err());
+        let of_row = self.row.as_ref().and_then(|row| row.as_ref().err());
+        self.lacks_row() && of_asked.into_iter().chain(of_row).any(Refusal::another_plan_may_help)
+    }
+
+    /// The plan, if it answers anything; its refusals name only values that would help.
+    fn into_plan(self, request: &Request<'_>) -> Result<LocalPlan, CompileError> {
+        let asked = self.asked.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
+        let row = self.row.and_then(Result::ok).flatten();
+        let advised = |refusal| advice::helpful(request, refusal);
+        let (ways, refusal) = match asked {
+            Ok((ways, refusal)) => (Ok(ways), refusal.map(|(ways, refusal)| (ways, advised(refusal)))),
+            Err(refusal) if row.is_none() => return Err(CompileError::Refused(advised(refusal))),
+            Err(refusal) => (Err(advised(refusal)), None),
+        };
+        Ok(LocalPlan { ways, refusal, row, n_relations: request.catalog.relations.len() })
+    }
+}
+
+/// The same of one plan.
+type AskedVariant = (Variant, Option<(Variant, Refusal)>);
+
+/// Makes the plans of a question within the limit on table readings, if there is one.
+#[derive(Clone, Copy)]
+struct Planner<'p> {
+    keys: Keys<'p>,
+    most_readings: Option<usize>,
+    most_rows: usize,
+}
+
+impl Planner<'_> {
+    /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
+    /// answer.
+    fn asked(&self, question: Posed<'_>) -> Result<AskedWays, CompileError> {
+        let from = |ends| {
+            first_fit(self.candidates(question, ends), |planned| {
+                let has_other_end = planned.has_other_end;
+                Ok((self.asked_variant(question, planned)?, has_other_end))
+            })
+        };
+        let ((asked, refusal), has_other_end) = from(Ends::Asked)?;
+        let stored = Ends::Stored { column: question.column };
+        let other = has_other_end.then(|| or_refused(from(stored))).transpose()?;
+        // It is one more way to the same answer, and not needed.
+        let other = other.and_then(Result::ok).map(|(made, _)| made);
+        let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
+        let refusing = refusing.map(|(refusing, _)| refusing);
+        Ok((Ways::new(asked, stored), refusal.map(|(asked, reason)| (Ways::new(asked, refusing), reason))))
+    }
+
+    /// The question with the value of a column as given, from both ends of stored facts; none if its rows
+    /// would not be the whole answer.
+    fn row(&self, question: Posed<'_>) -> Result<Option<Ways>, CompileError> {
+        let from = |ends| {
+            first_fit(self.candidates(question, ends), |mut planned| {
+                if planned.refusal.is_some() {
+                    return Ok(None);
+                }
+                // One of several values may still be asked for; a row passes with any of them.
+                planned.plan.answer.decide();
+                self.variant(question, planned).map(Some)
+            })
+        };
+        let Some(asked) = from(Ends::Asked)? else { return Ok(None) };
+        let other = or_refused(from(Ends::Stored { column: question.column }))?;
+        Ok(Some(Ways::new(asked, other.ok().flatten())))
+    }
+
+    fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
+        let order = if self.most_readings.is_some() { Order::Closest } else { Order::Smaller };
+        Candidates::new(question.request, question.forms, ends, order)
+    }
+
+    fn asked_variant(&self, question: Posed<'_>, mut planned: Planned) -> Result<AskedVariant, CompileError> {
+        let refusal = planned.refusal.take().map(|(plan, reason)| {
+            let refusing = Planned { plan, ..planned.clone() };
+            Ok((self.variant(question, refusing)?, reason))
+        });
+        Ok((self.variant(question, planned)?, refusal.transpose()?))
+    }
+
+    fn variant(&self, question: Posed<'_>, planned: Planned) -> Result<Variant, CompileError> {
+        let Posed { request, column, .. } = question;
+        let most_clauses = planned.most;
+        let variant = Variant::new(&request, self.keys, planned, column, self.most_rows);
+        let variant = variant.map_err(|error| error.at_rule(most_clauses))?;
+        match self.most_readings {
+            Some(most) if variant.residual.plan.n_readings() > most => {
+                Err(CompileError::too_large(Limit::Readings { most }).at_rule(most_clauses))
+            }
+            Some(_) | None => Ok(variant),
+        }
+    }
+}
+
+/// What was made, or why it was refused.
+fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, CompileError> {
+    match made {
+        Ok(made) => Ok(Ok(made)),
+        Err(CompileError::Refused(refusal)) => Ok(Err(refusal)),
+        Err(bug @ CompileError::Bug(_)) => Err(bug),
+    }
+}
