@@ -136,20 +136,35 @@ impl<'v> Formed<'v> {
         Ok(Self { variant, constants, prefix, draft })
     }
 
-    /// The optimised plan.
-    ///
-    /// A filter over another column with a table's keys is optimised for a row of the table first. Each
-    /// condition is then asked either of the row, which has to exist, or of the column alone. Which it is,
-    /// shows only once passes have moved conditions. If one would be asked of both, the filter is optimised
-    /// once more, from the start, as one that answers with the column's values.
+    /// The plan, optimised for the first of its settings that fits.
     pub(super) fn optimised<'s>(&'s self, asked: &Asked<'s>) -> Result<Optimised<'s>, CompileError> {
-        let mut setting = self.setting(asked);
-        let mut draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
-        if setting.row.is_some_and(|row| row.is_looked_up) && !filter::is_separable(&draft.plan) {
-            setting.row = None;
-            draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
+        for setting in self.settings(asked) {
+            let draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
+            if filter::fits(&setting, &draft.plan) {
+                return Ok(Optimised { draft, setting });
+            }
         }
-        Ok(Optimised { draft, setting })
+        Err(CompileError::Bug("no setting fits the plan".into()))
+    }
+
+    /// What the plan may be optimised for, best first; the last always fits.
+    ///
+    /// A filter over another column with a table's keys is optimised for a row of the table, or else as one
+    /// that answers with the column's values. The first fits if each condition is asked either of the row,
+    /// which has to exist, or of the column alone, which shows only once passes have moved conditions.
+    pub(super) fn settings<'s>(&'s self, asked: &Asked<'s>) -> Vec<Setting<'s>> {
+        let setting = Setting {
+            purpose: purpose(asked.form, self.variant.column),
+            catalog: asked.catalog,
+            features: asked.bindings.dialect.features(),
+            bindings: Some(asked.bindings),
+            row: filter::row(asked, self.variant.column),
+            prefix: &self.prefix,
+        };
+        match setting.row {
+            Some(row) if row.is_looked_up => vec![setting, Setting { row: None, ..setting }],
+            Some(_) | None => vec![setting],
+        }
     }
 
     /// Runs the passes for a setting; `observe` sees the plan after each.
@@ -179,17 +194,6 @@ impl<'v> Formed<'v> {
         let arranging = Arranging { plan, setting, embedded, verifier, column };
         arranged(&arranging, &mut |step, filter| observe(step, &shown(filter, *var, &plan.tables)))?;
         Ok(())
-    }
-
-    fn setting<'s>(&'s self, asked: &Asked<'s>) -> Setting<'s> {
-        Setting {
-            purpose: purpose(asked.form, self.variant.column),
-            catalog: asked.catalog,
-            features: asked.bindings.dialect.features(),
-            bindings: Some(asked.bindings),
-            row: filter::row(asked, self.variant.column),
-            prefix: &self.prefix,
-        }
     }
 
     fn verifier<'s>(&'s self, asked: &Asked<'s>, setting: &Setting<'_>) -> Verifier<'s> {

@@ -9,7 +9,7 @@ use super::fold::{Fetched, Folded};
 use super::plan::LocalPlan;
 use super::ways::Taken;
 use crate::datalog::print::Names;
-use crate::optimise::Draft;
+use crate::optimise::{Draft, Setting};
 use crate::plan::Request;
 use crate::question::{CompileError, Shape, Statement};
 use crate::stages::{Changes, Stage, to_plan};
@@ -41,6 +41,7 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
     let optimised = formed.optimised(asked)?;
+    stages.extend(choice(&formed.settings(asked), &optimised.setting));
     let mut changes = Changes::since(names.plan(&formed.draft.plan));
     formed.after_passes(asked, &optimised.setting, &mut |pass, plan| {
         changes.after(pass.name, pass.does, names.plan(plan));
@@ -50,4 +51,13 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     })?;
     stages.append(&mut changes.stages);
     Ok(stages)
+}
+
+/// What a filter is optimised for, if there are several settings.
+fn choice(settings: &[Setting<'_>], taken: &Setting<'_>) -> Option<Stage> {
+    let text = match taken.row {
+        Some(_) => "the row of the promised table whose key is the column's value",
+        None => "the column's values: a condition needs both the column and a row of the promised table",
+    };
+    (settings.len() > 1).then(|| Stage::new("what the filter is optimised for", text.to_owned()))
 }

@@ -16,7 +16,7 @@ mod row;
 mod sort;
 mod steps;
 
-pub(super) use row::{is_separable, row};
+pub(super) use row::{fits, row};
 pub(super) use steps::{Arranging, FilterStep, arranged, shown};
 
 use super::asked::Asked;

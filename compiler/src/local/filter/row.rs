@@ -3,7 +3,7 @@
 use super::super::asked::{Asked, Form};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::Family;
-use crate::optimise::Row;
+use crate::optimise::{Row, Setting};
 
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
 /// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
@@ -25,12 +25,15 @@ pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Opti
     is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself })
 }
 
-/// Whether each alternative of a filter either needs a row of the promised table to exist or asks nothing of
-/// such a row. The column's own values need not be in the table.
-pub(in super::super) fn is_separable(plan: &Plan) -> bool {
+/// Whether a plan that was optimised for a setting can be arranged so. Where the row must be looked up, each
+/// alternative of a filter either needs a row of the promised table to exist or asks nothing of such a row:
+/// the column's own values need not be in the table.
+pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
     match &plan.answer {
-        PlanAnswer::Decision(selects) => selects.iter().all(|select| needs_row(select) || !sees_row(select)),
-        PlanAnswer::Rows { .. } => true,
+        PlanAnswer::Decision(selects) if setting.row.is_some_and(|row| row.is_looked_up) => {
+            selects.iter().all(|select| needs_row(select) || !sees_row(select))
+        }
+        PlanAnswer::Decision(_) | PlanAnswer::Rows { .. } => true,
     }
 }
 
