@@ -20,6 +20,15 @@ use crate::algebra::{Alias, Condition, Expr, Select};
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
 
+/// Which conditions become those of a component.
+#[derive(Clone, Copy)]
+enum Absorbed {
+    /// Those that do not lead to fewer rows than the component.
+    NoNarrower,
+    /// All.
+    All,
+}
+
 impl Splitter<'_> {
     /// Narrows the components of a select, and says what the rest needs of them. `around` are the components
     /// of the selects around it, and what is equal in its own rows.
@@ -33,11 +42,11 @@ impl Splitter<'_> {
         let equals = &around.equals;
         let stored = components.iter().flat_map(|component| &component.from).map(|from| from.alias);
         let stored: IndexSet<Alias> = stored.collect();
-        self.absorb(components, rest, equals, false);
+        self.absorb(components, rest, equals, Absorbed::NoNarrower);
         want(components, rest, output);
         self.merge_tests(components, rest, output, equals);
         self.move_inwards(components, rest, output, around, &stored);
-        self.absorb(components, rest, equals, true);
+        self.absorb(components, rest, equals, Absorbed::All);
         want(components, rest, output);
         let all = components.clone();
         for (at, component) in components.iter_mut().enumerate() {
@@ -68,14 +77,13 @@ impl Splitter<'_> {
         }
     }
 
-    /// Makes conditions over stored facts those of a component that has all their values. One that leads to
-    /// fewer rows than the component is left for later unless `always`.
+    /// Makes conditions over stored facts those of a component that has all their values.
     fn absorb(
         &self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
         equals: &RowEqualities,
-        always: bool,
+        absorbed: Absorbed,
     ) {
         for condition in std::mem::take(rest) {
             let leads = match &condition {
@@ -83,7 +91,10 @@ impl Splitter<'_> {
                 _ => false,
             };
             let decided = components.iter_mut().find_map(|component| {
-                let takes = always || !leads || self.leads.hold_component(component);
+                let takes = match absorbed {
+                    Absorbed::All => true,
+                    Absorbed::NoNarrower => !leads || self.leads.hold_component(component),
+                };
                 let decided = self.decided(&condition, component, equals).filter(|_| takes)?;
                 Some((component, decided))
             });
@@ -193,7 +204,7 @@ impl Splitter<'_> {
         while let Some(component) = components.get(at) {
             let is_wide = !self.leads.hold_component(component);
             let test = component.as_test(|own| equals.equalities.find(own, is_outside)).filter(|_| is_wide);
-            let moved = test.is_some_and(|test| self.move_into_any(&test, rest, None, equals));
+            let moved = test.is_some_and(|test| self.move_into_any(&test, rest, equals));
             if moved {
                 let merged = components.remove(at);
                 let by: Vec<(Expr, Expr)> = merged
@@ -207,32 +218,24 @@ impl Splitter<'_> {
             }
         }
         let mut at = 0;
-        while let Some(condition) = rest.get(at).cloned() {
+        while at < rest.len() {
+            let condition = rest.remove(at);
             let moves = match &condition {
                 Condition::None(_) => true,
                 Condition::Any(branches) => !self.leads.hold_branches(branches),
                 Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
             };
-            if moves && self.move_into_any(&condition, rest, Some(at), equals) {
-                rest.remove(at);
-            } else {
+            if !(moves && self.move_into_any(&condition, rest, equals)) {
+                rest.insert(at, condition);
                 at += 1;
             }
         }
     }
 
-    /// Moves a test into the branches of some condition but the one at `own`; whether there is one that takes
-    /// it.
-    fn move_into_any(
-        &mut self,
-        test: &Condition,
-        rest: &mut [Condition],
-        own: Option<usize>,
-        equals: &RowEqualities,
-    ) -> bool {
-        for (at, condition) in rest.iter_mut().enumerate() {
+    /// Moves a test into the branches of some condition; whether there is one that takes it.
+    fn move_into_any(&mut self, test: &Condition, rest: &mut [Condition], equals: &RowEqualities) -> bool {
+        for condition in rest {
             if let Condition::Any(branches) = condition
-                && Some(at) != own
                 && let Some(moved) = self.moved(test, branches, equals)
             {
                 *branches = moved;
@@ -266,7 +269,7 @@ impl Splitter<'_> {
                     let decided = self.renamed(decided);
                     branch.filter.push(decided);
                 }
-                None if self.move_into_any(test, &mut branch.filter, None, &equals) => {}
+                None if self.move_into_any(test, &mut branch.filter, &equals) => {}
                 None => return None,
             }
             moved.push(branch);
