@@ -9,6 +9,7 @@ use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::dialect::{self, Dialect, Features};
 use crate::optimise::{self, Draft, Purpose, Setting};
+use crate::pass::Pass;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
 use crate::question::{CompileError, Domain, Question, Slot, Statement};
@@ -83,7 +84,7 @@ pub(crate) fn finish(
     request: &Request<'_>,
     target: &Target<'_>,
     mut planned: Planned,
-    observe: &mut dyn FnMut(&optimise::Pass, &Plan),
+    observe: &mut dyn FnMut(&Pass<Draft>, &Plan),
 ) -> Result<Statement, CompileError> {
     let Target { purpose, features, ref values } = *target;
     let setting =
@@ -142,8 +143,8 @@ mod tests {
             let rows = passes.iter().map(|(name, does)| format!("| `{name}` | {does} |\n"));
             format!("| pass | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>())
         };
-        let rewrites = [rewrite::SHRINK, rewrite::ROLES, rewrite::CLOSE].concat();
-        let rewrites: Vec<_> = rewrites.iter().map(|pass| (pass.name, pass.does)).collect();
+        let rewrites = [rewrite::SHRINK, rewrite::ROLES, rewrite::CLOSE];
+        let rewrites: Vec<_> = rewrites.into_iter().flatten().map(|pass| (pass.name, pass.does)).collect();
         let optimisations: Vec<_> = optimise::PASSES.iter().map(|pass| (pass.name, pass.does)).collect();
         for table in [table(&rewrites), table(&optimisations)] {
             assert!(page.contains(&table), "the page lacks\n{table}");

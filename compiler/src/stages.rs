@@ -8,9 +8,10 @@ use crate::compile::{self, Target};
 use crate::datalog::print::Names;
 use crate::dialect::Dialect;
 use crate::ir::{self, Program};
+use crate::pass::{Pass, Rewritable};
 use crate::plan::{Approach, Planned, Request, plan};
 use crate::question::{CompileError, Question, QuestionVar, Shape};
-use crate::rewrite::{self, Context, Pass, RoleForm};
+use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
 
@@ -51,8 +52,9 @@ impl Changes {
     }
 
     /// Adds a pass if it changed the text.
-    pub(crate) fn after(&mut self, name: &str, does: &str, text: String) {
+    pub(crate) fn after<R: Rewritable>(&mut self, pass: &Pass<R>, text: String) {
         if text != self.before {
+            let Pass { name, does, .. } = pass;
             self.stages.push(Stage::new(&format!("after {name}"), format!("-- {does}\n{text}")));
             self.before = text;
         }
@@ -78,7 +80,7 @@ pub(crate) fn explain(
     let names = Names { program, catalog, extra_constants, asked: &question.vars };
     let mut changes = Changes::since(names.plan(&planned.plan));
     compile::finish(&request, &target, planned, &mut |pass, plan| {
-        changes.after(pass.name, pass.does, names.plan(plan));
+        changes.after(pass, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
     Ok(Explained { stages, sql: statement.sql })
@@ -99,7 +101,7 @@ pub(crate) fn to_plan(
     let extra_constants = &specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, asked };
     let rules = names.specialised(&specialised);
-    let mut passes: Vec<(&'static Pass, RoleForm)> = Vec::new();
+    let mut passes: Vec<(&'static Pass<RoleForm>, RoleForm)> = Vec::new();
     let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
         passes.push((pass, form.clone()));
     });
@@ -111,7 +113,7 @@ pub(crate) fn to_plan(
     if let Some(form) = forms.get(approach.form) {
         let mut changes = Changes::since(rules);
         for (pass, after) in passes.iter().filter(|(pass, after)| form.passed(pass, after)) {
-            changes.after(pass.name, pass.does, names.specialised(&after.program));
+            changes.after(pass, names.specialised(&after.program));
         }
         stages.append(&mut changes.stages);
         let strata = names.strata(&form.program, &form.program.strata());

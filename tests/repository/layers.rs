@@ -18,6 +18,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("dialect", &["limits"]),
     ("id_vec", &[]),
     ("ordered", &[]),
+    ("pass", &[]),
     ("diagnostic", &["limits", "source"]),
     ("syntax", &["limits", "source", "primitive", "spelling", "diagnostic"]),
     ("ir", &["source", "id_vec", "primitive"]),
@@ -48,7 +49,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "specialise",
         ],
     ),
-    ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog"]),
+    ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog", "pass"]),
     ("algebra", &["catalog", "primitive", "ir", "question", "datalog"]),
     (
         "plan",
@@ -59,7 +60,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ),
     ("bindings", &["limits", "primitive", "spelling", "dialect"]),
     ("keys", &["catalog", "bindings"]),
-    ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings", "keys"]),
+    ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings", "keys", "pass"]),
     (
         "sql",
         &[
@@ -78,7 +79,10 @@ const COMPILER: &[(&str, &[&str])] = &[
             "keys",
         ],
     ),
-    ("compile", &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect"]),
+    (
+        "compile",
+        &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect", "pass"],
+    ),
     ("advice", &["question", "refusal", "plan", "compile"]),
     (
         "stages",
@@ -93,6 +97,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "sql",
             "dialect",
             "compile",
+            "pass",
         ],
     ),
     (
@@ -120,6 +125,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "compile",
             "advice",
             "stages",
+            "pass",
         ],
     ),
 ];

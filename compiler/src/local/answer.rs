@@ -4,7 +4,7 @@
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
 use super::asked::{Asked, Form, LocalError};
-use super::filter::{Arranging, FilterStep, arranged, shown};
+use super::filter::{Arranging, arranged, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::plan::LocalPlan;
 use super::value_pattern::places;
@@ -16,11 +16,12 @@ use crate::algebra::{FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
-use crate::optimise::{Draft, Pass, Purpose, Setting, optimise, widths};
+use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
+use crate::pass::Pass;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
 use crate::sql::caller::free_prefix;
-use crate::sql::forms::LocalStatement;
+use crate::sql::forms::{Filter, LocalStatement};
 use crate::sql::outline::Outline;
 use crate::sql::template::Template;
 use indexmap::IndexSet;
@@ -172,19 +173,19 @@ impl<'v> Formed<'v> {
         &self,
         asked: &Asked<'_>,
         setting: &Setting<'_>,
-        observe: &mut dyn FnMut(&Pass, &Plan),
+        observe: &mut dyn FnMut(&Pass<Draft>, &Plan),
     ) -> Result<Draft, CompileError> {
         let mut draft = self.draft.clone();
         optimise(&mut draft, &self.verifier(asked, setting), setting, observe)?;
         Ok(draft)
     }
 
-    /// Runs the steps that arrange a filter, if the form is one; `observe` sees what each makes of the plan.
+    /// Runs the passes that arrange a filter, if the form is one; `observe` sees what each makes of the plan.
     pub(super) fn arrange(
         &self,
         asked: &Asked<'_>,
         optimised: &Optimised<'_>,
-        observe: &mut dyn FnMut(&FilterStep, &Plan),
+        observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
     ) -> Result<(), CompileError> {
         // A filter that tests each row is printed as it is.
         let (Form::Filter { var, column }, None) = (asked.form, self.variant.column) else { return Ok(()) };
@@ -192,7 +193,7 @@ impl<'v> Formed<'v> {
         let widths = widths(embedded);
         let verifier = Verifier { embedded: &widths, ..self.verifier(asked, setting) };
         let arranging = Arranging { plan, setting, embedded, verifier, column };
-        arranged(&arranging, &mut |step, filter| observe(step, &shown(filter, *var, &plan.tables)))?;
+        arranged(&arranging, &mut |pass, filter| observe(pass, &shown(filter, *var, &plan.tables)))?;
         Ok(())
     }
 

@@ -44,10 +44,10 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     stages.extend(choice(&formed.settings(asked), &optimised.setting));
     let mut changes = Changes::since(names.plan(&formed.draft.plan));
     formed.after_passes(asked, &optimised.setting, &mut |pass, plan| {
-        changes.after(pass.name, pass.does, names.plan(plan));
+        changes.after(pass, names.plan(plan));
     })?;
-    formed.arrange(asked, &optimised, &mut |step, plan| {
-        changes.after(step.name, step.does, names.plan(plan));
+    formed.arrange(asked, &optimised, &mut |pass, plan| {
+        changes.after(pass, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
     Ok(stages)

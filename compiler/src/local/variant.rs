@@ -161,7 +161,7 @@ impl Variant {
             let mut changes = Changes::since(shown(id, &part.plan));
             let planned = part.planned(self.approach, &self.constants, self.most);
             compile::finish(request, &Target::PART, planned, &mut |pass, plan| {
-                changes.after(pass.name, pass.does, shown(id, plan));
+                changes.after(pass, shown(id, plan));
             })?;
             stages.append(&mut changes.stages);
         }

@@ -26,23 +26,11 @@ mod share_rows;
 pub(crate) use guards::take_common;
 pub(crate) use setting::{Purpose, Row, Setting};
 
-use crate::algebra::verify::{Keeps, Verifier};
+use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};
 use crate::dialect::State;
+use crate::pass::{self, Pass, Rewritable};
 use crate::question::CompileError;
-
-/// One rewrite of a plan.
-pub(crate) struct Pass {
-    /// Its name, as `explain` shows it.
-    pub(crate) name: &'static str,
-    /// What it does.
-    pub(crate) does: &'static str,
-    /// Where it is worth it.
-    applies: fn(&Setting<'_>) -> bool,
-    /// What it keeps of the plan's alternatives.
-    keeps: Keeps,
-    run: fn(&mut Draft, &Setting<'_>),
-}
 
 /// A plan and the rows embedded in its statement.
 #[derive(Clone, Debug)]
@@ -51,7 +39,12 @@ pub(crate) struct Draft {
     pub(crate) embedded: Vec<Embedded>,
 }
 
-const READ_ONCE: Pass = Pass {
+impl Rewritable for Draft {
+    type Context<'c> = Setting<'c>;
+    type Keeps = Keeps;
+}
+
+const READ_ONCE: Pass<Draft> = Pass {
     name: "read-once",
     does: "reads once a row that several bound queries of one table find by the same key",
     applies: |setting| setting.bindings.is_some(),
@@ -64,7 +57,7 @@ const READ_ONCE: Pass = Pass {
 };
 
 /// All passes, in their order.
-pub(crate) const PASSES: &[Pass] = &[
+pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "drop-covered",
         does: "drops an alternative that asks all that another one asks, and more",
@@ -243,19 +236,15 @@ pub(crate) fn optimise(
     draft: &mut Draft,
     verifier: &Verifier<'_>,
     setting: &Setting<'_>,
-    observe: &mut dyn FnMut(&Pass, &Plan),
+    observe: &mut dyn FnMut(&Pass<Draft>, &Plan),
 ) -> Result<(), CompileError> {
-    for pass in PASSES.iter().filter(|pass| (pass.applies)(setting)) {
-        let before = draft.plan.clone();
-        (pass.run)(draft, setting);
-        if draft.plan != before {
-            let widths = widths(&draft.embedded);
-            let verifier = Verifier { embedded: &widths, ..*verifier };
-            verifier.account(pass.name, pass.keeps, &before, &draft.plan, &[])?;
-        }
-        observe(pass, &draft.plan);
-    }
-    Ok(())
+    let mut account = Account::of(draft.plan.clone());
+    pass::run(PASSES, draft, setting, &mut |pass, Draft { plan, embedded }| {
+        let verifier = Verifier { embedded: &widths(embedded), ..*verifier };
+        account.after(pass.name, pass.keeps, plan, &verifier)?;
+        observe(pass, plan);
+        Ok(())
+    })
 }
 
 /// How many columns each embedded source has, where its rows are known.

@@ -19,17 +19,9 @@ mod unfold;
 use crate::catalog::Catalog;
 use crate::datalog::{RelId, Root, Specialised, Term};
 use crate::ir::{Program, RuleId};
+use crate::pass::{self, Pass, Rewritable};
 use indexmap::IndexSet;
-
-/// One rewrite of a program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pass {
-    /// Its name, as `explain` shows it.
-    pub(crate) name: &'static str,
-    /// What it does.
-    pub(crate) does: &'static str,
-    run: fn(&mut RoleForm, &Context<'_>),
-}
+use std::convert::Infallible;
 
 /// What the passes know of besides the program that they rewrite.
 #[derive(Clone, Copy, Debug)]
@@ -53,53 +45,73 @@ pub(crate) struct RoleForm {
     pub(crate) rules: IndexSet<RuleId>,
 }
 
+impl Rewritable for RoleForm {
+    type Context<'c> = Context<'c>;
+    /// Nothing that is checked after each pass: all keep the answers.
+    type Keeps = ();
+}
+
 impl RoleForm {
     /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
     /// parted.
-    pub(crate) fn passed(&self, pass: &Pass, after: &Self) -> bool {
+    pub(crate) fn passed(&self, pass: &Pass<Self>, after: &Self) -> bool {
         self.has_roles == after.has_roles || SHRINK.iter().any(|shared| shared.name == pass.name)
     }
 }
 
 /// Leaves clauses out.
-pub(crate) const SHRINK: &[Pass] = &[
+pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     Pass {
         name: "drop-empty",
         does: "removes clauses that call an empty relation",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| empty::drop_empty(&mut form.program),
     },
     Pass {
         name: "unfold",
         does: "replaces a renaming by what it renames, and drops what a clause of a larger relation covers",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| unfold::unfold(&mut form.program),
     },
     Pass {
         name: "merge-literals",
         does: "makes one clause of those that differ in a literal",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| literals::merge_clauses(&mut form.program),
     },
     Pass {
         name: "deduplicate",
         does: "makes one relation of those with the same clauses",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| deduplicate::deduplicate(&mut form.program),
     },
     Pass {
         name: "drop-contained",
         does: "drops clauses whose answers other clauses find anyway",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| contained::drop_contained(&mut form.program),
     },
 ];
 
 /// Makes roles data: only where the question asks about several.
-pub(crate) const ROLES: &[Pass] = &[
+pub(crate) const ROLES: &[Pass<RoleForm>] = &[
     Pass {
         name: "drop-unreached",
         does: "empties relations that the question does not reach",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| empty::drop_unreached(&mut form.program),
     },
     Pass {
         name: "roles-as-data",
         does: "makes one relation, with the role as a column, of those that differ in a role",
+        applies: |_| true,
+        keeps: (),
         run: |form, context| {
             form.shared = roles::reify(context.program, context.catalog, &mut form.program);
         },
@@ -107,20 +119,26 @@ pub(crate) const ROLES: &[Pass] = &[
 ];
 
 /// Makes recursion simpler.
-pub(crate) const CLOSE: &[Pass] = &[
+pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
     Pass {
         name: "linearise",
         does: "makes transitivity linear",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| linearise::linearise(&mut form.program),
     },
     Pass {
         name: "absorb",
         does: "removes a closure inside the same closure",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| absorb::absorb(&mut form.program),
     },
     Pass {
         name: "drop-unreached",
         does: "empties relations that the question does not reach",
+        applies: |_| true,
+        keeps: (),
         run: |form, _| empty::drop_unreached(&mut form.program),
     },
 ];
@@ -129,13 +147,13 @@ pub(crate) const CLOSE: &[Pass] = &[
 pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
-    observe: &mut dyn FnMut(&'static Pass, &RoleForm),
+    observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
 ) -> Vec<RoleForm> {
-    let mut run = |passes: &'static [Pass], form: &mut RoleForm| {
-        for pass in passes {
-            (pass.run)(form, context);
+    let mut run = |passes, form: &mut RoleForm| {
+        let Ok(()) = pass::run(passes, form, context, &mut |pass, form| {
             observe(pass, form);
-        }
+            Ok::<(), Infallible>(())
+        });
     };
     let rules = rules(&program);
     let mut named = RoleForm { program, shared: IndexSet::new(), has_roles: false, rules };

@@ -53,6 +53,36 @@ impl Verifier<'_> {
     }
 }
 
+/// Accounts for what becomes of a plan, pass by pass.
+pub(crate) struct Account {
+    before: Plan,
+}
+
+impl Account {
+    /// The account of a plan before its first pass.
+    pub(crate) fn of(before: Plan) -> Self {
+        Self { before }
+    }
+
+    /// Checks a plan after a pass, if that changed it.
+    ///
+    /// # Errors
+    /// [`CompileError::Bug`] if a condition was lost.
+    pub(crate) fn after(
+        &mut self,
+        pass: &str,
+        keeps: Keeps,
+        plan: &Plan,
+        verifier: &Verifier<'_>,
+    ) -> Result<(), CompileError> {
+        if *plan != self.before {
+            verifier.account(pass, keeps, &self.before, plan, &[])?;
+            self.before.clone_from(plan);
+        }
+        Ok(())
+    }
+}
+
 fn bug(pass: &str, fault: &str) -> CompileError {
     CompileError::Bug(format!("after the pass `{pass}`: {fault}"))
 }

@@ -6,18 +6,18 @@
 //! the key's values, as that of an alias, then the conditions that need a row of the table are asked of the
 //! table, and the column is looked up among the keys of the rows that pass.
 //!
-//! [`steps`] lists how this is done, step by step; `explain` shows the filter after each.
+//! [`passes`] lists how this is done, pass by pass; `explain` shows the filter after each.
 //!
 //! Where each alternative has a condition that an index can serve, the sets of the others are arrays, which
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
 
 mod arms;
+mod passes;
 mod row;
 mod sort;
-mod steps;
 
+pub(super) use passes::{Arranging, arranged, shown};
 pub(super) use row::{fits, row};
-pub(super) use steps::{Arranging, FilterStep, arranged, shown};
 
 use super::asked::Asked;
 use crate::algebra::Plan;

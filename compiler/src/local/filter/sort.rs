@@ -4,10 +4,9 @@ use super::row::{asks_row, needs_row};
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
-use crate::bindings::RowTable;
+use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::{CompareOp, ConstId};
 use crate::optimise::{sets, take_common as take_common_guards};
-use crate::question::CompileError;
 use crate::sql::forms::{Filter, LookedUp};
 
 /// Sorts conditions on the caller's row.
@@ -76,17 +75,13 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
 
 /// Splits the conditions of a filter over another column with the table's keys: those that need a row of the
 /// table become a look-up in the table.
-pub(super) fn look_up(filter: &mut Filter, table: &RowTable, is_qualified: bool) -> Result<(), CompileError> {
-    let (of_table, others): (Vec<Select>, Vec<Select>) =
+pub(super) fn look_up(filter: &mut Filter, table: &RowTable, column: &ColumnExpr) {
+    let (rows, others): (Vec<Select>, Vec<Select>) =
         std::mem::take(&mut filter.rows).into_iter().partition(needs_row);
-    let keys = of_row(&of_table);
-    if !keys.literals.is_empty() || !keys.guards.is_empty() {
-        return Err(CompileError::Bug("a condition on rows that needs none".into()));
-    }
-    let looked_up = LookedUp { table: table.clone(), rows: keys.rows, hashes: false, is_qualified };
+    let is_qualified = column.name.as_ref().is_some_and(|name| name.len() > 1);
+    let looked_up = LookedUp { table: table.clone(), rows, hashes: false, is_qualified };
     let common = std::mem::take(&mut filter.common);
     *filter = Filter { common, looked_up: Some(looked_up), ..of_row(&others) };
-    Ok(())
 }
 
 /// Takes out what all alternatives of a look-up share, unless that includes a condition on the row, which

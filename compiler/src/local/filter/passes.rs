@@ -1,41 +1,31 @@
-//! The last rewrites of a filter, in their order: from an optimised plan to what is printed.
+//! The passes of a filter, in their order: from an optimised plan to what is printed.
 
 use super::arms::{by_arms, merge_sets, probed};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::verify::{Keeps, Verifier};
+use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, Table};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::Setting;
+use crate::pass::{self, Pass, Rewritable};
 use crate::question::CompileError;
 use crate::sql::forms::Filter;
 
-/// One rewrite of a filter.
-pub(in super::super) struct FilterStep {
-    /// Its name, as `explain` shows it.
-    pub(in super::super) name: &'static str,
-    /// What it does.
-    pub(in super::super) does: &'static str,
-    /// What it keeps of the filter's alternatives.
-    keeps: Keeps,
-    run: fn(&mut Filter, &Arranging<'_>) -> Result<(), CompileError>,
-}
-
-/// What the steps know, apart from the filter.
+/// What the passes know, apart from the filter.
 #[derive(Clone, Copy)]
-pub(in super::super) struct Arranging<'a> {
+pub(crate) struct Arranging<'a> {
     /// The optimised plan.
-    pub(in super::super) plan: &'a Plan,
+    pub(crate) plan: &'a Plan,
     /// What it was optimised for.
-    pub(in super::super) setting: &'a Setting<'a>,
+    pub(crate) setting: &'a Setting<'a>,
     /// The rows of embedded sources.
-    pub(in super::super) embedded: &'a [Embedded],
+    pub(crate) embedded: &'a [Embedded],
     /// What the plan may refer to.
-    pub(in super::super) verifier: Verifier<'a>,
+    pub(crate) verifier: Verifier<'a>,
     /// The caller's column.
-    pub(in super::super) column: &'a ColumnExpr,
+    pub(crate) column: &'a ColumnExpr,
 }
 
 /// What the alternatives of an optimised plan are.
@@ -48,50 +38,50 @@ enum Alternatives<'a> {
     Values(&'a [Select]),
 }
 
-/// All steps, in their order.
-pub(in super::super) const STEPS: &[FilterStep] = &[
-    FilterStep {
+impl Rewritable for Filter {
+    type Context<'c> = Arranging<'c>;
+    type Keeps = Keeps;
+}
+
+/// All passes, in their order.
+const PASSES: &[Pass<Filter>] = &[
+    Pass {
         name: "sort-alternatives",
         does: "sorts the alternatives of a filter by what they ask of the column: literals, sets, conditions on the row, guards",
-        keeps: Keeps::Once,
-        run: |filter, arranging| {
-            match arranging.alternatives() {
-                Alternatives::OfRow(selects) => *filter = of_row(selects),
-                Alternatives::OfKeys(selects, _) => filter.rows = selects.to_vec(),
-                Alternatives::Values(selects) => {
-                    *filter = of_values(selects, &arranging.anchors(), arranging.embedded);
-                }
-            }
-            Ok(())
-        },
-    },
-    FilterStep {
-        name: "filter-guards",
-        does: "evaluates once the conditions that all alternatives of a filter share and that do not depend on the row",
-        keeps: Keeps::Once,
-        run: |filter, arranging| {
-            match arranging.alternatives() {
-                Alternatives::OfRow(_) | Alternatives::Values(_) => filter.common = take_common(filter),
-                Alternatives::OfKeys(..) => take_guards(filter),
-            }
-            Ok(())
-        },
-    },
-    FilterStep {
-        name: "look-up-keys",
-        does: "turns conditions that need a row of the promised table into a look-up of the column among the table's keys",
+        applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, arranging| match arranging.alternatives() {
-            Alternatives::OfKeys(_, table) => {
-                let is_qualified = arranging.column.name.as_ref().is_some_and(|name| name.len() > 1);
-                look_up(filter, table, is_qualified)
+            Alternatives::OfRow(selects) => *filter = of_row(selects),
+            Alternatives::OfKeys(selects, _) => filter.rows = selects.to_vec(),
+            Alternatives::Values(selects) => {
+                *filter = of_values(selects, &arranging.anchors(), arranging.embedded);
             }
-            Alternatives::OfRow(_) | Alternatives::Values(_) => Ok(()),
         },
     },
-    FilterStep {
+    Pass {
+        name: "filter-guards",
+        does: "evaluates once the conditions that all alternatives of a filter share and that do not depend on the row",
+        applies: |_| true,
+        keeps: Keeps::Once,
+        run: |filter, arranging| match arranging.alternatives() {
+            Alternatives::OfRow(_) | Alternatives::Values(_) => filter.common = take_common(filter),
+            Alternatives::OfKeys(..) => take_guards(filter),
+        },
+    },
+    Pass {
+        name: "look-up-keys",
+        does: "turns conditions that need a row of the promised table into a look-up of the column among the table's keys",
+        applies: |_| true,
+        keeps: Keeps::Once,
+        run: |filter, arranging| match arranging.alternatives() {
+            Alternatives::OfKeys(_, table) => look_up(filter, table, arranging.column),
+            Alternatives::OfRow(_) | Alternatives::Values(_) => {}
+        },
+    },
+    Pass {
         name: "filter-arms",
         does: "tests each alternative of a table in a set by itself, and merges the sets of a column inside conditions",
+        applies: |_| true,
         keeps: Keeps::SelectsOnce,
         run: |filter, arranging| {
             let tables = &arranging.plan.tables;
@@ -99,12 +89,12 @@ pub(in super::super) const STEPS: &[FilterStep] = &[
                 rows.iter_mut().flat_map(|row| &mut row.filter).for_each(|condition| tidy(condition, tables));
                 *rows = rows.iter().flat_map(|row| by_arms(row, tables)).collect();
             }
-            Ok(())
         },
     },
-    FilterStep {
+    Pass {
         name: "probe-keys",
         does: "replaces a set by a look-up by key where no index finds the rows, so that each row is tested anyway",
+        applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
@@ -115,41 +105,35 @@ pub(in super::super) const STEPS: &[FilterStep] = &[
                     *rows = std::mem::take(rows).into_iter().map(|row| probed(row, &by_key)).collect();
                 }
             }
-            Ok(())
         },
     },
-    FilterStep {
+    Pass {
         name: "merge-sets",
         does: "makes one set of those in which a filter looks up the same column",
+        applies: |_| true,
         keeps: Keeps::Once,
-        run: |filter, _| {
-            tests_of_rows(filter).for_each(|(rows, _)| merge_sets(rows));
-            Ok(())
-        },
+        run: |filter, _| tests_of_rows(filter).for_each(|(rows, _)| merge_sets(rows)),
     },
 ];
 
-/// Runs the steps; `observe` sees the filter after each of them. Conditions are accounted for in tests and
-/// debug builds, and always where the alternatives are values.
+/// Arranges a plan; `observe` sees the filter after each pass. Conditions are accounted for in tests and debug
+/// builds, and always where the alternatives are values.
 pub(in super::super) fn arranged(
     arranging: &Arranging<'_>,
-    observe: &mut dyn FnMut(&FilterStep, &Filter),
+    observe: &mut dyn FnMut(&Pass<Filter>, &Filter),
 ) -> Result<Filter, CompileError> {
     let Arranging { plan, verifier, .. } = arranging;
     let checks = cfg!(debug_assertions) || matches!(plan.answer, PlanAnswer::Rows { .. });
-    let mut before = checks.then(|| without_literals((*plan).clone()));
+    let mut account = checks.then(|| Account::of(without_literals((*plan).clone())));
     let mut filter = Filter::default();
-    for step in STEPS {
-        (step.run)(&mut filter, arranging)?;
-        if let Some(before) = &mut before {
+    pass::run(PASSES, &mut filter, arranging, &mut |pass, filter| {
+        if let Some(account) = &mut account {
             let after = without_literals(filter.plan(&plan.tables));
-            if after != *before {
-                verifier.account(step.name, step.keeps, before, &after, &[])?;
-                *before = after;
-            }
+            account.after(pass.name, pass.keeps, &after, verifier)?;
         }
-        observe(step, &filter);
-    }
+        observe(pass, filter);
+        Ok(())
+    })?;
     Ok(filter)
 }
 
@@ -248,14 +232,14 @@ fn drop_literals(select: &mut Select) {
 
 #[cfg(test)]
 mod tests {
-    use super::STEPS;
+    use super::PASSES;
 
-    /// `ARCHITECTURE.md` has a table of the steps, in their order.
+    /// `ARCHITECTURE.md` has a table of the passes, in their order.
     #[test]
-    fn the_architecture_lists_the_steps() {
+    fn the_architecture_lists_the_passes_of_a_filter() {
         let page = include_str!("../../../ARCHITECTURE.md");
-        let rows = STEPS.iter().map(|step| format!("| `{}` | {} |\n", step.name, step.does));
-        let table = format!("| step | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>());
+        let rows = PASSES.iter().map(|pass| format!("| `{}` | {} |\n", pass.name, pass.does));
+        let table = format!("| pass | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>());
         assert!(page.contains(&table), "the page lacks\n{table}");
     }
 }

@@ -1,0 +1,44 @@
+//! Lists of passes, and what runs them.
+//!
+//! In: a list of passes, and what they rewrite: the program of a question, the plan of a statement, or the
+//! filter that is printed of it. Out: the same, rewritten by each pass that applies, in their order. A list
+//! is where its passes are: see [`crate::rewrite`], [`crate::optimise`] and `local::filter`.
+
+/// What passes rewrite.
+pub(crate) trait Rewritable: 'static {
+    /// What the passes know of besides.
+    type Context<'c>;
+    /// What a pass may say that it keeps.
+    type Keeps;
+}
+
+/// One rewrite.
+pub(crate) struct Pass<R: Rewritable> {
+    /// Its name, as `explain` shows it.
+    pub(crate) name: &'static str,
+    /// What it does.
+    pub(crate) does: &'static str,
+    /// Where it is worth it.
+    pub(crate) applies: fn(&R::Context<'_>) -> bool,
+    /// What it keeps.
+    pub(crate) keeps: R::Keeps,
+    /// Rewrites.
+    pub(crate) run: fn(&mut R, &R::Context<'_>),
+}
+
+/// Runs the passes that apply; `after` checks and observes what each of them made.
+///
+/// # Errors
+/// What `after` finds.
+pub(crate) fn run<R: Rewritable, E>(
+    passes: &'static [Pass<R>],
+    rewritten: &mut R,
+    context: &R::Context<'_>,
+    after: &mut dyn FnMut(&'static Pass<R>, &R) -> Result<(), E>,
+) -> Result<(), E> {
+    for pass in passes.iter().filter(|pass| (pass.applies)(context)) {
+        (pass.run)(rewritten, context);
+        after(pass, rewritten)?;
+    }
+    Ok(())
+}
