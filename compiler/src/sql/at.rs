@@ -15,6 +15,8 @@ pub(super) struct At<'p> {
     pub(super) scope: SourceScope<'p>,
     /// How many tests stand around it.
     pub(super) depth: usize,
+    /// Of how many alternatives of a condition it is one.
+    pub(super) alternatives: Alternatives,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
@@ -33,6 +35,15 @@ pub(super) struct At<'p> {
 pub(super) struct SourceScope<'p> {
     from: &'p [From],
     outer: Option<&'p SourceScope<'p>>,
+}
+
+/// Of how many alternatives something is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Alternatives {
+    /// There is no other.
+    One,
+    /// There are others.
+    Several,
 }
 
 /// What the columns of a select become.
@@ -62,6 +73,7 @@ impl<'p> At<'p> {
             tables,
             scope: SourceScope::default(),
             depth: 0,
+            alternatives: Alternatives::One,
             output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,
@@ -70,9 +82,15 @@ impl<'p> At<'p> {
         }
     }
 
+    /// The top of a filter over these tables.
+    pub(super) fn filter(tables: &'p [Table], hashes_sets: bool) -> Self {
+        Self { brings_tables: true, hashes_sets, ..Self::top(tables) }
+    }
+
     /// Inside a select, where its sources may be used.
     pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
-        At { scope: SourceScope { from: &select.from, outer: Some(&self.scope) }, ..*self }
+        let scope = SourceScope { from: &select.from, outer: Some(&self.scope) };
+        At { scope, alternatives: Alternatives::One, ..*self }
     }
 
     /// Whose column a value is.

@@ -9,6 +9,7 @@ use super::local::Local;
 use super::lower::Lowering;
 use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
+use super::strategy::Comparison;
 use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::dialect::Features;
@@ -45,24 +46,25 @@ impl Lowering<'_, Local<'_>> {
         let are_of_caller = at.are_in_callers_tables([left, right]);
         let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
         let features = self.inputs.features;
-        let as_text = |left, right| (of_left.as_text(left, features), of_right.as_text(right, features));
-        let is_native = of_left.compares_natively_with(&of_right);
-        let is_inexact = of_left.is_inexact() || of_right.is_inexact();
-        if op == CompareOp::Equal && is_native && is_inexact {
-            let (one, other) = as_text(left.clone(), right.clone());
-            let same = build::binary(one, BinaryOperator::Eq, other);
-            let equal = build::binary(left, BinaryOperator::Eq, right);
-            return Ok(build::nested(build::all(vec![equal, same])));
-        }
-        let (left, right) = if is_inexact || !is_native {
-            as_text(left, right)
-        } else if are_of_caller && features.strict_types && of_right.is_text() {
-            // Two columns of a type whose operators are not those of text would compare by that type's.
-            (left, build::cast(right, "TEXT"))
-        } else {
-            (left, right)
+        let as_text = |left, right| {
+            build::binary(
+                of_left.as_text(left, features),
+                operator.clone(),
+                of_right.as_text(right, features),
+            )
         };
-        Ok(build::binary(left, operator, right))
+        Ok(match Comparison::of(op, &of_left, &of_right) {
+            Comparison::NativeAndText => {
+                let same = as_text(left.clone(), right.clone());
+                build::nested(build::all(vec![build::binary(left, operator, right), same]))
+            }
+            Comparison::Text => as_text(left, right),
+            // Two columns of a type whose operators are not those of text would compare by that type's.
+            Comparison::Native if are_of_caller && features.strict_types && of_right.is_text() => {
+                build::binary(left, operator, build::cast(right, "TEXT"))
+            }
+            Comparison::Native => build::binary(left, operator, right),
+        })
     }
 
     /// `left op right`, for integers.

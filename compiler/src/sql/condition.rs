@@ -4,9 +4,10 @@ use super::at::At;
 use super::build;
 use super::lower::Lowering;
 use super::printing::Printing;
+use super::strategy::{Fence, at_alternatives};
 use crate::algebra::{Condition, Select};
 use crate::question::CompileError;
-use sqlparser::ast::{Expr as Sql, Query};
+use sqlparser::ast::Expr as Sql;
 
 impl<T> Lowering<'_, T>
 where
@@ -34,11 +35,8 @@ where
             Condition::OneOf { expr, literals } => self.in_literals(at, *expr, literals),
             Condition::In { expr, selects } => self.in_selects(at, *expr, selects),
             Condition::Any(branches) => {
-                let several = branches.len() > 1;
-                // This test runs only for the few rows that match the denied comparisons, so its sets are not
-                // hashed.
-                let at = if branches.iter().any(exempts) { at.in_test() } else { at };
-                let branches = branches.iter().map(|branch| self.branch(at, branch, several));
+                let at = at_alternatives(at, branches);
+                let branches = branches.iter().map(|branch| self.branch(at, branch));
                 Ok(build::any(branches.collect::<Result<Vec<_>, _>>()?))
             }
             Condition::None(branches) => {
@@ -51,10 +49,10 @@ where
         }
     }
 
-    /// Whether a select has a row; `several` if it is one of several alternatives.
-    pub(super) fn branch(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError> {
+    /// Whether a select has a row.
+    pub(super) fn branch(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
         if !select.reads_nothing() {
-            return self.has_row(at, select, several);
+            return self.has_row(at, select);
         }
         let conditions = self.conditions(at.inside(select), select)?;
         let several = conditions.len() > 1;
@@ -71,14 +69,13 @@ where
         Ok(build::exists(self.test(at, select)?, true))
     }
 
-    /// The query of a test, with a fence around it where the database needs one and the test `is_nested`.
-    pub(super) fn fenced(&self, query: Query, is_nested: bool) -> Query {
-        if is_nested && self.inputs.features.fences_alternatives { build::fenced(query) } else { query }
+    /// A query that finds a row.
+    pub(super) fn probe(&mut self, at: At<'_>, select: &Select, fence: Fence) -> Result<Sql, CompileError> {
+        let query = self.test(at, select)?;
+        let query = match fence {
+            Fence::Around => build::fenced(query),
+            Fence::Absent => query,
+        };
+        Ok(build::exists(query, false))
     }
-}
-
-/// Whether an alternative only denies comparisons with the enclosing row.
-fn exempts(select: &Select) -> bool {
-    matches!((select.from.as_slice(), select.filter.as_slice()), ([], [Condition::None(denied)])
-        if denied.iter().all(Select::reads_nothing))
 }

@@ -7,6 +7,7 @@ use super::at::{At, Itself};
 use super::build;
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
+use super::strategy::RowStrategy;
 use crate::algebra::{Repeats, Select, Table, TableBody};
 use crate::dialect::State;
 use crate::limits;
@@ -62,13 +63,12 @@ where
         }
     }
 
-    /// All rows that a recursion starts from, as one arm. An array is estimated at ten elements, where the
-    /// estimates of several arms add up, and each step multiplies them.
+    /// All rows that a recursion starts from, as one arm. The estimates of several arms add up, and each step
+    /// multiplies them.
     fn start(&self, table: &Table, all: SetExpr) -> SetExpr {
-        if self.inputs.features.arrays_count_as_few && table.n_columns == 1 {
-            build::elements_of(build::array_of(build::query(all)))
-        } else {
-            Self::wrap(all)
+        match RowStrategy::of(table.n_columns, self.inputs.features) {
+            RowStrategy::Array => build::elements_of(build::array_of(build::query(all))),
+            RowStrategy::Query => Self::wrap(all),
         }
     }
 

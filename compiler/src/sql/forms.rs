@@ -8,18 +8,21 @@
 use super::analysis::{Caller, GivenColumn};
 use super::at::At;
 use super::build;
+use super::filter::{Filter, LookedUp};
 use super::local::Local;
 use super::lower::{Inputs, Lowering};
 use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
+use super::sets::in_query;
+use super::strategy::KeyStrategy;
 use super::template::{Template, ValuePlace};
 use super::text::{self, Extent};
 use crate::algebra::verify::Verifier;
-use crate::algebra::{Condition, Embedded, Plan, PlanAnswer, Select, Table};
-use crate::bindings::{Bindings, ColumnExpr, RowTable, SqlName};
+use crate::algebra::{Condition, Embedded, Plan, Select};
+use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
-use crate::ir::{ConstId, Constant, Program};
+use crate::ir::{Constant, Program};
 use crate::question::CompileError;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
@@ -45,55 +48,6 @@ pub(crate) struct LocalStatement<'l> {
     pub(crate) places: &'l [ValuePlace],
     /// Prefix of generated names, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
-}
-
-/// A filter's alternatives, each with the literals or selects of its kind.
-#[derive(Debug, Default)]
-pub(crate) struct Filter {
-    /// The column is one of these.
-    pub(crate) literals: Vec<ConstId>,
-    /// The column is this literal, if the select has a row.
-    pub(crate) conditioned: Vec<(ConstId, Select)>,
-    /// The caller's row passes, if the select over it has a row.
-    pub(crate) rows: Vec<Select>,
-    /// The column is in the one column of these.
-    pub(crate) set: Vec<Select>,
-    /// Every column passes, if one of these has a row.
-    pub(crate) guards: Vec<Select>,
-    /// Conditions that must also hold, the same for every row.
-    pub(crate) common: Vec<Condition>,
-    /// Whether each row is tested anyway, so that hashing sets is better than looking them up by an index.
-    pub(crate) hashes: bool,
-    /// The name of the caller's row and its key, where `rows` may read the row's other columns.
-    pub(crate) row: Option<(String, SqlName)>,
-    /// The column is a key of one of these rows.
-    pub(crate) looked_up: Option<LookedUp>,
-}
-
-/// The rows of a table that pass a filter.
-#[derive(Debug)]
-pub(crate) struct LookedUp {
-    /// The table and its key.
-    pub(crate) table: RowTable,
-    /// A row passes, if one of these selects over it has a row.
-    pub(crate) rows: Vec<Select>,
-    /// Whether each row is tested anyway.
-    pub(crate) hashes: bool,
-    /// Whether the caller's column names its table. Otherwise it would mean another column inside a query.
-    pub(crate) is_qualified: bool,
-}
-
-impl Filter {
-    /// The plan that decides the same for one row; a literal alone adds no condition.
-    pub(crate) fn plan(&self, tables: &[Table]) -> Plan {
-        let conditioned = self.conditioned.iter().map(|(_, select)| select);
-        let looked_up = self.looked_up.iter().flat_map(|looked_up| &looked_up.rows);
-        let all = conditioned.chain(&self.rows).chain(looked_up).chain(&self.set).chain(&self.guards);
-        let literals = self.literals.iter().map(|_| Select::default());
-        let guard = Select { filter: self.common.clone(), ..Select::default() };
-        let answer = PlanAnswer::Decision(all.cloned().chain(literals.take(1)).collect());
-        Plan { guard, ..Plan::new(tables.to_vec(), answer) }
-    }
 }
 
 /// The caller's column as an expression.
@@ -173,7 +127,7 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
         let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
         let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
-        let at = At { brings_tables: true, hashes_sets: filter.hashes, ..At::top(&plan.tables) };
+        let at = At::filter(&plan.tables, filter.hashes);
         let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
         let mut any = Vec::new();
         if !of_column.is_empty() {
@@ -185,7 +139,7 @@ impl LocalStatement<'_> {
                 any = vec![build::boolean(true)];
                 break;
             }
-            any.push(lowering.branch(at, select, false)?);
+            any.push(lowering.branch(at, select)?);
         }
         let any = build::any(any);
         let common_is_empty = filter.common.is_empty();
@@ -220,11 +174,11 @@ impl LocalStatement<'_> {
             )?);
         }
         for select in &filter.rows {
-            of_column.push(lowering.branch(at, select, false)?);
+            of_column.push(lowering.branch(at, select)?);
         }
         for (literal, select) in &filter.conditioned {
             let is = lowering.one_of(column.clone(), representation, ColumnOf::Caller, &[*literal])?;
-            let holds = lowering.branch(at, select, false)?;
+            let holds = lowering.branch(at, select)?;
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
@@ -232,12 +186,16 @@ impl LocalStatement<'_> {
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
             let column = column.clone();
-            let joins = self.dialect.features().joins_tests && looked_up.is_qualified;
-            of_column.push(if joins && of_column.is_empty() {
-                build::exists(self.row_of(plan, looked_up, *var, representation, Some(column))?, false)
-            } else {
-                let value = build::tuple(representation.looked_up(column, self.dialect.features()));
-                lowering.is_in(value, self.row_of(plan, looked_up, *var, representation, None)?)
+            let features = self.dialect.features();
+            of_column.push(match KeyStrategy::of(filter, looked_up, features) {
+                KeyStrategy::Row => {
+                    build::exists(self.row_of(plan, looked_up, *var, representation, Some(column))?, false)
+                }
+                KeyStrategy::Set(strategy) => {
+                    let value = build::tuple(representation.looked_up(column, features));
+                    let keys = self.row_of(plan, looked_up, *var, representation, None)?;
+                    in_query(strategy, value, keys)
+                }
             });
         }
         of_column.retain(|condition| *condition != build::boolean(false));
@@ -259,8 +217,8 @@ impl LocalStatement<'_> {
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At { brings_tables: true, hashes_sets: *hashes, ..At::top(&plan.tables) };
-        let rows = rows.iter().map(|row| lowering.branch(at, row, false));
+        let at = At::filter(&plan.tables, *hashes);
+        let rows = rows.iter().map(|row| lowering.branch(at, row));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);
         let (shown, filter) = match key {

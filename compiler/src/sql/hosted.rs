@@ -3,10 +3,11 @@
 //! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
 //! parameters. A relation is a stored table, or comes with the request as JSON.
 
-use super::at::At;
+use super::at::{Alternatives, At};
 use super::build;
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
+use super::strategy::Fence;
 use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select};
 use crate::catalog::{Relation, RelationSource};
 use crate::dialect::Placeholder;
@@ -228,9 +229,9 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         Ok(())
     }
 
-    fn has_row(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError> {
-        let query = self.test(at, select)?;
-        Ok(build::exists(self.fenced(query, at.depth > 1 && several), false))
+    fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
+        let is_planned_twice = at.depth > 1 && at.alternatives == Alternatives::Several;
+        self.probe(at, select, Fence::around(is_planned_twice, self.inputs.features))
     }
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {

@@ -190,18 +190,8 @@ impl Printing for Lowering<'_, Local<'_>> {
         self.facts_only(select, conditions)
     }
 
-    fn has_row(&mut self, at: At<'_>, select: &Select, _several: bool) -> Result<Sql, CompileError> {
-        if let Some(looked_up) = self.looked_up(at, select)? {
-            return Ok(looked_up);
-        }
-        if let Some(bounded) = self.bounded(at, select)? {
-            return Ok(bounded);
-        }
-        // At the top the choice between probing and hashing is left to the database, unless the filter has
-        // made it.
-        let is_nested = at.depth > 0 || at.hashes_sets;
-        let query = self.test(at, select)?;
-        Ok(build::exists(self.fenced(query, is_nested), false))
+    fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
+        self.tested(at, select)
     }
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {

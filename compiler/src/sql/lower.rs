@@ -92,7 +92,7 @@ where
                 all.push(self.decision(at, alternatives)?);
                 Ok(build::all(all))
             }
-            _ => self.branch(at, select, false),
+            _ => self.branch(at, select),
         }
     }
 

@@ -45,9 +45,8 @@ pub(super) trait Printing {
     /// Adds the conditions under which rows of the select's sources are facts.
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError>;
 
-    /// A test of whether a select that reads something has a row; `several` if it is one of several
-    /// alternatives.
-    fn has_row(&mut self, at: At<'_>, select: &Select, several: bool) -> Result<Sql, CompileError>;
+    /// A test of whether a select that reads something has a row.
+    fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError>;
 
     /// The query of a test of whether a select has a row.
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError>;

@@ -5,12 +5,13 @@
 
 use super::report::{BoundColumn, CastReason, SlowPart};
 use super::walk::Walk;
-use crate::algebra::{Expr, FromKind, Select};
+use crate::algebra::{Expr, FromKind};
 use crate::bindings::{Family, Fit};
 use crate::ir::{CompareOp, ConstId};
 use crate::primitive::Primitive;
 use crate::sql::at::At;
 use crate::sql::representation::Representation;
+use crate::sql::strategy::{Comparison, SetPart};
 
 impl Walk<'_, '_> {
     /// A comparison of two values.
@@ -26,9 +27,12 @@ impl Walk<'_, '_> {
             (left, right) => {
                 let of_left = self.lowering.represent(at, left);
                 let of_right = self.lowering.represent(at, right);
-                if of_left.is_padded() || of_right.is_padded() || !of_left.compares_natively_with(&of_right) {
-                    self.cast(at, left, &of_left);
-                    self.cast(at, right, &of_right);
+                match Comparison::of(op, &of_left, &of_right) {
+                    Comparison::Native => {}
+                    Comparison::Text | Comparison::NativeAndText => {
+                        self.cast(at, left, &of_left);
+                        self.cast(at, right, &of_right);
+                    }
                 }
             }
         }
@@ -53,20 +57,14 @@ impl Walk<'_, '_> {
         }
     }
 
-    /// A look-up in a set. Returns whether the value is compared without a cast.
-    pub(super) fn in_set(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> bool {
-        let representation = self.lowering.represent(at, value);
-        let mut is_bare = true;
-        for select in selects {
-            let Some(output) = select.output.first().copied() else { continue };
-            let inside = at.inside(select);
-            let of_output = self.lowering.represent(inside, output);
-            if !of_output.compares_natively_with(&representation) {
-                self.cast(at, value, &representation);
-                is_bare &= representation.is_text();
+    /// A look-up in the parts of a set.
+    pub(super) fn in_parts(&mut self, at: At<'_>, value: Expr, parts: &[SetPart<'_>]) {
+        for part in parts {
+            match part.comparison {
+                Comparison::Native | Comparison::NativeAndText => {}
+                Comparison::Text => self.cast(at, value, &self.lowering.represent(at, value)),
             }
         }
-        is_bare
     }
 
     /// Notes that a value is compared as text, if it is a column with ids.

@@ -12,7 +12,8 @@ pub(crate) use report::FilterColumn;
 pub use report::{BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
 
 use super::analysis::GivenColumn;
-use super::forms::{Filter, LocalStatement, column_text};
+use super::filter::Filter;
+use super::forms::{LocalStatement, column_text};
 use crate::algebra::Plan;
 use walk::Walk;
 
@@ -20,7 +21,7 @@ impl LocalStatement<'_> {
     /// What the text of a check or of rows is made of.
     pub(crate) fn outline(self, plan: &Plan) -> Outline {
         let lowering = self.lowering(plan, None, None);
-        let mut walk = Walk::new(&lowering, plan, false, None);
+        let mut walk = Walk::new(&lowering, plan, None);
         walk.tables(&[plan.answer.selects(), std::slice::from_ref(&plan.guard)].concat());
         walk.select(&plan.guard);
         plan.answer.selects().iter().for_each(|select| walk.select(select));
@@ -32,7 +33,7 @@ impl LocalStatement<'_> {
         let representation = self.represent_column(of.column, of.ty);
         let given = GivenColumn { var: of.var, representation, name: column_text(of.column) };
         let lowering = self.lowering(plan, Some(given), filter.row.clone());
-        let mut walk = Walk::new(&lowering, plan, filter.hashes, Some(of));
+        let mut walk = Walk::new(&lowering, plan, Some(of));
         let alternatives = filter.plan(&plan.tables);
         walk.tables(&[alternatives.answer.selects(), &[alternatives.guard]].concat());
         walk.filter(filter);

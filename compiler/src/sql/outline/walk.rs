@@ -5,22 +5,28 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
 use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
-use crate::bindings::Family;
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
-use crate::sql::forms::{Filter, LookedUp};
+use crate::sql::filter::{Filter, LookedUp};
 use crate::sql::local::Local;
 use crate::sql::lower::Lowering;
-use crate::sql::representation::Representation;
+use crate::sql::strategy::{KeyStrategy, SetStrategy, TestStrategy, at_alternatives};
+
+/// How often a test is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Asked {
+    /// For the text as a whole, or for each row of a query inside it.
+    Once,
+    /// For each row of the caller's query.
+    PerRow,
+}
 
 /// A walk through one plan.
 pub(super) struct Walk<'w, 'l> {
     pub(super) lowering: &'w Lowering<'l, Local<'l>>,
     plan: &'w Plan,
     anchors: Anchors<'w>,
-    /// Whether the sets of a filter are hashed.
-    hashes: bool,
     /// The filter's column.
     pub(super) column: Option<&'w FilterColumn<'w>>,
     pub(super) outline: Outline,
@@ -30,11 +36,10 @@ impl<'w, 'l> Walk<'w, 'l> {
     pub(super) fn new(
         lowering: &'w Lowering<'l, Local<'l>>,
         plan: &'w Plan,
-        hashes: bool,
         column: Option<&'w FilterColumn<'w>>,
     ) -> Self {
         let anchors = Anchors { catalog: lowering.inputs.catalog, tables: &plan.tables };
-        Self { lowering, plan, anchors, hashes, column, outline: Outline::default() }
+        Self { lowering, plan, anchors, column, outline: Outline::default() }
     }
 
     /// The plan's tables; for a filter, those that its sets bring.
@@ -58,47 +63,50 @@ impl<'w, 'l> Walk<'w, 'l> {
             let name = Some((table.name.clone(), table.comment.clone()));
             let all: Vec<&Select> = table.body.selects().collect();
             let reads = self.reads(&all);
-            let start = self.start(starts, false);
+            let start = self.start(starts);
             self.made(SetMade { name, kind, start, reads }, starts);
             for select in table.body.selects() {
-                self.conditions(top.in_table(id).inside(select), select, false, false);
+                self.conditions(top.in_table(id).inside(select), select, Asked::Once);
             }
         }
     }
 
     /// A select of a check or of rows.
     pub(super) fn select(&mut self, select: &Select) {
-        self.conditions(At::top(&self.plan.tables).inside(select), select, false, false);
+        self.conditions(At::top(&self.plan.tables).inside(select), select, Asked::Once);
     }
 
     /// The alternatives of a filter.
     pub(super) fn filter(&mut self, filter: &Filter) {
-        let top = At::top(&self.plan.tables);
+        let at = At::filter(&self.plan.tables, filter.hashes);
         for row in &filter.rows {
-            self.branch(top, row, true, self.hashes);
+            self.branch(at, row, Asked::PerRow);
         }
         for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
-            self.branch(top, select, false, self.hashes);
+            self.branch(at, select, Asked::Once);
         }
         for condition in &filter.common {
-            self.condition(top, condition, false, self.hashes);
+            self.condition(at, condition, Asked::Once);
         }
         if let Some(column) = self.column.filter(|_| !filter.set.is_empty()) {
             let set = Condition::In { expr: Expr::Given(column.var), selects: filter.set.clone() };
-            self.condition(top, &set, false, self.hashes);
+            self.condition(at, &set, Asked::Once);
         }
         if let Some(looked_up) = &filter.looked_up {
-            self.looked_up(looked_up);
+            self.looked_up(filter, looked_up);
         }
     }
 
     /// The keys of a table's rows that pass, among which a filter's column is looked up.
-    fn looked_up(&mut self, LookedUp { rows, hashes, .. }: &LookedUp) {
+    fn looked_up(&mut self, filter: &Filter, looked_up: &LookedUp) {
+        let LookedUp { rows, hashes, .. } = looked_up;
         if rows.is_empty() {
             return;
         }
-        let is_array = self.lowering.inputs.features.arrays_are_looked_up;
-        let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
+        let kind = match KeyStrategy::of(filter, looked_up, self.lowering.inputs.features) {
+            KeyStrategy::Row | KeyStrategy::Set(SetStrategy::Array) => SetKind::Array,
+            KeyStrategy::Set(SetStrategy::HashedElements | SetStrategy::Subquery) => SetKind::Subquery,
+        };
         let rows: Vec<&Select> = rows.iter().collect();
         let mut reads = self.reads(&rows);
         // The table itself, as the conditions on its row see it.
@@ -116,20 +124,40 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
-        let top = At::top(&self.plan.tables);
+        let at = At::filter(&self.plan.tables, *hashes);
         for row in rows {
-            self.branch(top, row, false, *hashes);
+            self.branch(at, row, Asked::Once);
         }
     }
 
-    /// A test of whether a select has a row; `is_per_row` if it is made for each row of the caller's.
-    fn branch(&mut self, at: At<'_>, select: &Select, is_per_row: bool, hashes: bool) {
-        let inside = at.inside(select);
-        let is_probe = is_per_row && !select.reads_nothing() && mentions_outside(select);
-        if is_probe && self.bounds(inside, select) {
-            let reads = self.reads(&[select]);
-            self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads }, &[]);
-        } else if is_probe {
+    /// An alternative of a condition.
+    fn branch(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+        if select.reads_nothing() {
+            return self.conditions(at.inside(select), select, asked);
+        }
+        match (self.lowering.test_strategy(at, select), asked) {
+            (TestStrategy::Bounded(_), Asked::PerRow) => {
+                let reads = self.reads(&[select]);
+                self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads }, &[]);
+                self.conditions(at.in_test().inside(select), select, Asked::Once);
+            }
+            (TestStrategy::Bounded(_), Asked::Once)
+            | (TestStrategy::Probe(_) | TestStrategy::LookedUp(_), _) => self.probe(at, select, asked),
+        }
+    }
+
+    /// A denied alternative of a condition.
+    fn denied(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+        if select.reads_nothing() {
+            self.conditions(at.inside(select), select, asked);
+        } else {
+            self.probe(at, select, asked);
+        }
+    }
+
+    /// A query that finds a row.
+    fn probe(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+        if asked == Asked::PerRow && mentions_outside(select) {
             let (reads, by) = (self.reads(&[select]), self.led_by(select));
             if by.is_empty() && !self.is_led_by_table(select) {
                 self.slow(SlowPart::Unled(reads.clone()));
@@ -139,41 +167,43 @@ impl<'w, 'l> Walk<'w, 'l> {
                 self.outline.probes.push(probe);
             }
         }
-        let is_per_row = is_per_row && select.reads_nothing();
-        self.conditions(inside, select, is_per_row, hashes && select.reads_nothing());
+        self.conditions(at.in_test().inside(select), select, Asked::Once);
     }
 
     /// The conditions of a select; `at` is inside it.
-    fn conditions(&mut self, at: At<'_>, select: &Select, is_per_row: bool, hashes: bool) {
+    fn conditions(&mut self, at: At<'_>, select: &Select, asked: Asked) {
         for condition in &select.filter {
-            self.condition(at, condition, is_per_row, hashes);
+            self.condition(at, condition, asked);
         }
     }
 
-    fn condition(&mut self, at: At<'_>, condition: &Condition, is_per_row: bool, hashes: bool) {
+    fn condition(&mut self, at: At<'_>, condition: &Condition, asked: Asked) {
         match condition {
             Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
             Condition::In { expr, selects } => {
-                let is_bare = self.in_set(at, *expr, selects);
-                let is_array = self.lowering.inputs.features.arrays_are_looked_up && !hashes && is_bare;
+                let parts = self.lowering.set_parts(at, &self.lowering.represent(at, *expr), selects);
+                self.in_parts(at, *expr, &parts);
+                let is_array = parts.iter().all(|part| part.strategy == SetStrategy::Array);
                 let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
-                let start = self.start(selects, mentions_around(condition));
+                let around = mentions_around(condition);
+                let start = if around { Start::Row } else { self.start(selects) };
                 let reads = self.reads(&selects.iter().collect::<Vec<_>>());
                 // A set that only shows a table is that table.
                 let is_table = reads.bindings.is_empty() && !reads.has_values && reads.tables.len() == 1;
                 if !is_table {
                     self.made(SetMade { name: None, kind, start, reads }, selects);
                 }
+                let at = At { hashes_sets: false, ..at };
                 for select in selects {
-                    self.conditions(at.inside(select), select, false, false);
+                    self.conditions(at.inside(select), select, Asked::Once);
                 }
             }
-            Condition::Any(branches) | Condition::None(branches) => {
-                for branch in branches {
-                    self.branch(at, branch, is_per_row, hashes);
-                }
+            Condition::Any(branches) => {
+                let at = at_alternatives(at, branches);
+                branches.iter().for_each(|branch| self.branch(at, branch, asked));
             }
+            Condition::None(branches) => branches.iter().for_each(|branch| self.denied(at, branch, asked)),
         }
     }
 
@@ -184,10 +214,8 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 
     /// What bounds a set.
-    fn start(&self, selects: &[Select], mentions_around: bool) -> Start {
-        if mentions_around {
-            Start::Row
-        } else if selects.iter().all(|select| self.anchors.is_anchored(select)) {
+    fn start(&self, selects: &[Select]) -> Start {
+        if selects.iter().all(|select| self.anchors.is_anchored(select)) {
             Start::Values
         } else {
             Start::Nowhere
@@ -211,25 +239,6 @@ impl<'w, 'l> Walk<'w, 'l> {
         if !self.outline.slow.contains(&part) {
             self.outline.slow.push(part);
         }
-    }
-
-    /// Whether a test compares a value of the row with the numbers of a small set, as
-    /// [`Lowering::bounded`] prints it.
-    fn bounds(&self, inside: At<'_>, select: &Select) -> bool {
-        let links: Vec<&Condition> =
-            select.filter.iter().filter(|condition| leaves(condition, select)).collect();
-        let [Condition::Compare { op, left, right }] = links.as_slice() else { return false };
-        let own = if defines(select, *left) { *left } else { *right };
-        let is_number = matches!(self.lowering.represent(inside, own),
-            Representation::Native(ty) if ty.family == Family::Integer);
-        let filter = select.filter.iter().filter(|condition| !leaves(condition, select)).cloned();
-        let set = Select { filter: filter.collect(), output: vec![own], ..select.clone() };
-        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-        is_order
-            && defines(select, own)
-            && is_number
-            && self.lowering.inputs.features.arrays_are_looked_up
-            && self.anchors.is_anchored(&set)
     }
 
     /// The columns of a select's bound queries that must equal a value from around it.
@@ -298,11 +307,6 @@ fn mentions_given(condition: &Condition) -> bool {
     let mut found = false;
     condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
     found
-}
-
-/// Whether a condition of a select mentions something from around the select.
-fn leaves(condition: &Condition, select: &Select) -> bool {
-    mentions_given(condition) || !free_aliases(condition).iter().all(|alias| reads_alias(select, *alias))
 }
 
 /// Whether a select mentions something from around it.

@@ -16,13 +16,14 @@
 //! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles
 //! the statement because it looks costly.
 
-use crate::algebra::{Select, Table, TableBody, TableId};
+use crate::algebra::{Select, Table, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
 use crate::sql::at::{At, Itself};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_names};
 use crate::sql::printing::Printing;
+use crate::sql::strategy::{RowStrategy, read_by_state};
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor};
 
 /// The names of a state's arrays and of the columns that they hold.
@@ -96,22 +97,21 @@ where
         Ok(ctes)
     }
 
-    /// The tables under the names by which the fixpoint reads them, and what makes them so. A recursive one
-    /// is read from an array: the database estimates an array at a few elements, and the table at many rows.
+    /// The tables under the names by which the fixpoint reads them, and what makes them so.
     fn read_as_few(&self, at: At<'_>, table: &Table) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = at.tables.to_vec();
         let mut few = Vec::new();
         for (id, read) in TableId::all(at.tables).zip(&mut tables) {
-            let is_read = table.body.selects().any(|select| select.n_readings(id) > 0);
-            let is_recursive = matches!(read.body, TableBody::Recursive { .. });
-            let has_gain = self.inputs.features.arrays_count_as_few && read.n_columns == 1;
-            if is_read && is_recursive && has_gain {
-                let names = column_names(read.n_columns);
-                let array = build::array_of(build::query(reading(&read.name, &names)));
-                let columns: Vec<&str> = names.iter().map(String::as_str).collect();
-                let rows = selected("e", &names, vec![build::unnest(vec![array], "e", &columns)]);
-                read.name = format!("{}_few{}", table.name, id.index());
-                few.push(build::cte(&read.name, &columns, build::query(rows), true));
+            match read_by_state(table, id, read, self.inputs.features) {
+                RowStrategy::Query => {}
+                RowStrategy::Array => {
+                    let names = column_names(read.n_columns);
+                    let array = build::array_of(build::query(reading(&read.name, &names)));
+                    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let rows = selected("e", &names, vec![build::unnest(vec![array], "e", &columns)]);
+                    read.name = format!("{}_few{}", table.name, id.index());
+                    few.push(build::cte(&read.name, &columns, build::query(rows), true));
+                }
             }
         }
         (tables, few)
