@@ -226,13 +226,10 @@ fn printed(
     let outline = || if asked.explains { statement.outline(plan) } else { Outline::default() };
     match asked.form {
         Form::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
-        Form::List { name } => {
-            let columns = [(0, name.clone())];
-            Ok((statement.rows(plan, 1, &columns, true)?, outline()))
-        }
+        Form::List { name } => Ok((statement.list(plan, name)?, outline())),
         Form::Rows { columns } => {
             let names = output_columns(plan, columns)?;
-            Ok((statement.rows(plan, plan.answer.n_columns(), &names, false)?, outline()))
+            Ok((statement.rows(plan, &names)?, outline()))
         }
         Form::Filter { var, column } => {
             filter::print(statement, plan, setting, formed.variant.column, *var, column, asked)

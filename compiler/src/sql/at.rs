@@ -15,8 +15,8 @@ pub(super) struct At<'p> {
     pub(super) scope: SourceScope<'p>,
     /// How many tests stand around it.
     pub(super) depth: usize,
-    /// Of how many alternatives of a condition it is one.
-    pub(super) alternatives: Alternatives,
+    /// Whether a condition has other alternatives beside it.
+    pub(super) siblings: Siblings,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
@@ -37,13 +37,13 @@ pub(super) struct SourceScope<'p> {
     outer: Option<&'p SourceScope<'p>>,
 }
 
-/// Of how many alternatives something is one.
+/// Whether a condition has alternatives beside the one that is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Alternatives {
-    /// There is no other.
-    One,
-    /// There are others.
-    Several,
+pub(super) enum Siblings {
+    /// It has none.
+    Absent,
+    /// It has some.
+    Present,
 }
 
 /// What the columns of a select become.
@@ -73,7 +73,7 @@ impl<'p> At<'p> {
             tables,
             scope: SourceScope::default(),
             depth: 0,
-            alternatives: Alternatives::One,
+            siblings: Siblings::Absent,
             output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,
@@ -83,14 +83,14 @@ impl<'p> At<'p> {
     }
 
     /// The top of a filter over these tables.
-    pub(super) fn filter(tables: &'p [Table], hashes_sets: bool) -> Self {
-        Self { brings_tables: true, hashes_sets, ..Self::top(tables) }
+    pub(super) fn filter(tables: &'p [Table]) -> Self {
+        Self { brings_tables: true, ..Self::top(tables) }
     }
 
     /// Inside a select, where its sources may be used.
     pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
         let scope = SourceScope { from: &select.from, outer: Some(&self.scope) };
-        At { scope, alternatives: Alternatives::One, ..*self }
+        At { scope, siblings: Siblings::Absent, ..*self }
     }
 
     /// Whose column a value is.

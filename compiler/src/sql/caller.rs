@@ -151,7 +151,7 @@ impl<'l> Lowering<'_, Local<'l>> {
             build::item(build::raw(&format!("column{number}")), Some(build::ident(name)))
         });
         let from = build::joined(vec![build::derived(values, &self.named("q"))]);
-        Ok(build::derived(build::query(build::select(false, items.collect(), from, Vec::new())), alias))
+        Ok(build::derived(build::query(build::select(items.collect(), from, Vec::new())), alias))
     }
 
     /// Adds the conditions under which rows of bound queries are facts: their own, and that no column is

@@ -9,7 +9,7 @@ use super::local::Local;
 use super::lower::Lowering;
 use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
-use super::strategy::Comparison;
+use super::strategy::ComparisonStrategy;
 use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::dialect::Features;
@@ -53,17 +53,17 @@ impl Lowering<'_, Local<'_>> {
                 of_right.as_text(right, features),
             )
         };
-        Ok(match Comparison::of(op, &of_left, &of_right) {
-            Comparison::NativeAndText => {
+        Ok(match ComparisonStrategy::of(op, &of_left, &of_right) {
+            ComparisonStrategy::NativeAndText => {
                 let same = as_text(left.clone(), right.clone());
                 build::nested(build::all(vec![build::binary(left, operator, right), same]))
             }
-            Comparison::Text => as_text(left, right),
+            ComparisonStrategy::Text => as_text(left, right),
             // Two columns of a type whose operators are not those of text would compare by that type's.
-            Comparison::Native if are_of_caller && features.strict_types && of_right.is_text() => {
+            ComparisonStrategy::Native if are_of_caller && features.strict_types && of_right.is_text() => {
                 build::binary(left, operator, build::cast(right, "TEXT"))
             }
-            Comparison::Native => build::binary(left, operator, right),
+            ComparisonStrategy::Native => build::binary(left, operator, right),
         })
     }
 

@@ -66,7 +66,7 @@ where
             let conditions = self.conditions(at.inside(select), select)?;
             return Ok(build::not(build::all(conditions)));
         }
-        Ok(build::exists(self.test(at, select)?, true))
+        Ok(build::not_exists(self.test(at, select)?))
     }
 
     /// A query that finds a row.
@@ -76,6 +76,6 @@ where
             Fence::Around => build::fenced(query),
             Fence::Absent => query,
         };
-        Ok(build::exists(query, false))
+        Ok(build::exists(query))
     }
 }

@@ -4,7 +4,7 @@
 //! `whole_state` makes.
 
 use super::at::{At, Itself};
-use super::build;
+use super::build::{self, CteKind};
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
 use super::strategy::RowStrategy;
@@ -24,7 +24,7 @@ where
         let columns: Vec<&str> = names.iter().map(String::as_str).collect();
         let at = At { itself: Itself::Named(&table.name), ..at };
         let arms = |this: &mut Self, selects: &[Select]| -> Result<Vec<SetExpr>, CompileError> {
-            selects.iter().map(|select| this.select(at, select, None, false)).collect()
+            selects.iter().map(|select| this.select(at, select)).collect()
         };
         match &table.body {
             TableBody::Union(selects) => {
@@ -32,29 +32,29 @@ where
                 let keeps = table.repeats == Repeats::Kept;
                 let is_long_join = !keeps && matches!(selects.as_slice(), [only] if is_long(only));
                 let arms = arms(self, selects)?;
-                let all = build::union(arms, keeps).unwrap_or_else(|| self.no_rows(table.n_columns));
+                let all = build::union(arms, table.repeats).unwrap_or_else(|| self.no_rows(table.n_columns));
                 let all = if is_long_join { build::distinct(all) } else { all };
-                Ok(vec![build::cte(&table.name, &columns, build::query(all), false)])
+                Ok(vec![build::cte(&table.name, &columns, build::query(all))])
             }
             TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. } if base.is_empty() => {
                 let nothing = self.no_rows(table.n_columns);
-                Ok(vec![build::cte(&table.name, &columns, build::query(nothing), false)])
+                Ok(vec![build::cte(&table.name, &columns, build::query(nothing))])
             }
             TableBody::Recursive { base, step } => {
                 let base = arms(self, base)?;
                 let body = if self.inputs.features.flat_recursive_arms {
                     let step = arms(self, step)?;
-                    build::union(base.into_iter().chain(step).collect(), false)
+                    build::union(base.into_iter().chain(step).collect(), Repeats::Removed)
                 } else {
                     let base = match base.len() {
                         0 | 1 => base.into_iter().next(),
-                        _ => build::union(base, true).map(|all| self.start(table, all)),
+                        _ => build::union(base, Repeats::Kept).map(|all| self.start(table, all)),
                     };
                     let step = self.recursive_arm(at, table, step)?;
-                    build::union(base.into_iter().chain(step).collect(), false)
+                    build::union(base.into_iter().chain(step).collect(), Repeats::Removed)
                 };
                 let body = body.unwrap_or_else(|| self.no_rows(table.n_columns));
-                Ok(vec![build::cte(&table.name, &columns, build::query(body), false)])
+                Ok(vec![build::cte(&table.name, &columns, build::query(body))])
             }
             TableBody::WholeState { base, step } => match self.inputs.features.state {
                 State::Json => self.json_state(at, table, base, step),
@@ -74,7 +74,7 @@ where
 
     pub(super) fn no_rows(&self, n_columns: usize) -> SetExpr {
         let nulls = (0..n_columns).map(|_| build::item(self.text(build::null()), None)).collect();
-        build::select(false, nulls, Vec::new(), vec![build::boolean(false)])
+        build::select(nulls, Vec::new(), vec![build::boolean(false)])
     }
 
     /// All steps as one arm that names the table once, as an inner table `w`.
@@ -89,21 +89,18 @@ where
         let at = At { itself: Itself::Named(name), ..at };
         let mut arms = Vec::new();
         for select in step {
-            arms.push(self.select(at, select, None, false)?);
+            arms.push(self.select(at, select)?);
         }
         if arms.len() <= 1 {
             return Ok(arms.pop());
         }
-        let all = build::union(arms, true).ok_or_else(|| CompileError::Bug("steps without an arm".into()))?;
+        let all = build::union(arms, Repeats::Kept)
+            .ok_or_else(|| CompileError::Bug("steps without an arm".into()))?;
         let from_itself = build::joined(vec![build::table(build::ident(&table.name), "s")]);
-        let inner = build::cte(
-            name,
-            &[],
-            build::query(build::select(false, vec![build::star()], from_itself, Vec::new())),
-            false,
-        );
-        let query = build::with(build::query(all), false, vec![inner]);
+        let inner =
+            build::cte(name, &[], build::query(build::select(vec![build::star()], from_itself, Vec::new())));
+        let query = build::with(build::query(all), CteKind::Plain, vec![inner]);
         let from = build::joined(vec![build::derived(query, "l")]);
-        Ok(Some(build::select(false, vec![build::star()], from, Vec::new())))
+        Ok(Some(build::select(vec![build::star()], from, Vec::new())))
     }
 }

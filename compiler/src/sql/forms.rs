@@ -10,7 +10,7 @@ use super::at::At;
 use super::build;
 use super::filter::{Filter, LookedUp};
 use super::local::Local;
-use super::lower::{Inputs, Lowering};
+use super::lower::{Inputs, Lowering, Unconstrained, cte_kind};
 use super::printing::Printing;
 use super::representation::{ColumnOf, Representation};
 use super::sets::in_query;
@@ -25,7 +25,7 @@ use crate::dialect::Dialect;
 use crate::ir::{Constant, Program};
 use crate::question::CompileError;
 use indexmap::IndexSet;
-use sqlparser::ast::{BinaryOperator, Expr as Sql, Query};
+use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, SetExpr};
 
 /// What is printed for a caller's database.
 #[derive(Clone, Copy)]
@@ -68,36 +68,29 @@ impl LocalStatement<'_> {
         self.statement(plan, |lowering, at, selects| {
             let holds = lowering.decision(at, selects)?;
             let projection = vec![build::item(holds, Some(build::ident(name)))];
-            Ok(build::query(build::select(false, projection, Vec::new(), Vec::new())))
+            Ok(build::query(build::select(projection, Vec::new(), Vec::new())))
         })
     }
 
     /// `SELECT DISTINCT …`: `names` has the name of each column and the column of the answer that it shows.
-    /// If `sorted`, there is one, in order, with `*` for any value.
-    pub(crate) fn rows(
-        self,
-        plan: &Plan,
-        n_columns: usize,
-        names: &[(usize, String)],
-        sorted: bool,
-    ) -> Result<Template, CompileError> {
+    pub(crate) fn rows(self, plan: &Plan, names: &[(usize, String)]) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, at, selects| {
-            let all = lowering.arms(at, selects, n_columns, sorted)?;
-            let r = lowering.named("r");
-            let column = |(column, name): &(usize, String)| {
-                build::item(build::column(&r, build::ident(&format!("c{column}"))), Some(build::ident(name)))
-            };
-            let projection = names.iter().map(column).collect();
-            let from = build::joined(vec![build::derived(build::query(all), &r)]);
-            let guard = lowering.guards(at, &plan.guard.filter)?;
-            let distinct = build::query(build::select(true, projection, from, guard));
-            let Some((_, name)) = names.first().filter(|_| sorted) else { return Ok(distinct) };
+            let all = lowering.arms(at, selects, plan.answer.n_columns(), Unconstrained::Null)?;
+            lowering.distinct(at, plan, all, names)
+        })
+    }
+
+    /// `SELECT DISTINCT …` of the answer's one column, in order, with `*` for any value.
+    pub(crate) fn list(self, plan: &Plan, name: &str) -> Result<Template, CompileError> {
+        self.statement(plan, |lowering, at, selects| {
+            let all = lowering.arms(at, selects, 1, Unconstrained::Star)?;
+            let distinct = lowering.distinct(at, plan, all, &[(0, name.to_owned())])?;
             let a = lowering.named("a");
             let value = || build::column(&a, build::ident(name));
             let from = build::joined(vec![build::derived(distinct, &a)]);
             let projection = vec![build::item(value(), None)];
-            let outer = build::query(build::select(false, projection, from, Vec::new()));
-            Ok(build::ordered(outer, vec![(lowering.in_byte_order(value()), false)]))
+            let outer = build::query(build::select(projection, from, Vec::new()));
+            Ok(build::ordered(outer, vec![build::ascending(lowering.in_byte_order(value()))]))
         })
     }
 
@@ -108,11 +101,11 @@ impl LocalStatement<'_> {
     ) -> Result<Template, CompileError> {
         self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering(plan, None, None);
-        let (ctes, recursive) = lowering.tables(plan)?;
+        let ctes = lowering.tables(plan)?;
         let query = body(&mut lowering, At::top(&plan.tables), plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
-        lowering.printed(&build::with(query, recursive, all), Extent::Statement)
+        lowering.printed(&build::with(query, cte_kind(&plan.tables), all), Extent::Statement)
     }
 
     /// A condition over the caller's column, which represents its values like this.
@@ -127,7 +120,7 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
         let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
         let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
-        let at = At::filter(&plan.tables, filter.hashes);
+        let at = At { hashes_sets: filter.hashes, ..At::filter(&plan.tables) };
         let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
         let mut any = Vec::new();
         if !of_column.is_empty() {
@@ -189,7 +182,7 @@ impl LocalStatement<'_> {
             let features = self.dialect.features();
             of_column.push(match KeyStrategy::of(filter, looked_up, features) {
                 KeyStrategy::Row => {
-                    build::exists(self.row_of(plan, looked_up, *var, representation, Some(column))?, false)
+                    build::exists(self.row_of(plan, looked_up, *var, representation, Some(column))?)
                 }
                 KeyStrategy::Set(strategy) => {
                     let value = build::tuple(representation.looked_up(column, features));
@@ -217,7 +210,7 @@ impl LocalStatement<'_> {
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At::filter(&plan.tables, *hashes);
+        let at = At { hashes_sets: *hashes, ..At::filter(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);
@@ -226,7 +219,7 @@ impl LocalStatement<'_> {
             None => (representation.looked_up(own, self.dialect.features()), vec![holds]),
         };
         let shown = shown.into_iter().map(|value| build::item(value, None)).collect();
-        Ok(build::query(build::select(false, shown, from, filter)))
+        Ok(build::query(build::select(shown, from, filter)))
     }
 
     /// A condition over the caller's column that is decided row by row: the plan takes the value of `var` as
@@ -243,7 +236,7 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", plan)?;
         let given_column = GivenColumn { var, representation, name: id.clone() };
         let mut lowering = self.lowering(plan, Some(given_column), None);
-        let (ctes, recursive) = lowering.tables(plan)?;
+        let ctes = lowering.tables(plan)?;
         let holds = lowering.decision(At::top(&plan.tables), plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
         all.extend(ctes);
@@ -251,16 +244,16 @@ impl LocalStatement<'_> {
             holds
         } else {
             let projection = vec![build::item(holds, None)];
-            let query = build::query(build::select(false, projection, Vec::new(), Vec::new()));
-            build::scalar(build::with(query, recursive, all))
+            let query = build::query(build::select(projection, Vec::new(), Vec::new()));
+            build::scalar(build::with(query, cte_kind(&plan.tables), all))
         };
         let value = vec![build::item(column.clone(), Some(build::ident("id")))];
-        let value = build::query(build::select(false, value, Vec::new(), Vec::new()));
+        let value = build::query(build::select(value, Vec::new(), Vec::new()));
         let from = build::joined(vec![build::derived(value, &given)]);
         let projection = vec![build::item(build::number(1), None)];
         let filter = vec![build::is_not_null(id), holds];
-        let query = build::query(build::select(false, projection, from, filter));
-        lowering.printed(&build::nested(build::exists(query, false)), Extent::Condition)
+        let query = build::query(build::select(projection, from, filter));
+        lowering.printed(&build::nested(build::exists(query)), Extent::Condition)
     }
 }
 
@@ -284,6 +277,24 @@ impl Lowering<'_, Local<'_>> {
         let printed = text::printed(node, self.inputs.features, extent, |_| None)?;
         let template = Template::of(&printed, self.inputs.features.escapes);
         template.ok_or_else(|| CompileError::Bug("a mark that says nothing".into()))
+    }
+
+    /// The distinct rows of a plan's answer, under its guard; see [`LocalStatement::rows`].
+    fn distinct(
+        &mut self,
+        at: At<'_>,
+        plan: &Plan,
+        all: SetExpr,
+        names: &[(usize, String)],
+    ) -> Result<Query, CompileError> {
+        let r = self.named("r");
+        let column = |(column, name): &(usize, String)| {
+            build::item(build::column(&r, build::ident(&format!("c{column}"))), Some(build::ident(name)))
+        };
+        let projection = names.iter().map(column).collect();
+        let from = build::joined(vec![build::derived(build::query(all), &r)]);
+        let guard = self.guards(at, &plan.guard.filter)?;
+        Ok(build::query(build::distinct(build::select(projection, from, guard))))
     }
 
     /// Conditions that mention no source.

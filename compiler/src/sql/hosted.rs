@@ -3,9 +3,9 @@
 //! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
 //! parameters. A relation is a stored table, or comes with the request as JSON.
 
-use super::at::{Alternatives, At};
+use super::at::{At, Siblings};
 use super::build;
-use super::lower::{Lowering, column_names};
+use super::lower::{Lowering, Unconstrained, column_names, cte_kind};
 use super::printing::Printing;
 use super::strategy::Fence;
 use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select};
@@ -56,20 +56,20 @@ impl<'l> Hosted<'l> {
 impl<'l> Lowering<'l, Hosted<'_>> {
     /// Lowers a whole plan.
     pub(super) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
-        let (ctes, recursive) = self.tables(plan)?;
+        let ctes = self.tables(plan)?;
         let at = At::top(&plan.tables);
         let (query, answer) = match &plan.answer {
             PlanAnswer::Decision(selects) => {
                 let allowed = self.decision(at, selects)?;
                 let projection = vec![build::item(allowed, Some(build::ident("allowed")))];
-                let query = build::query(build::select(false, projection, Vec::new(), Vec::new()));
+                let query = build::query(build::select(projection, Vec::new(), Vec::new()));
                 (query, Answer::Decision)
             }
             PlanAnswer::Rows { selects, columns, range } => {
                 (self.rows(at, selects, columns.len(), *range)?, Answer::Rows(columns.clone()))
             }
         };
-        Ok((build::with(query, recursive, ctes), answer))
+        Ok((build::with(query, cte_kind(&plan.tables), ctes), answer))
     }
 
     fn rows(
@@ -81,7 +81,8 @@ impl<'l> Lowering<'l, Hosted<'_>> {
     ) -> Result<Query, CompileError> {
         let names = column_names(n_columns);
         let paged = range == Range::Page;
-        let all = self.arms(at, selects, n_columns, paged)?;
+        let unconstrained = if paged { Unconstrained::Star } else { Unconstrained::Null };
+        let all = self.arms(at, selects, n_columns, unconstrained)?;
         let projection =
             names.iter().map(|name| build::item(build::column("r", build::ident(name)), None)).collect();
         let filter = if paged {
@@ -92,7 +93,7 @@ impl<'l> Lowering<'l, Hosted<'_>> {
             Vec::new()
         };
         let from = build::joined(vec![build::derived(build::query(all), "r")]);
-        let distinct = build::query(build::select(true, projection, from, filter));
+        let distinct = build::query(build::distinct(build::select(projection, from, filter)));
         if let Range::Some(most) = range {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             return Ok(build::limited(distinct, build::number(most)));
@@ -104,12 +105,13 @@ impl<'l> Lowering<'l, Hosted<'_>> {
             let projection =
                 names.iter().map(|name| build::item(build::column("a", build::ident(name)), None)).collect();
             let from = build::joined(vec![build::derived(distinct, "a")]);
-            (build::query(build::select(false, projection, from, Vec::new())), "a")
+            (build::query(build::select(projection, from, Vec::new())), "a")
         } else {
             (distinct, "r")
         };
-        let by =
-            names.iter().map(|name| (self.in_byte_order(build::column(table, build::ident(name))), false));
+        let by = names
+            .iter()
+            .map(|name| build::ascending(self.in_byte_order(build::column(table, build::ident(name)))));
         let query = build::ordered(query, by.collect());
         Ok(if paged { build::limited(query, self.value(Slot::PageLimit)?) } else { query })
     }
@@ -230,11 +232,12 @@ impl Printing for Lowering<'_, Hosted<'_>> {
     }
 
     fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
-        let is_planned_twice = at.depth > 1 && at.alternatives == Alternatives::Several;
-        self.probe(at, select, Fence::around(is_planned_twice, self.inputs.features))
+        let is_planned_twice = at.depth > 1 && at.siblings == Siblings::Present;
+        let fence = if is_planned_twice { Fence::nested(self.inputs.features) } else { Fence::Absent };
+        self.probe(at, select, fence)
     }
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
-        Ok(build::query(self.select(at.in_test(), select, None, false)?))
+        Ok(build::query(self.select(at.in_test(), select)?))
     }
 }

@@ -198,7 +198,7 @@ impl Printing for Lowering<'_, Local<'_>> {
         // PostgreSQL makes no join of a test that has a `WITH`.
         let derived = if at.brings_tables { tables_read_once(at.tables, select) } else { Vec::new() };
         self.in_own_scope(at.in_test(), std::slice::from_ref(select), &derived, |this, at| {
-            Ok(build::query(this.select(at, select, None, false)?))
+            Ok(build::query(this.select(at, select)?))
         })
     }
 }

@@ -4,9 +4,11 @@
 //! depend on the dialect. The [`Printing`] decides what differs between kinds of statements.
 
 use super::at::{At, Itself};
-use super::build;
+use super::build::{self, CteKind};
 use super::printing::Printing;
-use crate::algebra::{Condition, Expr, From, FromKind, ITSELF, Plan, Select, TableBody, TableId, TableRef};
+use crate::algebra::{
+    Condition, Expr, From, FromKind, ITSELF, Plan, Repeats, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::catalog::Catalog;
 use crate::datalog::constant;
 use crate::dialect::Features;
@@ -48,6 +50,24 @@ impl<'l> Inputs<'l> {
     }
 }
 
+/// How a value that is unconstrained is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unconstrained {
+    /// As `NULL`.
+    Null,
+    /// As the text `*`.
+    Star,
+}
+
+/// Whether one of these tables reads itself.
+pub(super) fn cte_kind<'t>(tables: impl IntoIterator<Item = &'t Table>) -> CteKind {
+    let is_recursive = |table: &Table| match table.body {
+        TableBody::Union(_) => false,
+        TableBody::Recursive { .. } | TableBody::WholeState { .. } => true,
+    };
+    if tables.into_iter().any(is_recursive) { CteKind::Recursive } else { CteKind::Plain }
+}
+
 /// The names `c0`, `c1`, … of a table's columns.
 pub(super) fn column_names(n_columns: usize) -> Vec<String> {
     (0..n_columns).map(|column| format!("c{column}")).collect()
@@ -57,15 +77,14 @@ impl<T> Lowering<'_, T>
 where
     Self: Printing,
 {
-    /// The tables of a plan, and whether any is recursive.
-    pub(super) fn tables(&mut self, plan: &Plan) -> Result<(Vec<Cte>, bool), CompileError> {
+    /// The tables of a plan.
+    pub(super) fn tables(&mut self, plan: &Plan) -> Result<Vec<Cte>, CompileError> {
         let at = At::top(&plan.tables);
         let mut ctes = Vec::new();
         for (id, table) in TableId::enumerate(&plan.tables) {
             ctes.extend(self.table(at.in_table(id), table)?);
         }
-        let recursive = plan.tables.iter().any(|table| !matches!(table.body, TableBody::Union(_)));
-        Ok((ctes, recursive))
+        Ok(ctes)
     }
 
     /// Whether some select has a row.
@@ -96,24 +115,23 @@ where
         }
     }
 
-    /// All rows of the selects, in the columns `c0`, `c1`, …; with `star`, an unconstrained value is the text
-    /// `*`.
+    /// All rows of the selects, in the columns `c0`, `c1`, ….
     pub(super) fn arms(
         &mut self,
         at: At<'_>,
         selects: &[Select],
         n_columns: usize,
-        star: bool,
+        unconstrained: Unconstrained,
     ) -> Result<SetExpr, CompileError> {
         let names = column_names(n_columns);
         let mut arms = Vec::new();
         for select in selects {
-            arms.push(self.select(at, select, Some(&names), star)?);
+            arms.push(self.named_select(at, select, &names, unconstrained)?);
         }
         if arms.is_empty() {
             let nothing =
                 names.iter().map(|name| build::item(self.text(build::null()), Some(build::ident(name))));
-            arms.push(build::select(false, nothing.collect(), Vec::new(), vec![build::boolean(false)]));
+            arms.push(build::select(nothing.collect(), Vec::new(), vec![build::boolean(false)]));
         }
         let mut from = self.union_all(arms)?;
         if from.len() > 1 {
@@ -126,7 +144,7 @@ where
     /// `SELECT * FROM (arm) AS u`
     pub(super) fn wrap(arm: SetExpr) -> SetExpr {
         let from = build::joined(vec![build::derived(build::query(arm), "u")]);
-        build::select(false, vec![build::star()], from, Vec::new())
+        build::select(vec![build::star()], from, Vec::new())
     }
 
     /// The arms in unions no larger than the database allows.
@@ -136,7 +154,7 @@ where
         let mut arms = arms.into_iter().peekable();
         while arms.peek().is_some() {
             let chunk: Vec<SetExpr> = arms.by_ref().take(most).collect();
-            unions.extend(build::union(chunk, true));
+            unions.extend(build::union(chunk, Repeats::Kept));
         }
         if unions.len() > most {
             return Err(CompileError::too_large(Limit::SelectAlternatives { most }));
@@ -151,24 +169,27 @@ where
         }
     }
 
-    /// One select, with `names` for its columns if there are any; with `star`, an unconstrained value is the
-    /// text `*`.
-    pub(super) fn select(
+    /// One select.
+    pub(super) fn select(&mut self, at: At<'_>, select: &Select) -> Result<SetExpr, CompileError> {
+        self.named_select(at, select, &[], Unconstrained::Null)
+    }
+
+    /// One select, with these names for its first columns.
+    pub(super) fn named_select(
         &mut self,
         at: At<'_>,
         select: &Select,
-        names: Option<&[String]>,
-        star: bool,
+        names: &[String],
+        unconstrained: Unconstrained,
     ) -> Result<SetExpr, CompileError> {
         let at = at.inside(select);
         let mut projection = Vec::new();
         for (column, expr) in select.output.iter().enumerate() {
-            let value = match expr {
-                Expr::Unconstrained if star => self.text(build::lit("*")),
-                _ => self.output(at, column, *expr)?,
+            let value = match (expr, unconstrained) {
+                (Expr::Unconstrained, Unconstrained::Star) => self.text(build::lit("*")),
+                (expr, _) => self.output(at, column, *expr)?,
             };
-            let name = names.and_then(|names| names.get(column)).map(|name| build::ident(name));
-            projection.push(build::item(value, name));
+            projection.push(build::item(value, names.get(column).map(|name| build::ident(name))));
         }
         if projection.is_empty() {
             projection.push(build::item(build::number(1), None));
@@ -180,7 +201,7 @@ where
         let read = select.from.iter().filter(|from| from.kind.is_read());
         let factors = read.map(|from| self.factor(at, *from)).collect::<Result<Vec<_>, _>>()?;
         let filter = self.conditions(at, select)?;
-        Ok(build::select(false, projection, build::joined(factors), filter))
+        Ok(build::select(projection, build::joined(factors), filter))
     }
 
     fn factor(&mut self, at: At<'_>, from: From) -> Result<TableFactor, CompileError> {
@@ -193,7 +214,8 @@ where
                 let table = id.of(at.tables);
                 match &table.body {
                     TableBody::Union(selects) if at.derived.contains(&id) => {
-                        let rows = self.arms(at.in_table(id), selects, table.n_columns, false)?;
+                        let rows =
+                            self.arms(at.in_table(id), selects, table.n_columns, Unconstrained::Null)?;
                         Ok(build::derived(build::query(rows), &alias))
                     }
                     TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => {

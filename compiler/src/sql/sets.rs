@@ -4,11 +4,11 @@
 use super::at::{At, SelectOutput};
 use super::build;
 use super::local::Local;
-use super::lower::Lowering;
+use super::lower::{Lowering, Unconstrained, cte_kind};
 use super::representation::Representation;
-use super::strategy::{Bound, Comparison, KeyedRow, SetPart, SetStrategy, TestStrategy};
+use super::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
 use crate::algebra::readers::needed;
-use crate::algebra::{Select, TableBody, TableId};
+use crate::algebra::{Select, TableId};
 use crate::question::CompileError;
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
@@ -26,18 +26,19 @@ impl Lowering<'_, Local<'_>> {
     fn looked_up(&mut self, at: At<'_>, keyed: &KeyedRow<'_>) -> Result<Sql, CompileError> {
         let KeyedRow { row, representation, set } = keyed;
         let inside = At { output: SelectOutput::Values(representation), ..at.in_test() };
-        let row = build::scalar(build::query(self.select(inside, row, None, false)?));
+        let row = build::scalar(build::query(self.select(inside, row)?));
         let test = self.value_in_set(at, row, representation, set)?;
         Ok(build::is_true(build::nested(test)))
     }
 
     /// `value <= ANY(ARRAY(set))`
-    fn bounded(&mut self, at: At<'_>, bound: Bound) -> Result<Sql, CompileError> {
-        let Bound { value, op, set, representation } = bound;
+    fn bounded(&mut self, at: At<'_>, bound: NumberBound) -> Result<Sql, CompileError> {
+        let NumberBound { value, op, set, representation } = bound;
         let sets = [set];
         let inside = At { output: SelectOutput::Values(&representation), hashes_sets: false, ..at };
-        let query = self
-            .in_own_scope(inside, &sets, &[], |this, at| Ok(build::query(this.arms(at, &sets, 1, false)?)))?;
+        let query = self.in_own_scope(inside, &sets, &[], |this, at| {
+            Ok(build::query(this.arms(at, &sets, 1, Unconstrained::Null)?))
+        })?;
         let value = self.integer(at, value)?;
         Ok(build::any_of(value, build::operator(op), build::array_of(query)))
     }
@@ -56,9 +57,9 @@ impl Lowering<'_, Local<'_>> {
             let native = (value.clone(), representation);
             let text = (text.clone(), &Representation::Text);
             any.push(match part.comparison {
-                Comparison::Native => self.in_part(at, native, &part)?,
-                Comparison::Text => self.in_part(at, text, &part)?,
-                Comparison::NativeAndText => {
+                ComparisonStrategy::Native => self.in_part(at, native, &part)?,
+                ComparisonStrategy::Text => self.in_part(at, text, &part)?,
+                ComparisonStrategy::NativeAndText => {
                     let both = vec![self.in_part(at, native, &part)?, self.in_part(at, text, &part)?];
                     build::nested(build::all(both))
                 }
@@ -82,7 +83,7 @@ impl Lowering<'_, Local<'_>> {
         }
         let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
-            let arms = this.arms(at, &selects, value.len(), false)?;
+            let arms = this.arms(at, &selects, value.len(), Unconstrained::Null)?;
             // SQLite looks a tuple up by an index only if the set is one select.
             let is_wrapped = value.len() > 1 && selects.len() > 1;
             Ok(build::query(if is_wrapped { Self::wrap(arms) } else { arms }))
@@ -104,17 +105,16 @@ impl Lowering<'_, Local<'_>> {
             return print(self, at);
         }
         let mut ctes: Vec<Cte> = Vec::new();
-        let mut recursive = false;
         let needed = needed(at.tables, selects);
         let is_named = |id: &TableId| needed.contains(id) && !derived.contains(id);
-        for (id, table) in TableId::enumerate(at.tables).filter(|(id, _)| is_named(id)) {
-            recursive |= !matches!(table.body, TableBody::Union(_));
+        let named = || TableId::enumerate(at.tables).filter(|(id, _)| is_named(id));
+        for (id, table) in named() {
             ctes.extend(self.table(at.in_table(id), table)?);
         }
         let query = print(self, At { brings_tables: false, derived, ..at })?;
         let mut all = self.read_queries()?;
         all.extend(ctes);
-        Ok(build::with(query, recursive, all))
+        Ok(build::with(query, cte_kind(named().map(|(_, table)| table)), all))
     }
 }
 

@@ -7,7 +7,7 @@
 //! spelling of the same condition. A set and a bound also depend on how columns are represented, which is
 //! known only once the whole plan is.
 
-use super::at::{Alternatives, At, SourceScope};
+use super::at::{At, Siblings, SourceScope};
 use super::filter::{Filter, LookedUp};
 use super::local::Local;
 use super::lower::Lowering;
@@ -28,7 +28,7 @@ pub(super) enum TestStrategy<'s> {
     /// `(SELECT column FROM table WHERE key = …) IN (set)`
     LookedUp(KeyedRow<'s>),
     /// `value <= ANY(ARRAY(set))`
-    Bounded(Bound),
+    Bounded(NumberBound),
 }
 
 /// Whether a query is planned apart from the one around it.
@@ -53,7 +53,7 @@ pub(super) struct KeyedRow<'s> {
 
 /// A value that is only compared with the numbers of a small set, which is made once.
 #[derive(Clone, Debug)]
-pub(super) struct Bound {
+pub(super) struct NumberBound {
     /// The value, from around the test.
     pub(super) value: Expr,
     /// How it must compare with one of the numbers.
@@ -83,7 +83,7 @@ pub(super) struct SetPart<'s> {
     /// The selects.
     pub(super) selects: Vec<&'s Select>,
     /// How the value is compared with theirs.
-    pub(super) comparison: Comparison,
+    pub(super) comparison: ComparisonStrategy,
     /// How it is looked up.
     pub(super) strategy: SetStrategy,
     /// Whether the database must not make a join of it. A join could compare each row with each element: it,
@@ -93,7 +93,7 @@ pub(super) struct SetPart<'s> {
 
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Comparison {
+pub(super) enum ComparisonStrategy {
     /// As they are represented, so that an index serves.
     Native,
     /// As texts, by their bytes.
@@ -121,9 +121,9 @@ pub(super) enum RowStrategy {
 }
 
 impl Fence {
-    /// Around a test that would be planned twice.
-    pub(super) fn around(is_planned_twice: bool, features: &Features) -> Self {
-        if is_planned_twice && features.fences_alternatives { Self::Around } else { Self::Absent }
+    /// For a test inside a test.
+    pub(super) fn nested(features: &Features) -> Self {
+        if features.fences_alternatives { Self::Around } else { Self::Absent }
     }
 }
 
@@ -139,7 +139,7 @@ impl SetStrategy {
     }
 }
 
-impl Comparison {
+impl ComparisonStrategy {
     /// For values that are represented like these.
     pub(super) fn of(op: CompareOp, left: &Representation, right: &Representation) -> Self {
         if !left.compares_natively_with(right) {
@@ -187,10 +187,10 @@ pub(super) fn read_by_state(state: &Table, id: TableId, read: &Table, features: 
 
 /// Where the alternatives of a condition are printed.
 pub(super) fn at_alternatives<'p>(at: At<'p>, branches: &[Select]) -> At<'p> {
-    let alternatives = if branches.len() > 1 { Alternatives::Several } else { Alternatives::One };
+    let siblings = if branches.len() > 1 { Siblings::Present } else { Siblings::Absent };
     // This test runs only for the few rows that match the denied comparisons, so its sets are not hashed.
     let at = if branches.iter().any(exempts) { at.in_test() } else { at };
-    At { alternatives, ..at }
+    At { siblings, ..at }
 }
 
 /// Whether an alternative only denies comparisons with the enclosing row.
@@ -210,7 +210,9 @@ impl Lowering<'_, Local<'_>> {
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it.
-        TestStrategy::Probe(Fence::around(at.depth > 0 || at.hashes_sets, self.inputs.features))
+        let is_left_open = at.depth == 0 && !at.hashes_sets;
+        let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
+        TestStrategy::Probe(fence)
     }
 
     /// If the test is of one row that is found by its key, and one of its columns is looked up in a set that
@@ -251,7 +253,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// If the test only compares a value from around it with the numbers of a small set.
-    fn bound(&self, at: At<'_>, select: &Select) -> Option<Bound> {
+    fn bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
         let is_own =
             |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
         let is_around = |condition: &&Condition| {
@@ -275,7 +277,7 @@ impl Lowering<'_, Local<'_>> {
             && !is_own(value)
             && representation.is_integer()
             && anchors.is_anchored(&set);
-        is_bound.then_some(Bound { value, op, set, representation })
+        is_bound.then_some(NumberBound { value, op, set, representation })
     }
 
     /// How a value that is represented like this is looked up in a set: in each of these parts.
@@ -296,15 +298,18 @@ impl Lowering<'_, Local<'_>> {
         };
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
-        let of_native =
-            if representation.is_padded() { Comparison::NativeAndText } else { Comparison::Native };
-        let parts = [(native, of_native), (text, Comparison::Text)].into_iter();
+        let of_native = if representation.is_padded() {
+            ComparisonStrategy::NativeAndText
+        } else {
+            ComparisonStrategy::Native
+        };
+        let parts = [(native, of_native), (text, ComparisonStrategy::Text)].into_iter();
         let parts = parts.filter(|(selects, _)| !selects.is_empty());
         parts
             .map(|(selects, comparison)| {
                 let features = self.inputs.features;
                 // No index finds a value that is cast.
-                let is_cast = comparison == Comparison::Text && !representation.is_text();
+                let is_cast = comparison == ComparisonStrategy::Text && !representation.is_text();
                 let strategy = if is_cast || at.hashes_sets {
                     SetStrategy::hashed(features)
                 } else {

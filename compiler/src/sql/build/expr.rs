@@ -131,9 +131,14 @@ pub(in crate::sql) fn not(expr: Expr) -> Expr {
     Expr::UnaryOp { op: UnaryOperator::Not, expr: Box::new(nested(expr)) }
 }
 
-/// `[NOT] EXISTS (query)`
-pub(in crate::sql) fn exists(query: Query, negated: bool) -> Expr {
-    Expr::Exists { subquery: Box::new(query), negated }
+/// `EXISTS (query)`
+pub(in crate::sql) fn exists(query: Query) -> Expr {
+    Expr::Exists { subquery: Box::new(query), negated: false }
+}
+
+/// `NOT EXISTS (query)`
+pub(in crate::sql) fn not_exists(query: Query) -> Expr {
+    Expr::Exists { subquery: Box::new(query), negated: true }
 }
 
 /// `expr = a` of one, `expr IN (a, b, …)` of several, `FALSE` of none.

@@ -1,6 +1,7 @@
 //! Queries, what they read, and common table expressions.
 
 use super::expr::{all, call, function_args, name, number};
+use crate::algebra::Repeats;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
     Cte, CteAsMaterialized, Distinct, Expr, GroupByExpr, Ident, Join, JoinOperator, LimitClause, ObjectName,
@@ -18,8 +19,8 @@ pub(in crate::sql) fn raw_table(text: &str, as_alias: &str, columns: &[&str]) ->
 /// A caller's query as a common table expression that is not made for its own sake.
 pub(in crate::sql) fn raw_cte(name: &str, columns: &[&str], text: &str) -> Cte {
     let from = joined(vec![raw_table(&format!("({text})"), "q", &[])]);
-    let query = query(select(false, vec![star()], from, Vec::new()));
-    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte(name, columns, query, false) }
+    let query = query(select(vec![star()], from, Vec::new()));
+    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte(name, columns, query) }
 }
 
 /// `VALUES (a, b), (c, d)`
@@ -90,7 +91,7 @@ pub(in crate::sql) fn unnest(arrays: Vec<Expr>, as_alias: &str, columns: &[&str]
 
 /// `SELECT unnest(array)`
 pub(in crate::sql) fn elements_of(array: Expr) -> SetExpr {
-    select(false, vec![item(call("unnest", vec![array]), None)], Vec::new(), Vec::new())
+    select(vec![item(call("unnest", vec![array]), None)], Vec::new(), Vec::new())
 }
 
 /// `(query) AS alias`
@@ -148,9 +149,8 @@ pub(in crate::sql) fn star() -> SelectItem {
     SelectItem::Wildcard(WildcardAdditionalOptions::default())
 }
 
-/// `SELECT [DISTINCT] projection FROM from WHERE filter`
+/// `SELECT projection FROM from WHERE filter`
 pub(in crate::sql) fn select(
-    distinct: bool,
     projection: Vec<SelectItem>,
     from: Vec<TableWithJoins>,
     filter: Vec<Expr>,
@@ -158,7 +158,7 @@ pub(in crate::sql) fn select(
     SetExpr::Select(Box::new(Select {
         select_token: AttachedToken::empty(),
         optimizer_hints: Vec::new(),
-        distinct: distinct.then_some(Distinct::Distinct),
+        distinct: None,
         select_modifiers: None,
         top: None,
         top_before_distinct: false,
@@ -191,9 +191,12 @@ pub(in crate::sql) fn distinct(mut arm: SetExpr) -> SetExpr {
     arm
 }
 
-/// `a UNION [ALL] b …`
-pub(in crate::sql) fn union(arms: Vec<SetExpr>, all: bool) -> Option<SetExpr> {
-    let set_quantifier = if all { SetQuantifier::All } else { SetQuantifier::None };
+/// `a UNION b …`, or `a UNION ALL b …`
+pub(in crate::sql) fn union(arms: Vec<SetExpr>, repeats: Repeats) -> Option<SetExpr> {
+    let set_quantifier = match repeats {
+        Repeats::Removed => SetQuantifier::None,
+        Repeats::Kept => SetQuantifier::All,
+    };
     arms.into_iter().reduce(|left, right| SetExpr::SetOperation {
         left: Box::new(left),
         op: SetOperator::Union,
@@ -219,14 +222,20 @@ pub(in crate::sql) fn query(body: SetExpr) -> Query {
 }
 
 /// The query with `ORDER BY`.
-pub(in crate::sql) fn ordered(mut query: Query, by: Vec<(Expr, bool)>) -> Query {
-    let by = by.into_iter().map(|(expr, descending)| OrderByExpr {
-        expr,
-        options: OrderByOptions { sort: descending.then_some(OrderBySort::Desc), nulls_first: None },
-        with_fill: None,
-    });
-    query.order_by = Some(OrderBy { kind: OrderByKind::Expressions(by.collect()), interpolate: None });
+pub(in crate::sql) fn ordered(mut query: Query, by: Vec<OrderByExpr>) -> Query {
+    query.order_by = Some(OrderBy { kind: OrderByKind::Expressions(by), interpolate: None });
     query
+}
+
+/// `expr` in an `ORDER BY`
+pub(in crate::sql) fn ascending(expr: Expr) -> OrderByExpr {
+    OrderByExpr { expr, options: OrderByOptions { sort: None, nulls_first: None }, with_fill: None }
+}
+
+/// `expr DESC` in an `ORDER BY`
+pub(in crate::sql) fn descending(expr: Expr) -> OrderByExpr {
+    let options = OrderByOptions { sort: Some(OrderBySort::Desc), nulls_first: None };
+    OrderByExpr { expr, options, with_fill: None }
 }
 
 /// The query with `LIMIT`.
@@ -244,21 +253,36 @@ pub(in crate::sql) fn fenced(mut query: Query) -> Query {
     query
 }
 
-/// The query with `WITH [RECURSIVE]`.
-pub(in crate::sql) fn with(mut query: Query, recursive: bool, cte_tables: Vec<Cte>) -> Query {
+/// Which common table expressions there are in a `WITH`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum CteKind {
+    /// None reads itself.
+    Plain,
+    /// One reads itself.
+    Recursive,
+}
+
+/// The query with `WITH`, or with `WITH RECURSIVE`.
+pub(in crate::sql) fn with(mut query: Query, kind: CteKind, cte_tables: Vec<Cte>) -> Query {
     if !cte_tables.is_empty() {
+        let recursive = kind == CteKind::Recursive;
         query.with = Some(With { with_token: AttachedToken::empty(), recursive, cte_tables });
     }
     query
 }
 
-/// `name(columns) AS [MATERIALIZED] (query)`
-pub(in crate::sql) fn cte(name: &str, columns: &[&str], query: Query, materialized: bool) -> Cte {
+/// `name(columns) AS (query)`
+pub(in crate::sql) fn cte(name: &str, columns: &[&str], query: Query) -> Cte {
     Cte {
         alias: TableAlias { explicit: false, ..alias(name, columns) },
         query: Box::new(query),
         from: None,
-        materialized: materialized.then_some(CteAsMaterialized::Materialized),
+        materialized: None,
         closing_paren_token: AttachedToken::empty(),
     }
+}
+
+/// `name(columns) AS MATERIALIZED (query)`
+pub(in crate::sql) fn materialized(cte: Cte) -> Cte {
+    Cte { materialized: Some(CteAsMaterialized::Materialized), ..cte }
 }

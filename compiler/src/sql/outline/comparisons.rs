@@ -11,7 +11,7 @@ use crate::ir::{CompareOp, ConstId};
 use crate::primitive::Primitive;
 use crate::sql::at::At;
 use crate::sql::representation::Representation;
-use crate::sql::strategy::{Comparison, SetPart};
+use crate::sql::strategy::{ComparisonStrategy, SetPart};
 
 impl Walk<'_, '_> {
     /// A comparison of two values.
@@ -27,9 +27,9 @@ impl Walk<'_, '_> {
             (left, right) => {
                 let of_left = self.lowering.represent(at, left);
                 let of_right = self.lowering.represent(at, right);
-                match Comparison::of(op, &of_left, &of_right) {
-                    Comparison::Native => {}
-                    Comparison::Text | Comparison::NativeAndText => {
+                match ComparisonStrategy::of(op, &of_left, &of_right) {
+                    ComparisonStrategy::Native => {}
+                    ComparisonStrategy::Text | ComparisonStrategy::NativeAndText => {
                         self.cast(at, left, &of_left);
                         self.cast(at, right, &of_right);
                     }
@@ -61,8 +61,8 @@ impl Walk<'_, '_> {
     pub(super) fn in_parts(&mut self, at: At<'_>, value: Expr, parts: &[SetPart<'_>]) {
         for part in parts {
             match part.comparison {
-                Comparison::Native | Comparison::NativeAndText => {}
-                Comparison::Text => self.cast(at, value, &self.lowering.represent(at, value)),
+                ComparisonStrategy::Native | ComparisonStrategy::NativeAndText => {}
+                ComparisonStrategy::Text => self.cast(at, value, &self.lowering.represent(at, value)),
             }
         }
     }

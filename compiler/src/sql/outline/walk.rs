@@ -15,7 +15,7 @@ use crate::sql::strategy::{KeyStrategy, SetStrategy, TestStrategy, at_alternativ
 
 /// How often a test is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Asked {
+enum Frequency {
     /// For the text as a whole, or for each row of a query inside it.
     Once,
     /// For each row of the caller's query.
@@ -66,31 +66,31 @@ impl<'w, 'l> Walk<'w, 'l> {
             let start = self.start(starts);
             self.made(SetMade { name, kind, start, reads }, starts);
             for select in table.body.selects() {
-                self.conditions(top.in_table(id).inside(select), select, Asked::Once);
+                self.conditions(top.in_table(id).inside(select), select, Frequency::Once);
             }
         }
     }
 
     /// A select of a check or of rows.
     pub(super) fn select(&mut self, select: &Select) {
-        self.conditions(At::top(&self.plan.tables).inside(select), select, Asked::Once);
+        self.conditions(At::top(&self.plan.tables).inside(select), select, Frequency::Once);
     }
 
     /// The alternatives of a filter.
     pub(super) fn filter(&mut self, filter: &Filter) {
-        let at = At::filter(&self.plan.tables, filter.hashes);
+        let at = At { hashes_sets: filter.hashes, ..At::filter(&self.plan.tables) };
         for row in &filter.rows {
-            self.branch(at, row, Asked::PerRow);
+            self.branch(at, row, Frequency::PerRow);
         }
         for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
-            self.branch(at, select, Asked::Once);
+            self.branch(at, select, Frequency::Once);
         }
         for condition in &filter.common {
-            self.condition(at, condition, Asked::Once);
+            self.condition(at, condition, Frequency::Once);
         }
         if let Some(column) = self.column.filter(|_| !filter.set.is_empty()) {
             let set = Condition::In { expr: Expr::Given(column.var), selects: filter.set.clone() };
-            self.condition(at, &set, Asked::Once);
+            self.condition(at, &set, Frequency::Once);
         }
         if let Some(looked_up) = &filter.looked_up {
             self.looked_up(filter, looked_up);
@@ -124,40 +124,40 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
-        let at = At::filter(&self.plan.tables, *hashes);
+        let at = At { hashes_sets: *hashes, ..At::filter(&self.plan.tables) };
         for row in rows {
-            self.branch(at, row, Asked::Once);
+            self.branch(at, row, Frequency::Once);
         }
     }
 
     /// An alternative of a condition.
-    fn branch(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+    fn branch(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         if select.reads_nothing() {
-            return self.conditions(at.inside(select), select, asked);
+            return self.conditions(at.inside(select), select, frequency);
         }
-        match (self.lowering.test_strategy(at, select), asked) {
-            (TestStrategy::Bounded(_), Asked::PerRow) => {
+        match (self.lowering.test_strategy(at, select), frequency) {
+            (TestStrategy::Bounded(_), Frequency::PerRow) => {
                 let reads = self.reads(&[select]);
                 self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads }, &[]);
-                self.conditions(at.in_test().inside(select), select, Asked::Once);
+                self.conditions(at.in_test().inside(select), select, Frequency::Once);
             }
-            (TestStrategy::Bounded(_), Asked::Once)
-            | (TestStrategy::Probe(_) | TestStrategy::LookedUp(_), _) => self.probe(at, select, asked),
+            (TestStrategy::Bounded(_), Frequency::Once)
+            | (TestStrategy::Probe(_) | TestStrategy::LookedUp(_), _) => self.probe(at, select, frequency),
         }
     }
 
     /// A denied alternative of a condition.
-    fn denied(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+    fn denied(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         if select.reads_nothing() {
-            self.conditions(at.inside(select), select, asked);
+            self.conditions(at.inside(select), select, frequency);
         } else {
-            self.probe(at, select, asked);
+            self.probe(at, select, frequency);
         }
     }
 
     /// A query that finds a row.
-    fn probe(&mut self, at: At<'_>, select: &Select, asked: Asked) {
-        if asked == Asked::PerRow && mentions_outside(select) {
+    fn probe(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
+        if frequency == Frequency::PerRow && mentions_outside(select) {
             let (reads, by) = (self.reads(&[select]), self.led_by(select));
             if by.is_empty() && !self.is_led_by_table(select) {
                 self.slow(SlowPart::Unled(reads.clone()));
@@ -167,17 +167,17 @@ impl<'w, 'l> Walk<'w, 'l> {
                 self.outline.probes.push(probe);
             }
         }
-        self.conditions(at.in_test().inside(select), select, Asked::Once);
+        self.conditions(at.in_test().inside(select), select, Frequency::Once);
     }
 
     /// The conditions of a select; `at` is inside it.
-    fn conditions(&mut self, at: At<'_>, select: &Select, asked: Asked) {
+    fn conditions(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         for condition in &select.filter {
-            self.condition(at, condition, asked);
+            self.condition(at, condition, frequency);
         }
     }
 
-    fn condition(&mut self, at: At<'_>, condition: &Condition, asked: Asked) {
+    fn condition(&mut self, at: At<'_>, condition: &Condition, frequency: Frequency) {
         match condition {
             Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
@@ -196,14 +196,16 @@ impl<'w, 'l> Walk<'w, 'l> {
                 }
                 let at = At { hashes_sets: false, ..at };
                 for select in selects {
-                    self.conditions(at.inside(select), select, Asked::Once);
+                    self.conditions(at.inside(select), select, Frequency::Once);
                 }
             }
             Condition::Any(branches) => {
                 let at = at_alternatives(at, branches);
-                branches.iter().for_each(|branch| self.branch(at, branch, asked));
+                branches.iter().for_each(|branch| self.branch(at, branch, frequency));
             }
-            Condition::None(branches) => branches.iter().for_each(|branch| self.denied(at, branch, asked)),
+            Condition::None(branches) => {
+                branches.iter().for_each(|branch| self.denied(at, branch, frequency))
+            }
         }
     }
 

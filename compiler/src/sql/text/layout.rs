@@ -21,7 +21,7 @@ enum Paren {
 }
 
 /// The layout so far.
-struct Layout {
+struct LaidOut {
     out: String,
     /// The indent of the current line.
     indent: usize,
@@ -41,7 +41,7 @@ pub(super) fn layout(
 ) -> String {
     let tokens = joined(text, tokens);
     let out = String::with_capacity(text.len() * 5 / 4);
-    let mut layout = Layout { out, indent: 0, parens: Vec::new(), lists: Vec::new(), cases: Vec::new() };
+    let mut layout = LaidOut { out, indent: 0, parens: Vec::new(), lists: Vec::new(), cases: Vec::new() };
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| tokens.get(before)).map(|token| token.text);
         let after = tokens.get(at + 1).map(|token| token.text);
@@ -50,7 +50,7 @@ pub(super) fn layout(
     layout.out
 }
 
-impl Layout {
+impl LaidOut {
     fn token(
         &mut self,
         token: &PrintedToken<'_>,
