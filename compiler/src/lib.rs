@@ -38,6 +38,7 @@ pub mod strata;
 pub mod syntax;
 #[cfg(test)]
 mod tests;
+mod text;
 pub mod why;
 
 use catalog::Catalog;
@@ -49,9 +50,9 @@ use plan::Request;
 use question::{CompileError, Question, Shape, Statement};
 use source::SourceMap;
 use sql::hosted::Values;
-pub use sql::text::expansion::{StatementSize, statement_size};
 pub use stages::{Explained, Stage};
 use syntax::ast::Policy;
+pub use text::expansion::{StatementSize, statement_size};
 
 /// A policy that was read: the program if it has no error, and every finding, sorted by position.
 #[derive(Debug)]

@@ -61,6 +61,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("bindings", &["limits", "primitive", "spelling", "dialect"]),
     ("keys", &["catalog", "bindings"]),
     ("optimise", &["limits", "catalog", "ir", "question", "algebra", "dialect", "bindings", "keys", "pass"]),
+    ("text", &["limits", "refusal", "question", "dialect"]),
     (
         "sql",
         &[
@@ -77,6 +78,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "dialect",
             "bindings",
             "keys",
+            "text",
         ],
     ),
     (
@@ -121,6 +123,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "dialect",
             "bindings",
             "keys",
+            "text",
             "sql",
             "compile",
             "advice",

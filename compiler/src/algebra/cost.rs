@@ -1,7 +1,7 @@
 //! Estimates of what a database makes of a plan before its statement is printed.
 //!
 //! They order candidates and branches. Whether a database takes a statement is decided on its text, see
-//! [`crate::sql::text::expansion`]. For a caller's database there is a text only once the stored facts are
+//! [`crate::text::expansion`]. For a caller's database there is a text only once the stored facts are
 //! known. So there are two counts, but one bound: [`TABLE_READINGS`](crate::limits::TABLE_READINGS) readings
 //! are within what each [dialect](crate::dialect) takes of a text, which is checked there.
 

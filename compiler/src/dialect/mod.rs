@@ -2,7 +2,7 @@
 //!
 //! Code asks for a feature, never for a database by name. The facts in each row were measured on the engines.
 //! What one of them cannot express is refused before it is printed, except what only the text shows: its
-//! cursors, the arms of its unions and its bytes, which `sql/text` counts.
+//! cursors, the arms of its unions and its bytes, which `text` counts.
 
 pub(crate) mod lexis;
 pub(crate) mod quote;

@@ -19,7 +19,7 @@ use crate::dialect::{Dialect, Escapes};
 use crate::ir::Program;
 use crate::limits;
 use crate::question::{CompileError, Domain, Question, QuestionVar, Shape};
-use crate::sql::text;
+use crate::text;
 
 /// The column of a decision on a fact.
 const HOLDS: &str = "holds";

@@ -16,7 +16,6 @@ use super::representation::{ColumnOf, Representation};
 use super::sets::in_query;
 use super::strategy::KeyStrategy;
 use super::template::{Template, ValuePlace};
-use super::text::{self, Extent};
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, Select};
 use crate::bindings::{Bindings, ColumnExpr, SqlName};
@@ -24,6 +23,7 @@ use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{Constant, Program};
 use crate::question::CompileError;
+use crate::text::{self, Extent};
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, SetExpr};
 
@@ -272,7 +272,7 @@ impl<'l> LocalStatement<'l> {
 }
 
 impl Lowering<'_, Local<'_>> {
-    /// The text of a statement or of a condition, see [`printed`](super::text::printed).
+    /// The text of a statement or of a condition, see [`text::printed`].
     fn printed(&self, node: &impl std::fmt::Display, extent: Extent) -> Result<Template, CompileError> {
         let printed = text::printed(node, self.inputs.features, extent, |_| None)?;
         let template = Template::of(&printed, self.inputs.features.escapes);

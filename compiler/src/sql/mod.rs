@@ -6,7 +6,7 @@
 //!    fixpoint over the whole state is made in `whole_state`. [`printing`] names what differs between
 //!    statements: `hosted` is for stored relations, `local` for a caller's database. Position is a value of
 //!    [`at`], passed down; nodes come from `build` alone.
-//! 2. `text` prints the tree, refuses text that is too large for the database, and lays it out.
+//! 2. [`text`] prints the tree, refuses text that is too large for the database, and lays it out.
 //! 3. For a caller's database, `forms` makes a decision, rows or a filter of a plan, and `template` leaves
 //!    open where the question's values stand.
 
@@ -29,7 +29,6 @@ mod representation;
 mod sets;
 mod strategy;
 pub(crate) mod template;
-pub(crate) mod text;
 mod value;
 mod whole_state;
 
@@ -40,9 +39,9 @@ use crate::dialect::Features;
 use crate::ir::Program;
 use crate::plan::Planned;
 use crate::question::{CompileError, RefusedIf, Shape, Statement};
+use crate::text::{self, Extent};
 use hosted::{Hosted, Values};
 use lower::{Inputs, Lowering};
-use text::Extent;
 
 /// Prints a plan for a database.
 pub(crate) fn to_sql(

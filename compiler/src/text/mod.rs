@@ -1,6 +1,6 @@
-//! From sqlparser's tree to text.
+//! The text of a statement.
 //!
-//! In: a statement, or a condition in one. Out: its text, laid out. Whether the database accepts it is only
+//! In: the syntax tree of a statement, or of a condition in one, as `sql` makes it. Out: its text, laid out. Whether the database accepts it is only
 //! known here: [`expansion`] counts how large the text becomes, and a text that is too large is refused.
 
 pub(crate) mod expansion;
@@ -16,7 +16,7 @@ use tokens::PrintedToken;
 
 /// What a text is of the statement that the database runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Extent {
+pub(crate) enum Extent {
     /// All of it.
     Statement,
     /// A condition; the rest is the caller's.
@@ -27,7 +27,7 @@ pub(super) enum Extent {
 /// table expression by its name. In a database that expands common table expressions the text is refused if
 /// it takes too many cursors, some being left to the caller's statement around a condition, or if a union is
 /// too long; in any database if it is longer than [`limits::STATEMENT_BYTES`].
-pub(super) fn printed(
+pub(crate) fn printed(
     node: &impl Display,
     features: &Features,
     extent: Extent,
