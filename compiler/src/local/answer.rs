@@ -20,10 +20,11 @@ use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
 use crate::pass::Pass;
 use crate::question::{AnswerColumn, CompileError, Statement};
 use crate::refusal::Refusal;
-use crate::sql::caller::free_prefix;
-use crate::sql::forms::{Filter, LocalStatement};
+use crate::sql::local::caller::free_prefix;
+use crate::sql::local::filter::Filter;
+use crate::sql::local::forms::LocalStatement;
+use crate::sql::local::template::Template;
 use crate::sql::outline::Outline;
-use crate::sql::template::Template;
 use indexmap::IndexSet;
 
 impl LocalPlan {

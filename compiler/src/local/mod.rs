@@ -33,10 +33,10 @@ mod variant;
 mod ways;
 mod weight;
 
+pub use crate::sql::local::template::Template;
 pub use crate::sql::outline::{
     BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
 };
-pub use crate::sql::template::Template;
 pub use asked::{Asked, Form, LocalError};
 pub use fold::Fetched;
 pub use plan::LocalPlan;

@@ -13,8 +13,8 @@ use super::ways::Ways;
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar};
-use crate::sql::compare::is_small_number;
-use crate::sql::template::ValuePlace;
+use crate::sql::local::compare::is_small_number;
+use crate::sql::local::template::ValuePlace;
 use indexmap::IndexSet;
 
 /// What the SQL of a question depends on, apart from its plan and form.

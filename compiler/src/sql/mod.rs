@@ -2,33 +2,24 @@
 //!
 //! In: a `Plan`. Out: text, and the parameters that it needs.
 //!
-//! 1. `lower` makes sqlparser's syntax tree for a dialect, with `condition`, `fixpoint` and `value`. A
+//! 1. [`strategy`] decides how each test, set and comparison is evaluated, where SQL has several ways.
+//! 2. `lower` makes sqlparser's syntax tree for a dialect, with `condition`, `fixpoint` and `value`. A
 //!    fixpoint over the whole state is made in `whole_state`. [`printing`] names what differs between
-//!    statements: `hosted` is for stored relations, `local` for a caller's database. Position is a value of
+//!    statements: `hosted` is for stored relations, [`local`] for a caller's database. Position is a value of
 //!    [`at`], passed down; nodes come from `build` alone.
-//! 2. [`text`] prints the tree, refuses text that is too large for the database, and lays it out.
-//! 3. For a caller's database, `forms` makes a decision, rows or a filter of a plan, and `template` leaves
-//!    open where the question's values stand.
+//! 3. [`text`] prints the tree, refuses text that is too large for the database, and lays it out.
 
-mod analysis;
 mod at;
 mod build;
-pub(crate) mod caller;
-pub(crate) mod compare;
 mod condition;
-pub(crate) mod filter;
 mod fixpoint;
-pub(crate) mod forms;
 pub(crate) mod hosted;
-mod integer;
-mod local;
+pub(crate) mod local;
 mod lower;
 pub(crate) mod outline;
 mod printing;
 mod representation;
-mod sets;
 mod strategy;
-pub(crate) mod template;
 mod value;
 mod whole_state;
 

@@ -8,8 +8,8 @@
 //! known only once the whole plan is.
 
 use super::at::{At, Siblings, SourceScope};
-use super::filter::{Filter, LookedUp};
-use super::local::Local;
+use super::local::filter::{Filter, LookedUp};
+use super::local::target::Local;
 use super::lower::Lowering;
 use super::representation::Representation;
 use crate::algebra::aliases::free_aliases;
@@ -205,7 +205,7 @@ impl Lowering<'_, Local<'_>> {
         if let Some(keyed) = self.keyed_row(at, select) {
             return TestStrategy::LookedUp(keyed);
         }
-        if let Some(bound) = self.bound(at, select) {
+        if let Some(bound) = self.number_bound(at, select) {
             return TestStrategy::Bounded(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
@@ -253,7 +253,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// If the test only compares a value from around it with the numbers of a small set.
-    fn bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
+    fn number_bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
         let is_own =
             |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
         let is_around = |condition: &&Condition| {

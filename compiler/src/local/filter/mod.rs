@@ -24,9 +24,9 @@ use crate::algebra::Plan;
 use crate::bindings::{ColumnExpr, SqlName};
 use crate::optimise::Setting;
 use crate::question::CompileError;
-use crate::sql::forms::{LocalStatement, column_text};
+use crate::sql::local::forms::{LocalStatement, column_text};
+use crate::sql::local::template::Template;
 use crate::sql::outline::{FilterColumn, Outline, SlowPart};
-use crate::sql::template::Template;
 
 /// Prints the filter of an optimised plan.
 pub(super) fn print(

@@ -11,7 +11,7 @@ use crate::keys::Keys;
 use crate::optimise::Setting;
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::CompileError;
-use crate::sql::filter::Filter;
+use crate::sql::local::filter::Filter;
 
 /// What the passes know, apart from the filter.
 #[derive(Clone, Copy)]

@@ -7,7 +7,7 @@ use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::{CompareOp, ConstId};
 use crate::optimise::{sets, take_common as take_common_guards};
-use crate::sql::filter::{Filter, LookedUp};
+use crate::sql::local::filter::{Filter, LookedUp};
 
 /// Sorts conditions on the caller's row.
 pub(super) fn of_row(selects: &[Select]) -> Filter {

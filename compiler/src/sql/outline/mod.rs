@@ -11,9 +11,9 @@ mod walk;
 pub(crate) use report::FilterColumn;
 pub use report::{BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
 
-use super::analysis::GivenColumn;
-use super::filter::Filter;
-use super::forms::{LocalStatement, column_text};
+use super::local::analysis::GivenColumn;
+use super::local::filter::Filter;
+use super::local::forms::{LocalStatement, column_text};
 use crate::algebra::Plan;
 use walk::Walk;
 

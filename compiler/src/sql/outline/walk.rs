@@ -8,8 +8,8 @@ use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody, 
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
-use crate::sql::filter::{Filter, LookedUp};
-use crate::sql::local::Local;
+use crate::sql::local::filter::{Filter, LookedUp};
+use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::strategy::{KeyStrategy, SetStrategy, TestStrategy, at_alternatives};
 

@@ -4,16 +4,16 @@
 //! value of another form is not an integer, and its row is ignored: its comparison is NULL, and the statement
 //! does not fail. A column that is declared as an integer of at most 64 bits is compared as it is.
 
-use super::at::At;
-use super::build;
-use super::local::Local;
-use super::lower::Lowering;
-use super::printing::Printing;
-use super::representation::{Representation, bytes};
+use super::target::Local;
 use crate::algebra::{Expr, FromKind};
 use crate::bindings::Family;
 use crate::dialect::IntegerTest;
 use crate::question::{CompileError, Slot};
+use crate::sql::at::At;
+use crate::sql::build;
+use crate::sql::lower::Lowering;
+use crate::sql::printing::Printing;
+use crate::sql::representation::{Representation, bytes};
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 /// Canonical integers, and the most bytes that one of 64 bits has.
@@ -22,7 +22,7 @@ const MOST_BYTES: i64 = 20;
 
 impl Lowering<'_, Local<'_>> {
     /// A value as an integer, NULL if it is none.
-    pub(super) fn integer(&mut self, at: At<'_>, expr: Expr) -> Result<Sql, CompileError> {
+    pub(in crate::sql) fn integer(&mut self, at: At<'_>, expr: Expr) -> Result<Sql, CompileError> {
         let is_ours = match expr {
             Expr::Const(literal) => {
                 let number = self.inputs.literal_text(literal)?.parse();

@@ -4,40 +4,40 @@
 //! as there are no parameters.
 
 use super::analysis::{Caller, of_column};
-use super::at::{At, SelectOutput};
-use super::build;
-use super::lower::Lowering;
-use super::printing::Printing;
-use super::representation::{ColumnOf, Representation};
 use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;
 use crate::algebra::{Expr, FromKind, Plan, Select};
 use crate::bindings::{Family, Fit, SqlType};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
+use crate::sql::at::{At, SelectOutput};
+use crate::sql::build;
+use crate::sql::lower::Lowering;
+use crate::sql::printing::Printing;
+use crate::sql::representation::{ColumnOf, Representation};
 use indexmap::IndexMap;
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 
 /// A statement for a caller's database.
-pub(super) struct Local<'l> {
-    pub(super) caller: Caller<'l>,
+pub(in crate::sql) struct Local<'l> {
+    pub(in crate::sql) caller: Caller<'l>,
     /// How each column of each of the plan's tables is represented.
-    pub(super) tables: Vec<Vec<Representation>>,
+    pub(in crate::sql) tables: Vec<Vec<Representation>>,
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
-    pub(super) read: IndexMap<usize, usize>,
+    pub(in crate::sql) read: IndexMap<usize, usize>,
 }
 
 impl<'l> Local<'l> {
     /// A statement of a plan.
-    pub(super) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
+    pub(in crate::sql) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
         Self { tables: caller.represent_tables(plan), caller, read: IndexMap::new() }
     }
 }
 
 impl Lowering<'_, Local<'_>> {
     /// How a value is represented.
-    pub(super) fn represent(&self, at: At<'_>, expr: Expr) -> Representation {
+    pub(in crate::sql) fn represent(&self, at: At<'_>, expr: Expr) -> Representation {
         let itself = match at.output {
             SelectOutput::Table(table) => Some(table),
             SelectOutput::Values(_) => None,
@@ -55,7 +55,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// A literal as a value of a type that it [fits](crate::bindings::Fit), wide or not.
-    pub(super) fn native(&self, ty: &SqlType, literal: ConstId) -> Result<Sql, CompileError> {
+    pub(in crate::sql) fn native(&self, ty: &SqlType, literal: ConstId) -> Result<Sql, CompileError> {
         match (ty.family, self.target.caller.place(literal)) {
             (Family::Integer | Family::Numeric | Family::IntegerAffinity, Some(var)) => {
                 Ok(mark(Spelling::Number, var))

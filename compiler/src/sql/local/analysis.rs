@@ -3,48 +3,48 @@
 //! In: a plan, and what is known of the caller. Out: the [`Representation`] of each value, and of each column
 //! of the plan's tables.
 
-use super::at::SourceScope;
-use super::lower::Inputs;
-use super::representation::Representation;
 use super::template::ValuePlace;
 use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::bindings::{Bindings, Family, Fit, SqlName, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
 use crate::ir::ConstId;
+use crate::sql::at::SourceScope;
+use crate::sql::lower::Inputs;
+use crate::sql::representation::Representation;
 use sqlparser::ast::Expr as Sql;
 
 /// What is known of a caller's database and of the question.
 #[derive(Clone)]
-pub(super) struct Caller<'l> {
-    pub(super) inputs: Inputs<'l>,
+pub(in crate::sql) struct Caller<'l> {
+    pub(in crate::sql) inputs: Inputs<'l>,
     /// The caller's queries and types.
-    pub(super) bindings: &'l Bindings,
+    pub(in crate::sql) bindings: &'l Bindings,
     /// The rows of embedded sources.
-    pub(super) embedded: &'l [Embedded],
+    pub(in crate::sql) embedded: &'l [Embedded],
     /// The literals that are values of the question.
-    pub(super) places: &'l [ValuePlace],
+    pub(in crate::sql) places: &'l [ValuePlace],
     /// Prefix of generated names, with which none equals a name of the caller.
-    pub(super) prefix: &'l str,
+    pub(in crate::sql) prefix: &'l str,
     /// The question's variable that is a column of the caller's.
-    pub(super) column: Option<GivenColumn>,
+    pub(in crate::sql) column: Option<GivenColumn>,
     /// The name of the caller's row and its key, where a filter may read the row's other columns.
-    pub(super) row: Option<(String, SqlName)>,
+    pub(in crate::sql) row: Option<(String, SqlName)>,
 }
 
 /// A variable of the question whose value is a column of the caller's.
 #[derive(Clone)]
-pub(super) struct GivenColumn {
-    pub(super) var: usize,
-    pub(super) representation: Representation,
+pub(in crate::sql) struct GivenColumn {
+    pub(in crate::sql) var: usize,
+    pub(in crate::sql) representation: Representation,
     /// What the statement calls the column.
-    pub(super) name: Sql,
+    pub(in crate::sql) name: Sql,
 }
 
 impl Caller<'_> {
     /// How a value is represented. `tables` has the columns of the plan's tables, and `itself` is the table
     /// in whose body the value stands.
-    pub(super) fn represent(
+    pub(in crate::sql) fn represent(
         &self,
         tables: &[Vec<Representation>],
         itself: Option<TableId>,
@@ -75,7 +75,7 @@ impl Caller<'_> {
     }
 
     /// How a column of a relation is represented.
-    pub(super) fn of_source(&self, source: SourceId, column: usize) -> Representation {
+    pub(in crate::sql) fn of_source(&self, source: SourceId, column: usize) -> Representation {
         match self.column_type(source, column) {
             Some(name) => {
                 let (ty, declared) = (self.inputs.program.type_id(name), self.bindings.sql_types.get(name));
@@ -110,7 +110,7 @@ impl Caller<'_> {
         }
     }
 
-    pub(super) fn of_embedded(&self, rows: EmbeddedId, column: usize) -> Representation {
+    pub(in crate::sql) fn of_embedded(&self, rows: EmbeddedId, column: usize) -> Representation {
         let rows = rows.of(self.embedded).rows.as_deref().unwrap_or_default();
         let values = rows.iter().filter_map(|row| row.get(column));
         let each = values.map(|literal| self.of_literal(*literal));
@@ -118,7 +118,7 @@ impl Caller<'_> {
     }
 
     /// How the columns of each table are represented: natively if every value that goes into them is.
-    pub(super) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
+    pub(in crate::sql) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
         let mut tables: Vec<Vec<Representation>> = Vec::new();
         for (id, table) in TableId::enumerate(&plan.tables) {
             let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
@@ -177,13 +177,17 @@ impl Caller<'_> {
     }
 
     /// The variable whose value a literal is.
-    pub(super) fn place(&self, literal: ConstId) -> Option<usize> {
+    pub(in crate::sql) fn place(&self, literal: ConstId) -> Option<usize> {
         self.places.iter().find(|(known, _)| *known == literal).map(|(_, var)| *var)
     }
 }
 
 /// The representation of a table's column. The verifier has found that the table has it.
 #[expect(clippy::indexing_slicing, reason = "the verifier has checked the plan")]
-pub(super) fn of_column(tables: &[Vec<Representation>], table: TableId, column: usize) -> Representation {
+pub(in crate::sql) fn of_column(
+    tables: &[Vec<Representation>],
+    table: TableId,
+    column: usize,
+) -> Representation {
     table.of(tables)[column].clone()
 }

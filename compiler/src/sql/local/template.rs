@@ -4,10 +4,10 @@
 //! makes the text of every question that differs in these values alone. A mark begins and ends with NUL,
 //! which is nowhere else in the text: literals escape it, and queries, columns and names with it are refused.
 
-use super::build;
 use crate::dialect::Escapes;
 use crate::ir::ConstId;
 use crate::question::{Domain, Question};
+use crate::sql::build;
 use sqlparser::ast::Expr as Sql;
 
 /// What stands before and behind a mark.
@@ -36,7 +36,7 @@ enum Piece {
 
 /// How a value is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spelling {
+pub(in crate::sql) enum Spelling {
     /// As it is.
     Number,
     /// As a text.
@@ -44,7 +44,7 @@ pub(super) enum Spelling {
 }
 
 /// A mark where the value of a variable goes.
-pub(super) fn mark(spelling: Spelling, var: usize) -> Sql {
+pub(in crate::sql) fn mark(spelling: Spelling, var: usize) -> Sql {
     let letter = match spelling {
         Spelling::Number => 'n',
         Spelling::Quoted => 'q',
@@ -65,7 +65,7 @@ fn marked(text: &str) -> Option<Piece> {
 
 impl Template {
     /// Finds the marks in a statement that is laid out; `None` if one of them cannot be read.
-    pub(super) fn of(text: &str, escapes: Escapes) -> Option<Self> {
+    pub(in crate::sql) fn of(text: &str, escapes: Escapes) -> Option<Self> {
         let parts = text.split(MARK).enumerate();
         let piece = |(at, part): (usize, &str)| {
             if at % 2 == 1 { marked(part) } else { Some(Piece::Text(part.to_owned())) }

@@ -4,16 +4,16 @@
 //! read as that table, any other in parentheses. A row with a NULL in any column is not a fact, so each
 //! column is tested for NULL unless a comparison already excludes it.
 
-use super::build;
-use super::local::Local;
-use super::lower::{Lowering, column_names};
-use super::printing::Printing;
-use super::representation::Representation;
+use super::target::Local;
 use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
 use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlName};
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::question::CompileError;
+use crate::sql::build;
+use crate::sql::lower::{Lowering, column_names};
+use crate::sql::printing::Printing;
+use crate::sql::representation::Representation;
 use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
 
 /// Chooses a prefix under which no generated name equals a word of the caller.
@@ -52,7 +52,11 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// A bound query as a source.
-    pub(super) fn bound(&mut self, source: SourceId, alias: &str) -> Result<TableFactor, CompileError> {
+    pub(in crate::sql) fn bound(
+        &mut self,
+        source: SourceId,
+        alias: &str,
+    ) -> Result<TableFactor, CompileError> {
         let binding = self.binding(source)?;
         let query = self.query(binding)?;
         if let Some(plain) = &query.plain {
@@ -69,7 +73,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// The bound queries that were read by name since the last call, as common table expressions.
-    pub(super) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
+    pub(in crate::sql) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
         let mut ctes = Vec::new();
         for (binding, n_columns) in std::mem::take(&mut self.target.read) {
             let columns = column_names(n_columns);
@@ -81,7 +85,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// A column of a bound query.
-    pub(super) fn bound_column(
+    pub(in crate::sql) fn bound_column(
         &self,
         source: SourceId,
         alias: &str,
@@ -94,7 +98,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// A column of the row that the caller's own query looks at.
-    pub(super) fn row_column(&self, source: SourceId, column: usize) -> Result<Sql, CompileError> {
+    pub(in crate::sql) fn row_column(&self, source: SourceId, column: usize) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
             Some(plain) => plain_column(plain, self.row_name()?, column),
             None => Err(CompileError::Bug("a row of a query that is not plain".into())),
@@ -113,7 +117,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// Rows of values as a source.
-    pub(super) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
+    pub(in crate::sql) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
         let caller = &self.target.caller;
         let rows = id.of(caller.embedded).rows.as_ref();
         let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
@@ -156,7 +160,11 @@ impl<'l> Lowering<'_, Local<'l>> {
 
     /// Adds the conditions under which rows of bound queries are facts: their own, and that no column is
     /// NULL.
-    pub(super) fn facts_only(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
+    pub(in crate::sql) fn facts_only(
+        &self,
+        select: &Select,
+        conditions: &mut Vec<Sql>,
+    ) -> Result<(), CompileError> {
         for from in &select.from {
             let (source, alias, is_row) = match from.kind {
                 FromKind::Source(source) => (source, self.alias(from.alias), false),

@@ -6,15 +6,9 @@
 //! only if the column is qualified by its table.
 
 use super::analysis::{Caller, GivenColumn};
-use super::at::At;
-use super::build;
 use super::filter::{Filter, LookedUp};
-use super::local::Local;
-use super::lower::{Inputs, Lowering, Unconstrained, cte_kind};
-use super::printing::Printing;
-use super::representation::{ColumnOf, Representation};
 use super::sets::in_query;
-use super::strategy::KeyStrategy;
+use super::target::Local;
 use super::template::{Template, ValuePlace};
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, Select};
@@ -23,6 +17,12 @@ use crate::catalog::Catalog;
 use crate::dialect::Dialect;
 use crate::ir::{Constant, Program};
 use crate::question::CompileError;
+use crate::sql::at::At;
+use crate::sql::build;
+use crate::sql::lower::{Inputs, Lowering, Unconstrained, cte_kind};
+use crate::sql::printing::Printing;
+use crate::sql::representation::{ColumnOf, Representation};
+use crate::sql::strategy::KeyStrategy;
 use crate::text::{self, Extent};
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, SetExpr};
@@ -258,7 +258,7 @@ impl LocalStatement<'_> {
 }
 
 impl<'l> LocalStatement<'l> {
-    pub(super) fn lowering(
+    pub(in crate::sql) fn lowering(
         self,
         plan: &Plan,
         column: Option<GivenColumn>,

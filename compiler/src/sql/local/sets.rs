@@ -1,20 +1,20 @@
 //! Tests and sets in a statement for a caller's database, each as its strategy says, and the tables that
 //! their queries bring.
 
-use super::at::{At, SelectOutput};
-use super::build;
-use super::local::Local;
-use super::lower::{Lowering, Unconstrained, cte_kind};
-use super::representation::Representation;
-use super::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
+use super::target::Local;
 use crate::algebra::readers::needed;
 use crate::algebra::{Select, TableId};
 use crate::question::CompileError;
+use crate::sql::at::{At, SelectOutput};
+use crate::sql::build;
+use crate::sql::lower::{Lowering, Unconstrained, cte_kind};
+use crate::sql::representation::Representation;
+use crate::sql::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
 impl Lowering<'_, Local<'_>> {
     /// A test of whether a select has a row.
-    pub(super) fn tested(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
+    pub(in crate::sql) fn tested(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
         match self.test_strategy(at, select) {
             TestStrategy::Probe(fence) => self.probe(at, select, fence),
             TestStrategy::LookedUp(keyed) => self.looked_up(at, &keyed),
@@ -44,7 +44,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// `value IN (selects)`, for a value that is already SQL.
-    pub(super) fn value_in_set(
+    pub(in crate::sql) fn value_in_set(
         &mut self,
         at: At<'_>,
         value: Sql,
@@ -94,7 +94,7 @@ impl Lowering<'_, Local<'_>> {
 
     /// The query that `print` makes of these selects; where queries bring their tables, with those that it
     /// reads, but for the `derived` ones.
-    pub(super) fn in_own_scope(
+    pub(in crate::sql) fn in_own_scope(
         &mut self,
         at: At<'_>,
         selects: &[Select],
@@ -119,7 +119,7 @@ impl Lowering<'_, Local<'_>> {
 }
 
 /// `value IN (query)`, as a strategy says.
-pub(super) fn in_query(strategy: SetStrategy, value: Sql, query: Query) -> Sql {
+pub(in crate::sql) fn in_query(strategy: SetStrategy, value: Sql, query: Query) -> Sql {
     match strategy {
         SetStrategy::Array => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
         SetStrategy::HashedElements => {

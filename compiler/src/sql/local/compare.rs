@@ -3,23 +3,23 @@
 //! A literal that is no value of a column's type equals none of its values. That is decided here, so the
 //! statement never fails because of it.
 
-use super::at::At;
-use super::build;
-use super::local::Local;
-use super::lower::Lowering;
-use super::printing::Printing;
-use super::representation::{ColumnOf, Representation};
-use super::strategy::ComparisonStrategy;
+use super::target::Local;
 use crate::algebra::Expr;
 use crate::bindings::{Family, Fit, SqlType, is_uuid, is_whole};
 use crate::dialect::Features;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::CompileError;
+use crate::sql::at::At;
+use crate::sql::build;
+use crate::sql::lower::Lowering;
+use crate::sql::printing::Printing;
+use crate::sql::representation::{ColumnOf, Representation};
+use crate::sql::strategy::ComparisonStrategy;
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 impl Lowering<'_, Local<'_>> {
     /// `left op right`, for values in any representation.
-    pub(super) fn compared(
+    pub(in crate::sql) fn compared(
         &mut self,
         at: At<'_>,
         op: CompareOp,
@@ -85,7 +85,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// `value IN (…)`, for a value in any representation.
-    pub(super) fn one_of(
+    pub(in crate::sql) fn one_of(
         &mut self,
         value: Sql,
         representation: &Representation,
@@ -216,7 +216,7 @@ impl Lowering<'_, Local<'_>> {
     /// as text, since the database would refuse it. Only a text column holds both numbers and UUIDs, and a
     /// String or Boolean may be an enumeration. A value of another type may equal the literal without being
     /// the same id, as a date does `20240101`, so the text is compared as well.
-    pub(super) fn suffice_untyped(
+    pub(in crate::sql) fn suffice_untyped(
         &self,
         ty: Option<TypeId>,
         literals: &[ConstId],
