@@ -7,10 +7,9 @@ use super::at::{At, Itself};
 use super::build::{self, CteKind};
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
-use super::strategy::RowStrategy;
+use super::strategy::{RowStrategy, repeats_of_only};
 use crate::algebra::{Repeats, Select, Table, TableBody};
 use crate::dialect::State;
-use crate::limits;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, SetExpr};
 
@@ -28,12 +27,12 @@ where
         };
         match &table.body {
             TableBody::Union(selects) => {
-                let is_long = |select: &Select| select.from.len() >= limits::LONG_JOIN;
-                let keeps = table.repeats == Repeats::Kept;
-                let is_long_join = !keeps && matches!(selects.as_slice(), [only] if is_long(only));
                 let arms = arms(self, selects)?;
                 let all = build::union(arms, table.repeats).unwrap_or_else(|| self.no_rows(table.n_columns));
-                let all = if is_long_join { build::distinct(all) } else { all };
+                let all = match selects.as_slice() {
+                    [only] if repeats_of_only(table, only) == Repeats::Removed => build::distinct(all),
+                    _ => all,
+                };
                 Ok(vec![build::cte(&table.name, &columns, build::query(all))])
             }
             TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. } if base.is_empty() => {

@@ -3,16 +3,14 @@
 //! In: a table whose steps read it several times. Out: two common table expressions, the states and the rows
 //! of the last.
 
-use crate::algebra::{ITSELF, Repeats, Select, Table};
+use crate::algebra::{Repeats, Select, Table};
 use crate::question::CompileError;
 use crate::sql::at::{At, Itself};
 use crate::sql::build::{self, CteKind};
 use crate::sql::lower::{Lowering, Unconstrained, column_names};
 use crate::sql::printing::Printing;
+use crate::sql::strategy::StateStrategy;
 use sqlparser::ast::{Cte, Expr as Sql, Query, SetExpr, TableFactor, TableWithJoins};
-
-/// If a fixpoint's steps read its state more often than this, they read the state itself.
-const STATE_READINGS: usize = 8;
 
 impl<T> Lowering<'_, T>
 where
@@ -48,10 +46,10 @@ where
         };
         let whole = self.named("w");
         let mut next_arms = vec![all(&whole)];
-        // A table made of the state joins faster, but the state itself is not copied for each reading.
-        let n_readings: usize =
-            step.iter().map(|select| select.from.iter().filter(|from| from.kind == ITSELF).count()).sum();
-        let itself = if n_readings > STATE_READINGS { Itself::Tuples } else { Itself::Named(&whole) };
+        let itself = match StateStrategy::of(step) {
+            StateStrategy::Table => Itself::Named(&whole),
+            StateStrategy::Unpacked => Itself::Tuples,
+        };
         for select in step {
             next_arms.push(self.select(At { itself, ..at }, select)?);
         }

@@ -1,0 +1,160 @@
+//! Branches of conditions, which test whether a select has a row.
+
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::catalog::SourceId;
+use crate::dialect::Features;
+use crate::ir::CompareOp;
+use crate::keys::Keys;
+use crate::sql::at::{At, Siblings};
+use crate::sql::local::target::Local;
+use crate::sql::lower::Lowering;
+use crate::sql::representation::Representation;
+
+/// How a test of whether a select has a row is evaluated.
+#[derive(Clone, Debug)]
+pub(in crate::sql) enum TestStrategy<'s> {
+    /// `EXISTS (query)`
+    Probe(Fence),
+    /// `(SELECT column FROM table WHERE key = …) IN (set)`
+    LookedUp(KeyedRow<'s>),
+    /// `value <= ANY(ARRAY(set))`
+    Bounded(NumberBound),
+}
+
+/// Whether a query is planned apart from the one around it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum Fence {
+    /// It is, by `OFFSET 0`.
+    Around,
+    /// That is left to the database.
+    Absent,
+}
+
+/// A row that is found by its key, one of whose columns is looked up in a set that is the same for all rows.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct KeyedRow<'s> {
+    /// The row, and the column as its output.
+    pub(in crate::sql) row: Select,
+    /// How the column is represented.
+    pub(in crate::sql) representation: Representation,
+    /// The set.
+    pub(in crate::sql) set: &'s [Select],
+}
+
+/// A value that is only compared with the numbers of a small set, which is made once.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct NumberBound {
+    /// The value, from around the test.
+    pub(in crate::sql) value: Expr,
+    /// How it must compare with one of the numbers.
+    pub(in crate::sql) op: CompareOp,
+    /// The numbers.
+    pub(in crate::sql) set: Select,
+    /// How they are represented.
+    pub(in crate::sql) representation: Representation,
+}
+
+impl Fence {
+    /// For a test inside a test.
+    pub(in crate::sql) fn nested(features: &Features) -> Self {
+        if features.fences_alternatives { Self::Around } else { Self::Absent }
+    }
+}
+
+/// Where the alternatives of a condition are printed.
+pub(in crate::sql) fn at_alternatives<'p>(at: At<'p>, branches: &[Select]) -> At<'p> {
+    let siblings = if branches.len() > 1 { Siblings::Present } else { Siblings::Absent };
+    // This test runs only for the few rows that match the denied comparisons, so its sets are not hashed.
+    let at = if branches.iter().any(exempts) { at.in_test() } else { at };
+    At { siblings, ..at }
+}
+
+/// Whether an alternative only denies comparisons with the enclosing row.
+fn exempts(select: &Select) -> bool {
+    matches!((select.from.as_slice(), select.filter.as_slice()), ([], [Condition::None(denied)])
+        if denied.iter().all(Select::reads_nothing))
+}
+
+impl Lowering<'_, Local<'_>> {
+    /// How a test of whether a select has a row is evaluated.
+    pub(in crate::sql) fn test_strategy<'s>(&self, at: At<'_>, select: &'s Select) -> TestStrategy<'s> {
+        if let Some(keyed) = self.keyed_row(at, select) {
+            return TestStrategy::LookedUp(keyed);
+        }
+        if let Some(bound) = self.number_bound(at, select) {
+            return TestStrategy::Bounded(bound);
+        }
+        // At the top the choice between probing and hashing is left to the database, unless the filter has
+        // made it.
+        let is_left_open = at.depth == 0 && !at.hashes_sets;
+        let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
+        TestStrategy::Probe(fence)
+    }
+
+    /// If the test is of one row that is found by its key, and one of its columns is looked up in a set that
+    /// is the same for every row.
+    fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
+        let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else { return None };
+        if at.depth > 0 || !at.hashes_sets || !self.inputs.features.counts_sets_per_row {
+            return None;
+        }
+        let is_set = |condition: &&Condition| {
+            matches!(condition, Condition::In { .. }) && free_aliases(condition) == [*alias]
+        };
+        let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
+        let [Condition::In { expr, selects }] = sets.as_slice() else { return None };
+        let is_simple =
+            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));
+        if !is_found || !others.iter().all(is_simple) {
+            return None;
+        }
+        let filter = others.into_iter().cloned().collect();
+        let row = Select { from: select.from.clone(), filter, output: vec![*expr] };
+        Some(KeyedRow { row, representation: self.represent(at.inside(select), *expr), set: selects })
+    }
+
+    /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
+    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: SourceId) -> bool {
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return false };
+        match (*left, *right) {
+            (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
+                if own == alias && other.alias() != Some(alias) =>
+            {
+                let keys = Keys { catalog: self.inputs.catalog, bindings: self.target.caller.bindings };
+                keys.is_key(source, column)
+            }
+            _ => false,
+        }
+    }
+
+    /// If the test only compares a value from around it with the numbers of a small set.
+    fn number_bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
+        let is_own =
+            |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
+        let is_around = |condition: &&Condition| {
+            let mut given = false;
+            condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
+            given
+                || !free_aliases(condition).into_iter().all(|alias| is_own(Expr::Column { alias, column: 0 }))
+        };
+        let (links, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
+        let [Condition::Compare { op, left, right }] = links.as_slice() else { return None };
+        let (value, op, own) =
+            if is_own(*left) { (*right, op.turned(), *left) } else { (*left, *op, *right) };
+        let representation = self.represent(at.inside(select), own);
+        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        let filter = inner.into_iter().cloned().collect();
+        let set = Select { from: select.from.clone(), filter, output: vec![own] };
+        let anchors = Anchors { catalog: self.inputs.catalog, tables: at.tables };
+        let is_bound = self.inputs.features.arrays_are_looked_up
+            && is_order
+            && is_own(own)
+            && !is_own(value)
+            && representation.is_integer()
+            && anchors.is_anchored(&set);
+        is_bound.then_some(NumberBound { value, op, set, representation })
+    }
+}

@@ -1,0 +1,16 @@
+//! How each test, set, comparison and fixpoint is evaluated, where SQL has several ways.
+//!
+//! In: a part of a plan, where it is printed, how its values are represented, and what the database can do.
+//! Out: a strategy. The printer prints what was decided, and the [`outline`](super::outline) reports it.
+//!
+//! These decisions are no passes of `optimise`, since the algebra cannot express their results: each is a
+//! spelling of the same condition or table. Those on values also depend on how columns are represented, which
+//! is known only once the plan is complete.
+
+mod rows;
+mod set;
+mod branch;
+
+pub(super) use branch::{Fence, KeyedRow, NumberBound, TestStrategy, at_alternatives};
+pub(super) use rows::{RowStrategy, StateStrategy, read_by_state, repeats_of_only};
+pub(super) use set::{ComparisonStrategy, KeyStrategy, SetPart, SetStrategy};

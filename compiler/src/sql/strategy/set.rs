@@ -1,0 +1,140 @@
+//! Look-ups in sets, and the comparisons with their values.
+
+use crate::algebra::Select;
+use crate::dialect::Features;
+use crate::ir::CompareOp;
+use crate::sql::at::{At, SourceScope};
+use crate::sql::local::filter::{Filter, LookedUp};
+use crate::sql::local::target::Local;
+use crate::sql::lower::Lowering;
+use crate::sql::representation::Representation;
+
+/// How a value is looked up in a query's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum SetStrategy {
+    /// `value = ANY(ARRAY(query))`, for a value that an index finds. Without one, each row would search the
+    /// array from end to end.
+    Array,
+    /// `value IN (SELECT unnest(ARRAY(query)))`. A query that is estimated to be too large for a hash table
+    /// would be read for each row; an array is estimated at ten elements.
+    HashedElements,
+    /// `value IN (query)`
+    Subquery,
+}
+
+/// The selects of a set whose values are compared alike.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct SetPart<'s> {
+    /// The selects.
+    pub(in crate::sql) selects: Vec<&'s Select>,
+    /// How the value is compared with theirs.
+    pub(in crate::sql) comparison: ComparisonStrategy,
+    /// How it is looked up.
+    pub(in crate::sql) strategy: SetStrategy,
+    /// Whether the database must not make a join of it. A join could compare each row with each element: it,
+    /// too, counts on ten of them.
+    pub(in crate::sql) stays_test: bool,
+}
+
+/// How two values are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum ComparisonStrategy {
+    /// As they are represented, so that an index serves.
+    Native,
+    /// As texts, by their bytes.
+    Text,
+    /// In both ways: an index finds rows, some of which only the bytes exclude.
+    NativeAndText,
+}
+
+/// How a filter's column is looked up among the keys of rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum KeyStrategy {
+    /// `EXISTS (SELECT 1 FROM table WHERE key = column AND …)`, which the database may join from either side.
+    Row,
+    /// Among all keys that pass.
+    Set(SetStrategy),
+}
+
+impl SetStrategy {
+    /// For a set that is made once, and a value for which there is an index.
+    fn indexed(features: &Features) -> Self {
+        if features.arrays_are_looked_up { Self::Array } else { Self::Subquery }
+    }
+
+    /// For a set that is made once, and a value without an index, or rows that are all looked at anyway.
+    fn hashed(features: &Features) -> Self {
+        if features.arrays_are_looked_up { Self::HashedElements } else { Self::Subquery }
+    }
+}
+
+impl ComparisonStrategy {
+    /// For values that are represented like these.
+    pub(in crate::sql) fn of(op: CompareOp, left: &Representation, right: &Representation) -> Self {
+        if !left.compares_natively_with(right) {
+            Self::Text
+        } else if !(left.is_inexact() || right.is_inexact()) {
+            Self::Native
+        } else if op == CompareOp::Equal {
+            Self::NativeAndText
+        } else {
+            Self::Text
+        }
+    }
+}
+
+impl KeyStrategy {
+    /// For the keys of a filter.
+    pub(in crate::sql) fn of(filter: &Filter, looked_up: &LookedUp, features: &Features) -> Self {
+        let Filter { literals, conditioned, rows, set, .. } = filter;
+        let is_alone = literals.is_empty() && conditioned.is_empty() && rows.is_empty() && set.is_empty();
+        if features.joins_tests && looked_up.is_qualified && is_alone {
+            Self::Row
+        } else {
+            Self::Set(SetStrategy::indexed(features))
+        }
+    }
+}
+
+impl Lowering<'_, Local<'_>> {
+    /// How a value that is represented like this is looked up in a set: in each of these parts.
+    pub(in crate::sql) fn set_parts<'s>(
+        &self,
+        at: At<'_>,
+        representation: &Representation,
+        selects: &'s [Select],
+    ) -> Vec<SetPart<'s>> {
+        let is_same = |select: &&Select| {
+            let at = At { scope: SourceScope::of(select), ..at };
+            let output = select.output.first().map(|expr| self.represent(at, *expr));
+            // A value without a collation would be compared by that of the set's column.
+            let is_exact = |output: &Representation| {
+                *output != Representation::Collated || *representation == Representation::Collated
+            };
+            output.is_some_and(|output| output.compares_natively_with(representation) && is_exact(&output))
+        };
+        let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
+        // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
+        let of_native = if representation.is_padded() {
+            ComparisonStrategy::NativeAndText
+        } else {
+            ComparisonStrategy::Native
+        };
+        let parts = [(native, of_native), (text, ComparisonStrategy::Text)].into_iter();
+        let parts = parts.filter(|(selects, _)| !selects.is_empty());
+        parts
+            .map(|(selects, comparison)| {
+                let features = self.inputs.features;
+                // No index finds a value that is cast.
+                let is_cast = comparison == ComparisonStrategy::Text && !representation.is_text();
+                let strategy = if is_cast || at.hashes_sets {
+                    SetStrategy::hashed(features)
+                } else {
+                    SetStrategy::indexed(features)
+                };
+                let stays_test = features.joins_sets && (is_cast || at.hashes_sets && at.depth > 0);
+                SetPart { selects, comparison, strategy, stays_test }
+            })
+            .collect()
+    }
+}
