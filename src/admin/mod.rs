@@ -30,6 +30,7 @@ pub use server::AdminSocket;
 #[cfg(not(unix))]
 pub use unsupported::{AdminSocket, send};
 
+use crate::http::ErrorCode;
 use crate::store::{Access, Key};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,8 @@ pub enum AdminReply {
     Refused {
         /// Why.
         message: String,
+        /// What kind of error it is, as over HTTP.
+        code: String,
     },
 }
 
@@ -122,5 +125,6 @@ impl ListedKey {
 pub fn unknown_key(environment: &str, id: &str) -> AdminReply {
     AdminReply::Refused {
         message: format!("the environment `{environment}` has no key `{id}`: see `portcullis keys list`"),
+        code: ErrorCode::NotFound.as_str().to_owned(),
     }
 }

@@ -3,7 +3,7 @@
 use super::socket::{self, MAX_BYTES};
 use super::{AdminCommand, AdminReply, ListedKey, unknown_key};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
-use crate::http::{AppState, Environment};
+use crate::http::{AppState, Environment, ErrorCode};
 use crate::store::{Access, Key};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
@@ -98,12 +98,16 @@ impl AdminService {
         let reply = match serde_json::from_str(&line) {
             Ok(command) => match self.carry_out(command).await {
                 Ok(reply) => reply,
-                Err(error) => AdminReply::Refused { message: error.to_string() },
+                Err(error) => {
+                    let message = error.to_string();
+                    AdminReply::Refused { message, code: ErrorCode::from(error).as_str().to_owned() }
+                }
             },
             Err(error) => AdminReply::Refused {
                 message: format!(
                     "the service does not know this command: {error}; use the release of the service"
                 ),
+                code: ErrorCode::InvalidRequest.as_str().to_owned(),
             },
         };
         let mut text = serde_json::to_string(&reply)?;

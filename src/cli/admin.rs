@@ -6,8 +6,5 @@ use std::path::Path;
 
 /// The service's reply; `None` if no service runs.
 pub(super) fn send(data: &Path, command: &AdminCommand) -> Result<Option<AdminReply>, CliError> {
-    admin::send(data, command).map_err(|error| CliError::Io {
-        what: format!("cannot use the admin socket of the service in `{}`", data.display()),
-        error,
-    })
+    admin::send(data, command).map_err(|error| CliError::AdminSocket { data: data.into(), error })
 }

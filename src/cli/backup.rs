@@ -52,10 +52,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         None => vec![DEFAULT_ENVIRONMENT.to_owned()],
     };
     if names.is_empty() {
-        return Err(CliError::Refused(format!(
-            "there is no environment in `{}`: check the data folder",
-            data.display()
-        )));
+        return Err(CliError::NoEnvironment(data));
     }
     if into_folder {
         private_folder(&args.target).map_err(|error| CliError::unwritable(&args.target, error))?;

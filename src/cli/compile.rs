@@ -3,7 +3,7 @@
 //! Without data bindings, it is SQL over the tables that the policy implies, see [`tables`]. With them it is
 //! what the service would answer for the caller's own database, see [`super::local`].
 
-use super::error::CliError;
+use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
@@ -90,7 +90,7 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
 
 /// Parses the question in an argument.
 pub(super) fn question(text: &str) -> Result<Question, CliError> {
-    notation::parse(text).map_err(|error| CliError::Notation { question: text.to_owned(), error })
+    notation::parse(text).map_err(|error| ArgumentError::Notation { question: text.to_owned(), error }.into())
 }
 
 /// Describes the columns of the answer in comments.

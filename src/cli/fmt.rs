@@ -1,7 +1,7 @@
 //! `portcullis fmt`: formats policies.
 
 use super::Verdict;
-use super::error::CliError;
+use super::error::{CliError, UsageError};
 use super::output::{self, Format};
 use super::policy_file;
 use super::reason::Reason;
@@ -94,24 +94,17 @@ fn formatted(source: &SourceMap) -> Result<Result<String, Vec<Reason>>, CliError
     match format(source) {
         Ok(text) => Ok(Ok(text)),
         Err(FormatError::Unreadable(findings)) => Ok(Err(Reason::errors(source, &findings))),
-        Err(FormatError::TooLong(bytes)) => Err(CliError::Refused(format!(
-            "`{}` would have {bytes} bytes when it is formatted, more than the limit of {}: store what changes \
-             often as facts",
-            source.name(),
-            limits::SOURCE_BYTES
-        ))),
-        Err(FormatError::Bug) => Err(CliError::Refused(format!(
-            "`{}` cannot be formatted without changing what it says, which is a fault of Portcullis: report it \
-             with the file; the file is unchanged",
-            source.name()
-        ))),
+        Err(FormatError::TooLong(bytes)) => {
+            let file = source.name().to_owned();
+            Err(CliError::LongPolicy { file, bytes, limit: limits::SOURCE_BYTES })
+        }
+        Err(FormatError::Bug) => Err(CliError::Unformatted(source.name().to_owned())),
     }
 }
 
 fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     if args.files.len() > 1 || args.check || args.format == Format::Json {
-        let message = "`-` cannot be combined with other files, `--check` or `--format json`";
-        return Err(CliError::Refused(message.to_owned()));
+        return Err(UsageError::FormattedInput.into());
     }
     let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;
     match formatted(&SourceMap::new("-", text))? {

@@ -4,7 +4,7 @@
 //! is opened here.
 
 use super::data::DataFolder;
-use super::error::CliError;
+use super::error::{CliError, ServiceError};
 use super::{Verdict, admin, output, serve};
 use crate::admin::{AdminCommand, AdminReply, ListedKey, unknown_key};
 use crate::engine::check_environment_name;
@@ -143,7 +143,9 @@ fn show(reply: AdminReply) -> Result<Verdict, CliError> {
             }
         }
         AdminReply::KeyRevoked | AdminReply::EnvironmentOpened => {}
-        AdminReply::Refused { message } => return Err(CliError::Refused(message)),
+        AdminReply::Refused { message, code } => {
+            return Err(ServiceError::BadRequest { message, code }.into());
+        }
     }
     Ok(Verdict::Good)
 }

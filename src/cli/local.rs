@@ -11,7 +11,7 @@
 //! | `allow`, the resource wanted, with `--filter` | a list, a condition over the column |
 //! | any other | a conjunction: rows with a column for each wanted variable, or with `--filter` a condition |
 
-use super::error::CliError;
+use super::error::{ArgumentError, CliError};
 use super::{facts_file, policy_file};
 use crate::engine::{
     Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion, LocalRequest,
@@ -52,7 +52,7 @@ impl LocalArgs {
         bindings: &Path,
     ) -> Result<(Engine, LocalRequest), CliError> {
         let parsed = super::compile::question(question)?;
-        let unfit = |reason| CliError::Unfit { question: question.to_owned(), reason };
+        let unfit = |reason| ArgumentError::Unfit { question: question.to_owned(), reason };
         let request = LocalRequest {
             question: local(&parsed, self.filter.as_deref()).map_err(unfit)?,
             bindings: policy_file::read(bindings)?,

@@ -23,12 +23,9 @@ pub(super) struct Args {
 
 pub(super) fn run(Args { stdio: _ }: Args) -> Result<Verdict, CliError> {
     let (connection, threads) = Connection::stdio();
-    lsp::serve(&connection).map_err(|error| CliError::Refused(error.to_string()))?;
+    lsp::serve(&connection)?;
     // The threads end when the connection does.
     drop(connection);
-    threads.join().map_err(|error| CliError::Io {
-        what: "cannot exchange messages with the editor".to_owned(),
-        error,
-    })?;
+    threads.join().map_err(CliError::Editor)?;
     Ok(Verdict::Good)
 }

@@ -43,10 +43,10 @@ pub(super) fn to_open_stdout(text: &str) -> Result<(), CliError> {
 }
 
 /// An error while writing; a closed reader is a case of its own.
-pub(super) fn output_error(what: &str, error: std::io::Error) -> CliError {
+pub(super) fn output_error(to: &str, error: std::io::Error) -> CliError {
     match error.kind() {
         ErrorKind::BrokenPipe => CliError::OutputClosed,
-        _ => CliError::Io { what: format!("cannot write {what}"), error },
+        _ => CliError::Output { to: to.to_owned(), error },
     }
 }
 

@@ -1,7 +1,7 @@
 //! `portcullis policy`: reads, replaces and compares the policy of a service.
 
 use super::active_policy::NO_POLICY;
-use super::error::CliError;
+use super::error::{CliError, ServiceError};
 use super::origin::ServiceArgs;
 use super::output::{self, Format, to_stdout_as_is};
 use super::service::PolicySource;
@@ -113,7 +113,7 @@ fn get(GetArgs { version_id, service, format }: GetArgs) -> Result<Verdict, CliE
                 output::to_stdout(&format!("{:#}", json!({ "filename": filename, "src": src })))?;
             }
         },
-        None => return Err(CliError::Refused(NO_POLICY.to_owned())),
+        None => return Err(ServiceError::NoPolicy.into()),
     }
     Ok(Verdict::Good)
 }

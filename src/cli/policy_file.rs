@@ -81,8 +81,7 @@ fn below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
         }
     }
     if found.is_empty() {
-        let message = format!("`{}` has no file with a name that ends with `.polar`", folder.display());
-        return Err(CliError::Refused(message));
+        return Err(CliError::NoPolicyFile(folder.into()));
     }
     found.sort();
     Ok(found)

@@ -1,9 +1,9 @@
 //! Safety checks before the service starts: could strangers get in with these settings?
 
-use super::error::CliError;
 use crate::config::{Config, InForce, Secret, SettingOrigin};
 use crate::http::DEVELOPMENT_KEY;
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 /// The entropy in bits that a secret must have, so that it cannot be guessed.
@@ -22,36 +22,62 @@ const PLACEHOLDER: &str = "replace-me";
 /// How to create a good one.
 const REMEDY: &str = "create one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
 
+/// Why strangers could get in.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Precaution {
+    /// The development mode listens beyond this machine.
+    #[error(
+        "`dev` accepts a key that everyone knows, so it is only for this machine, but `listen` is {0}: leave `dev` \
+         out and make a key with `portcullis keys create`, or listen on 127.0.0.1"
+    )]
+    Development(SocketAddr),
+    /// A key with full access can be guessed.
+    #[error("the configured `api_key` {0}: {REMEDY}")]
+    Key(WeakKey),
+}
+
 /// Refuses settings with which strangers could get in.
-pub(super) fn check(config: &Config) -> Result<(), CliError> {
+pub(super) fn check(config: &Config) -> Result<(), Precaution> {
     if config.dev && !config.listen.ip().to_canonical().is_loopback() {
-        return Err(CliError::Refused(format!(
-            "`dev` accepts a key that everyone knows, so it is only for this machine, but `listen` is {}: leave `dev` \
-             out and make a key with `portcullis keys create`, or listen on 127.0.0.1",
-            config.listen
-        )));
+        return Err(Precaution::Development(config.listen));
     }
     match &config.api_key {
-        Some(Secret(key)) => check_key(key)
-            .map_err(|reason| CliError::Refused(format!("the configured `api_key` {reason}: {REMEDY}"))),
+        Some(Secret(key)) => check_key(key).map_err(Precaution::Key),
         None => Ok(()),
     }
 }
 
-/// Why a key with full access would not keep strangers out.
-fn check_key(key: &str) -> Result<(), String> {
+/// Why a key would not keep strangers out.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum WeakKey {
+    /// It was copied from the sample.
+    #[error("is the placeholder of the sample")]
+    Placeholder,
+    /// It was copied from the documentation.
+    #[error("is the development key, which everyone knows")]
+    Development,
+    /// It has too little entropy.
+    #[error(
+        "is too easy to guess: the part after its last `_` has at most {bits:.0} bits of entropy, but {BITS} are needed"
+    )]
+    Guessable {
+        /// How much it has at most.
+        bits: f64,
+    },
+}
+
+/// Refuses a key that would not keep strangers out.
+fn check_key(key: &str) -> Result<(), WeakKey> {
     let secret = key.splitn(4, '_').nth(3).unwrap_or(key);
     if secret.contains(PLACEHOLDER) {
-        return Err("is the placeholder of the sample".to_owned());
+        return Err(WeakKey::Placeholder);
     }
     if key == DEVELOPMENT_KEY {
-        return Err("is the development key, which everyone knows".to_owned());
+        return Err(WeakKey::Development);
     }
     let bits = bits(secret);
     if bits < BITS {
-        return Err(format!(
-            "is too easy to guess: the part after its last `_` has at most {bits:.0} bits of entropy, but {BITS} are needed"
-        ));
+        return Err(WeakKey::Guessable { bits });
     }
     Ok(())
 }
@@ -153,7 +179,7 @@ mod tests {
             ("secret", "at most 0 bits"),
             (DEVELOPMENT_KEY, "everyone knows"),
         ] {
-            let refused = check_key(key).unwrap_err();
+            let refused = check_key(key).unwrap_err().to_string();
             assert!(refused.contains(reason), "{key}: {refused}");
             assert!(!refused.contains(key), "a secret is not shown");
         }
@@ -162,7 +188,7 @@ mod tests {
             "e_0123456789_1_4mXk2Zt9QwLr7Bv1Nc8YpA",
             "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
         ] {
-            assert_eq!(check_key(key), Ok(()), "{key}");
+            assert!(check_key(key).is_ok(), "{key}");
         }
     }
 

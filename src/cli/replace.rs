@@ -14,8 +14,7 @@ pub(super) fn replace(path: &Path, old: &str, new: &str) -> Result<(), CliError>
     // The new file replaces the one that a link refers to, not the link.
     let path = &fs::canonicalize(path).map_err(failed)?;
     if policy_file::read(path)? != old {
-        let message = format!("`{}` was changed in the meantime: run the command again", path.display());
-        return Err(CliError::Refused(message));
+        return Err(CliError::Changed(path.into()));
     }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{}.part", std::process::id()));

@@ -41,6 +41,33 @@ pub(super) struct Args {
     overwrite: bool,
 }
 
+/// Why a backup is not restored, or not served.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum RestoreError {
+    /// A folder without backups.
+    #[error("there is no backup in `{}`: name a folder with files like `0123456789.db`, or one file", .0.display())]
+    NoBackup(PathBuf),
+    /// A service has the environment open.
+    #[error(
+        "the environment `{0}` is being served and cannot be replaced: stop the service and restore again, or \
+         restore under a new name with --environment"
+    )]
+    Served(String),
+    /// The environment is there.
+    #[error(
+        "the environment `{0}` already exists: give --overwrite to replace it, or another name with --environment"
+    )]
+    Exists(String),
+    /// The running service cannot open what was restored.
+    #[error("restored, but the running service cannot open it: {message}; start the service again")]
+    NotServed {
+        /// Why.
+        message: String,
+        /// What kind of error it says it is.
+        code: String,
+    },
+}
+
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let data = args.data.find()?;
     if let Some(name) = &args.environment {
@@ -57,12 +84,10 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let held =
             restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
         output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
-        if let Some(AdminReply::Refused { message }) =
+        if let Some(AdminReply::Refused { message, code }) =
             admin::send(&data, &AdminCommand::OpenEnvironment { environment: name })?
         {
-            return Err(CliError::Refused(format!(
-                "restored, but the running service cannot open it: {message}; start the service again"
-            )));
+            return Err(RestoreError::NotServed { message, code }.into());
         }
     }
     Ok(Verdict::Good)
@@ -82,10 +107,7 @@ fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
     }
     names.sort();
     if names.is_empty() {
-        return Err(CliError::Refused(format!(
-            "there is no backup in `{}`: name a folder with files like `0123456789.db`, or one file",
-            folder.display()
-        )));
+        return Err(RestoreError::NoBackup(folder.into()).into());
     }
     Ok(names)
 }
@@ -93,14 +115,8 @@ fn backups(folder: &Path) -> Result<Vec<String>, CliError> {
 /// What to do about an environment that already exists.
 fn explained(error: StoreError, name: &str) -> CliError {
     match error {
-        StoreError::Locked(_) => CliError::Refused(format!(
-            "the environment `{name}` is being served and cannot be replaced: stop the service and \
-             restore again, or restore under a new name with --environment"
-        )),
-        StoreError::Exists(_) => CliError::Refused(format!(
-            "the environment `{name}` already exists: give --overwrite to replace it, or another name with \
-             --environment"
-        )),
+        StoreError::Locked(_) => RestoreError::Served(name.to_owned()).into(),
+        StoreError::Exists(_) => RestoreError::Exists(name.to_owned()).into(),
         other => other.into(),
     }
 }

@@ -1,7 +1,7 @@
 //! An environment of a running service, over its HTTP interface.
 
 use super::active_policy::ActivePolicy;
-use super::error::CliError;
+use super::error::{ArgumentError, CliError, ServiceError};
 use crate::config::Secret;
 use crate::http::DEVELOPMENT_KEY;
 use serde::Deserialize;
@@ -24,12 +24,6 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// The longest answer that is held as a whole.
 const MOST_ANSWER: u64 = 64 << 20;
-
-/// What to do without a key.
-const NO_KEY: &str = "no key: set PORTCULLIS_API_KEY, or give --key-file";
-
-/// What is wrong with a key that no service creates.
-const BAD_KEY: &str = "the key is empty, or has characters that no key has: check PORTCULLIS_API_KEY, or the file of --key-file";
 
 /// A policy as the service returns it.
 #[derive(Deserialize)]
@@ -72,13 +66,14 @@ impl Service {
     /// The service at an address that may end with `/api`. Without a key, the one that `serve --dev` accepts
     /// is tried on this machine, and nowhere else.
     pub(super) fn new(url: &str, key: Option<Secret>) -> Result<Self, CliError> {
-        let host = host(url).map_err(|reason| CliError::Arguments(format!("`{url}` {reason}")))?;
+        let host =
+            host(url).map_err(|reason| ArgumentError::ServiceAddress { address: url.to_owned(), reason })?;
         let is_guess = key.is_none();
         let development = || is_loopback(&host).then(|| Secret(DEVELOPMENT_KEY.to_owned()));
-        let key = key.or_else(development).ok_or_else(|| CliError::Refused(NO_KEY.to_owned()))?;
+        let key = key.or_else(development).ok_or(ServiceError::NoKey)?;
         let key = Secret(key.0.trim().to_owned());
         if key.0.is_empty() || !key.0.chars().all(|c| c.is_ascii_graphic()) {
-            return Err(CliError::Refused(BAD_KEY.to_owned()));
+            return Err(ServiceError::InvalidKey.into());
         }
         let base = url.trim_end_matches('/').trim_end_matches("/api");
         // Trust the certificates that this machine trusts: a service inside a company has one of its own
@@ -114,7 +109,7 @@ impl Service {
     /// The answer of an endpoint that is read.
     pub(super) fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         let mut response = self.get(path, &[])?;
-        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error))
+        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error).into())
     }
 
     /// The answer of an endpoint, which may change something; it is asked once.
@@ -122,9 +117,9 @@ impl Service {
         let request = self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
         let mut response = request.send_json(body).map_err(|error| lost(&error))?;
         if !response.status().is_success() {
-            return Err(self.refused(response));
+            return Err(self.refused(response).into());
         }
-        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error))
+        response.body_mut().with_config().limit(MOST_ANSWER).read_json().map_err(|error| lost(&error).into())
     }
 
     /// The answer of an endpoint that changes nothing, or why the question itself has none. Waits if the
@@ -148,13 +143,13 @@ impl Service {
             match response.status() {
                 status if status.is_success() => {
                     let read = response.body_mut().with_config().limit(MOST_ANSWER).read_json();
-                    return read.map(ServiceReply::Answer).map_err(|error| lost(&error));
+                    return read.map(ServiceReply::Answer).map_err(|error| lost(&error).into());
                 }
                 StatusCode::BAD_REQUEST | StatusCode::PAYLOAD_TOO_LARGE => {
                     let (message, code) = said(response);
                     return Ok(ServiceReply::Refused { message, code });
                 }
-                _ => return Err(self.refused(response)),
+                _ => return Err(self.refused(response).into()),
             }
         }
     }
@@ -171,19 +166,18 @@ impl Service {
         if response.status().is_success() {
             return Ok(response);
         }
-        Err(self.refused(response))
+        Err(self.refused(response).into())
     }
 
     /// Why the service refused a request.
-    fn refused(&self, response: Response<Body>) -> CliError {
+    fn refused(&self, response: Response<Body>) -> ServiceError {
         let status = response.status();
         let (message, code) = said(response);
-        let message = match status {
-            StatusCode::BAD_REQUEST => message,
-            StatusCode::UNAUTHORIZED if self.is_guess => NO_KEY.to_owned(),
-            status => format!("the service answers {}: {message}", status.as_u16()),
-        };
-        CliError::Service { message, code }
+        match status {
+            StatusCode::BAD_REQUEST => ServiceError::BadRequest { message, code },
+            StatusCode::UNAUTHORIZED if self.is_guess => ServiceError::NoKey,
+            status => ServiceError::Refused { status: status.as_u16(), message, code },
+        }
     }
 
     /// The header that authenticates a request.
@@ -232,8 +226,11 @@ pub(super) fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
 }
 
 /// There is no answer.
-pub(super) fn lost(error: &ureq::Error) -> CliError {
-    CliError::Unreachable(error.to_string())
+pub(super) fn lost(error: &ureq::Error) -> ServiceError {
+    match error {
+        ureq::Error::Json(error) => ServiceError::UnexpectedAnswer(error.to_string()),
+        error => ServiceError::Unreachable(error.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -252,10 +249,11 @@ mod tests {
         for url in here.into_iter().chain(["HTTP://127.0.0.1"]) {
             assert_eq!(refused(url, None), None, "{url}");
         }
+        let no_key = ServiceError::NoKey.to_string();
         for url in
             ["http://example.com", "http://localhost.example.com", "http://10.0.0.1", "http://a/127.0.0.1"]
         {
-            assert_eq!(refused(url, None).as_deref(), Some(NO_KEY), "{url}");
+            assert_eq!(refused(url, None).as_deref(), Some(&*no_key), "{url}");
         }
     }
 
@@ -275,8 +273,9 @@ mod tests {
         }
         let reason = refused("http://127.0.0.1@example.com/", None).unwrap_or_default();
         assert!(reason.contains("has a user or a password"), "{reason}");
+        let invalid = ServiceError::InvalidKey.to_string();
         for key in ["", " \n", "a\nb", "\u{feff}k", "é"] {
-            assert_eq!(refused("http://a", Some(key)).as_deref(), Some(BAD_KEY), "{key:?}");
+            assert_eq!(refused("http://a", Some(key)).as_deref(), Some(&*invalid), "{key:?}");
         }
         assert_eq!(refused("http://a", Some(" k\r\n")), None);
     }

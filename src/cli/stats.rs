@@ -1,7 +1,7 @@
 //! `portcullis stats`: how much a service stores.
 
 use super::Verdict;
-use super::error::CliError;
+use super::error::{CliError, ServiceError};
 use super::origin::ServiceArgs;
 use super::output::{self, Format};
 use serde::Deserialize;
@@ -45,7 +45,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         Format::Json => format!("{found:#}"),
         Format::Text => {
             let stats = Stats::deserialize(&found);
-            text(&stats.map_err(|error| CliError::Refused(format!("cannot read the answer: {error}")))?)
+            text(&stats.map_err(|error| ServiceError::UnexpectedAnswer(error.to_string()))?)
         }
     };
     output::to_stdout(&text)?;

@@ -1,7 +1,7 @@
 //! `portcullis authorize`: may an actor do something to a resource?
 
 use super::names::Names;
-use crate::cli::error::CliError;
+use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::local;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
@@ -67,12 +67,10 @@ fn check(words: &[String]) -> Result<(Value, String, Value), CliError> {
 }
 
 fn no_check(text: &str) -> CliError {
-    CliError::Arguments(format!(
-        "`{text}` is no check: write an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
-    ))
+    ArgumentError::Check(text.to_owned()).into()
 }
 
 /// The value in an argument.
 fn value(text: &str) -> Result<Value, CliError> {
-    notation::value(text).map_err(|error| CliError::Arguments(format!("`{text}` is no value: {error}")))
+    notation::value(text).map_err(|error| ArgumentError::Value { text: text.to_owned(), error }.into())
 }

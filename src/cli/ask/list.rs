@@ -41,7 +41,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
         Ok(())
     })?;
     if let Some(refused) = refused {
-        return Err(CliError::Service { message: refused.message, code: refused.code });
+        return Err(CliError::Unanswered { message: refused.message, code: refused.code });
     }
     let names = Names::of_check(&[&actor.ty, &resource_type], Some(&action));
     let text: Vec<String> = ids.iter().map(|id| shown::listed(&resource_type, id)).collect();

@@ -1,7 +1,7 @@
 //! `portcullis query`: the values for which predicates hold.
 
 use super::names::Names;
-use crate::cli::error::CliError;
+use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
 use crate::cli::source::Source;
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Args {
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let question = compile::question(&args.question)?;
-    let refused = |reason| CliError::Arguments(format!("cannot ask `{}`: {reason}", args.question));
+    let refused = |reason| ArgumentError::Question { question: args.question.clone(), reason };
     let query = local::conjunction(&question).map_err(refused)?;
     let source = Source::of(args.asked.origin()?)?;
     let names = Names::of_question(&question);

@@ -8,7 +8,7 @@
 use super::document;
 use super::postgresql::Postgresql;
 use super::sqlite::Sqlite;
-use crate::cli::error::CliError;
+use crate::cli::error::{ArgumentError, CliError, UsageError};
 use crate::cli::policy_file;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, SqlName};
@@ -158,7 +158,7 @@ impl Database {
         if ["postgres://", "postgresql://"].iter().any(|scheme| address.starts_with(scheme)) {
             return Postgresql::open(address).await.map(Self::Postgresql);
         }
-        Err(CliError::Address)
+        Err(ArgumentError::DatabaseAddress.into())
     }
 
     /// Opens the database that a data-bindings document describes. Returns the document's text, too.
@@ -236,10 +236,7 @@ impl Database {
             Self::Postgresql(database) => {
                 Ok(database.plan(statement, runs).await?.map(PrintedPlan::Postgresql))
             }
-            Self::Sqlite(_) if runs => {
-                let message = "SQLite does not measure the steps of a statement: leave out --analyze";
-                Err(CliError::Refused(message.to_owned()))
-            }
+            Self::Sqlite(_) if runs => Err(UsageError::UnmeasuredSteps.into()),
             Self::Sqlite(database) => Ok(database.plan(statement)?.map(PrintedPlan::Sqlite)),
         }
     }

@@ -5,8 +5,5 @@ use portcullis_compiler::bindings::{self, Bindings};
 
 /// The content of a document, or its mistakes, one line each.
 pub(super) fn parse(file: &str, text: &str) -> Result<Bindings, CliError> {
-    bindings::parse(text).map_err(|errors| {
-        let lines = errors.iter().map(|error| format!("error: `{file}`: {error}"));
-        CliError::Bindings(lines.collect::<Vec<_>>().join("\n"))
-    })
+    bindings::parse(text).map_err(|errors| CliError::Bindings { file: file.to_owned(), errors })
 }

@@ -55,12 +55,11 @@ impl Postgresql {
     /// Connects. Missing parts of the address are completed as PostgreSQL's own programs do.
     pub(super) async fn open(url: &str) -> Result<Self, CliError> {
         let url = libpq::with_port(url, libpq::variable);
-        let config = completed(url.parse().map_err(failed)?).map_err(CliError::Database)?;
+        let config = completed(url.parse().map_err(failed)?)
+            .map_err(|reason| CliError::Database { reason, at: None })?;
         let connected = config.connect(NoTls).await;
-        let (client, connection) = connected.map_err(|error| match failed(error) {
-            CliError::Database(reason) => CliError::Database(format!("{reason}, at {}", places(&config))),
-            other => other,
-        })?;
+        let (client, connection) = connected
+            .map_err(|error| CliError::Database { reason: reason(&error), at: Some(places(&config)) })?;
         tokio::spawn(connection);
         client.batch_execute(BEGIN).await.map_err(failed)?;
         Ok(Self { client })
@@ -278,11 +277,15 @@ fn refusal(error: Error) -> Result<String, CliError> {
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
 fn failed(error: Error) -> CliError {
-    let reason = match error.as_db_error() {
+    CliError::Database { reason: reason(&error), at: None }
+}
+
+/// What the server says, or what went wrong on the way to it.
+fn reason(error: &Error) -> String {
+    match error.as_db_error() {
         Some(reason) => reason.message().to_owned(),
         None => {
-            std::error::Error::source(&error).map_or(error.to_string(), |cause| format!("{error}: {cause}"))
+            std::error::Error::source(error).map_or(error.to_string(), |cause| format!("{error}: {cause}"))
         }
-    };
-    CliError::Database(reason)
+    }
 }

@@ -167,5 +167,5 @@ fn index_ddl(table: &str, column: &str) -> String {
 
 #[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
 fn failed(error: Error) -> CliError {
-    CliError::Database(error.to_string())
+    CliError::Database { reason: error.to_string(), at: None }
 }

@@ -1,6 +1,6 @@
 //! `portcullis facts add`: stores facts that are given as arguments.
 
-use crate::cli::error::CliError;
+use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::facts_file::{self, FactJson};
 use crate::cli::origin::ServiceArgs;
 use crate::cli::output::Format;
@@ -31,7 +31,7 @@ pub(in crate::cli) struct Args {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let facts = args.facts.iter().map(|text| {
-        let refused = |reason| CliError::Arguments(format!("cannot store `{text}`: {reason}"));
+        let refused = |reason| ArgumentError::Fact { fact: text.clone(), reason };
         Ok(FactJson::from(facts_file::fact(text).map_err(refused)?))
     });
     let facts = facts.collect::<Result<Vec<FactJson>, CliError>>()?;

@@ -24,10 +24,7 @@ impl Folder {
         let runtime = serve::runtime()?;
         let opened = runtime.block_on(Engine::open(dir, EngineSettings::default()));
         let engine = opened.map_err(|error| match error {
-            EngineError::Store(StoreError::Locked(_)) => CliError::Refused(format!(
-                "a service has `{}` open: import through the service, with --url instead of --data",
-                dir.display()
-            )),
+            EngineError::Store(StoreError::Locked(_)) => CliError::FolderInUse(dir.into()),
             other => other.into(),
         })?;
         Ok(Self { engine, runtime })
@@ -42,6 +39,6 @@ impl Folder {
     /// Stores a chunk.
     pub(super) fn store(&self, chunk: Chunk, place: &str) -> Result<(), CliError> {
         let stored = self.runtime.block_on(self.engine.apply(vec![Change::Insert(chunk.facts)]));
-        stored.map(|_| ()).map_err(|error| CliError::Refused(format!("{place}: {error}")))
+        stored.map(|_| ()).map_err(|error| CliError::at(place, error.into()))
     }
 }

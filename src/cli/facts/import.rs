@@ -3,10 +3,10 @@
 use super::chunks::{self, Chunk};
 use super::folder::Folder;
 use super::input::{Input, InputPosition};
-use super::resume::{self, ResumeState};
+use super::resume::{self, ResumeError, ResumeState};
 use super::{FactFormat, FoundEnvironment};
 use crate::cli::active_policy::ActivePolicy;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, UsageError};
 use crate::cli::progress::ProgressLine;
 use crate::cli::service::Service;
 use crate::cli::validate::plural;
@@ -86,7 +86,7 @@ impl Target {
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let file = args.file.filter(|file| file.as_os_str() != "-");
     if args.resume && file.is_none() {
-        return Err(CliError::Refused("the standard input cannot be resumed: give a file".to_owned()));
+        return Err(UsageError::ResumedInput.into());
     }
     let format = FactFormat::of(args.format, file.as_deref());
     let target = match args.place.find()? {
@@ -162,10 +162,7 @@ fn resumed(
     let (input, digest) =
         Input::from(source, state.place(), format).map_err(|error| CliError::unreadable(path, error))?;
     if digest != state.sha256 {
-        return Err(CliError::Refused(format!(
-            "`{}` was changed after its import was interrupted: import it again without --resume",
-            path.display()
-        )));
+        return Err(ResumeError::Changed(path.into()).into());
     }
     Ok((input, state.facts))
 }

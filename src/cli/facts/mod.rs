@@ -24,6 +24,8 @@ mod resume;
 mod service;
 mod table;
 
+pub(super) use resume::ResumeError;
+
 use super::Verdict;
 use super::error::CliError;
 use super::origin::{FolderArgs, ServiceArgs};

@@ -2,7 +2,7 @@
 
 use crate::cli::ask::names::Names;
 use crate::cli::compile;
-use crate::cli::error::CliError;
+use crate::cli::error::{ArgumentError, CliError};
 use crate::engine::{ArgPattern, FactPattern, Value};
 use portcullis_compiler::question::{Domain, QuestionVar};
 use serde_json::{Value as Json, json};
@@ -11,15 +11,11 @@ use serde_json::{Value as Json, json};
 pub(super) fn pattern(text: &str) -> Result<FactPattern, CliError> {
     let question = compile::question(text)?;
     let [atom] = question.atoms.as_slice() else {
-        return Err(CliError::Arguments(format!(
-            "`{text}` is more than one fact: give each as an argument of its own"
-        )));
+        return Err(ArgumentError::SeveralFacts(text.to_owned()).into());
     };
     if let Some(var) = question.vars.iter().find(|var| is_repeated(var, &atom.args, &question.vars)) {
-        let name = &var.name;
-        let message =
-            format!("`{text}`: a pattern cannot say that two arguments are equal; write `_` for `?{name}`");
-        return Err(CliError::Arguments(message));
+        let (pattern, variable) = (text.to_owned(), var.name.clone());
+        return Err(ArgumentError::RepeatedVariable { pattern, variable }.into());
     }
     let args = atom.args.iter().filter_map(|&var| question.vars.get(var)).map(arg);
     Ok(FactPattern::new(&atom.predicate, args.collect()))

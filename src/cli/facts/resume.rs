@@ -11,6 +11,50 @@ use serde::{Deserialize, Serialize};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+/// Why an interrupted import cannot be resumed.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum ResumeError {
+    /// It had another target.
+    #[error("the interrupted import went to {before}, not to {now}: {}", again(.record))]
+    Target {
+        /// Its target.
+        before: String,
+        /// The target of this one.
+        now: String,
+        /// The record of the import.
+        record: PathBuf,
+    },
+    /// It read another format.
+    #[error("the interrupted import read {before}, not {now}: {}", again(.record))]
+    Format {
+        /// Its format.
+        before: String,
+        /// The format of this one.
+        now: &'static str,
+        /// The record of the import.
+        record: PathBuf,
+    },
+    /// The record is none.
+    #[error("`{}` is not a record of an import: {error}; start again without --resume", .record.display())]
+    Record {
+        /// The file.
+        record: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
+    /// The input is not the same as before.
+    #[error(
+        "`{}` was changed after its import was interrupted: import it again without --resume",
+        .0.display()
+    )]
+    Changed(PathBuf),
+}
+
+/// What to do instead.
+fn again(record: &Path) -> String {
+    format!("to start again, leave out --resume, see `{}`", record.display())
+}
+
 /// The progress of an import.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ResumeState {
@@ -36,16 +80,13 @@ impl ResumeState {
 
     /// Refuses to resume an import that was started differently.
     pub(super) fn check(&self, target: &str, format: FactFormat, file: &Path) -> Result<(), CliError> {
-        let other = |what: String| {
-            let state = path(file);
-            let again = format!("to start again, leave out --resume, see `{}`", state.display());
-            Err(CliError::Refused(format!("the interrupted import {what}: {again}")))
-        };
+        let record = path(file);
         if self.target != target {
-            return other(format!("went to {}, not to {target}", self.target));
+            let (before, now) = (self.target.clone(), target.to_owned());
+            return Err(ResumeError::Target { before, now, record }.into());
         }
         if self.format != name(format) {
-            return other(format!("read {}, not {}", self.format, name(format)));
+            return Err(ResumeError::Format { before: self.format.clone(), now: name(format), record }.into());
         }
         Ok(())
     }
@@ -75,12 +116,7 @@ pub(super) fn read(file: &Path) -> Result<Option<ResumeState>, CliError> {
         Err(error) => return Err(CliError::unreadable(&path, error)),
     };
     let state = serde_json::from_str(&text);
-    state.map(Some).map_err(|error| {
-        CliError::Refused(format!(
-            "`{}` is not a record of an import: {error}; start again without --resume",
-            path.display()
-        ))
-    })
+    state.map(Some).map_err(|error| ResumeError::Record { record: path, error }.into())
 }
 
 /// Writes the record; the previous one stays until this one is complete.

@@ -5,7 +5,7 @@
 //! changes nothing.
 
 use super::chunks::Chunk;
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, ServiceError};
 use crate::cli::facts_file::FactJson;
 use crate::cli::progress::ProgressLine;
 use crate::cli::service::{LONGEST_PAUSE, RETRY_TIME, Service, asked_to_wait, lost, said};
@@ -16,7 +16,7 @@ use std::io::BufReader;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 use ureq::Body;
-use ureq::http::Response;
+use ureq::http::{Response, StatusCode};
 
 impl Service {
     /// Stores a chunk, and shows on the progress line why it waits.
@@ -33,16 +33,17 @@ impl Service {
                 }
                 Ok(response) => match asked_to_wait(&response) {
                     Some(asked) => (refusal(response), asked.max(Duration::from_millis(100))),
-                    None => return Err(CliError::Refused(format!("{place}: {}", refusal(response)))),
+                    None => return Err(CliError::at(place, refusal(response).into())),
                 },
                 Err(
                     error @ (ureq::Error::Io(_) | ureq::Error::Timeout(_) | ureq::Error::ConnectionFailed),
-                ) => (lost(&error).to_string(), pause),
-                Err(error) => return Err(lost(&error)),
+                ) => (lost(&error), pause),
+                Err(error) => return Err(lost(&error).into()),
             };
             pause = wait.min(LONGEST_PAUSE);
             if start.elapsed() + pause > RETRY_TIME {
-                return Err(CliError::Refused(format!("{place}: {why}, for {} s", RETRY_TIME.as_secs())));
+                let error = CliError::GaveUp { error: why, time: RETRY_TIME };
+                return Err(CliError::at(place, error));
             }
             progress.say(format!("waits: {why}"));
             std::thread::sleep(pause);
@@ -59,17 +60,17 @@ impl Service {
         let response = self.get("facts", matching)?;
         let mut json = Deserializer::from_reader(BufReader::new(response.into_body().into_reader()));
         let read = json.deserialize_seq(Each(each)).and_then(|whole| if whole { json.end() } else { Ok(()) });
-        read.map_err(|error| CliError::Refused(format!("cannot read the answer of the service: {error}; check that the address is that of a Portcullis service")))
+        read.map_err(|error| ServiceError::UnexpectedAnswer(error.to_string()).into())
     }
 }
 
-/// The service's message, with its status.
-fn refusal(response: Response<Body>) -> String {
-    let status = response.status().as_u16();
-    let (message, _) = said(response);
+/// Why the service refused a chunk.
+fn refusal(response: Response<Body>) -> ServiceError {
+    let status = response.status();
+    let (message, code) = said(response);
     match status {
-        413 => format!("the service answers {status}: {message}; try a smaller --chunk"),
-        _ => format!("the service answers {status}: {message}"),
+        StatusCode::PAYLOAD_TOO_LARGE => ServiceError::LargeChunk { message, code },
+        status => ServiceError::Refused { status: status.as_u16(), message, code },
     }
 }
 

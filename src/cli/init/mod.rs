@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::{Verdict, output};
 use std::fs::OpenOptions;
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// The files, each with its text.
@@ -46,9 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     std::fs::create_dir_all(folder).map_err(|error| CliError::unwritable(folder, error))?;
     let paths = FILES.map(|(name, _)| folder.join(name));
     if let Some(there) = paths.iter().find(|path| path.symlink_metadata().is_ok()) {
-        let message =
-            format!("`{}` exists: move it, or choose another folder; nothing was written", there.display());
-        return Err(CliError::Refused(message));
+        return Err(CliError::Exists(there.clone()));
     }
     for (path, (_, text)) in paths.iter().zip(FILES) {
         create(path, text)?;
@@ -66,10 +64,6 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 /// Writes a file that must not exist.
 fn create(path: &Path, text: &str) -> Result<(), CliError> {
     let file = OpenOptions::new().write(true).create_new(true).open(path);
-    match file.and_then(|mut file| file.write_all(text.as_bytes())) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            Err(CliError::Refused(format!("`{}` exists: move it, or choose another folder", path.display())))
-        }
-        written => written.map_err(|error| CliError::unwritable(path, error)),
-    }
+    let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| CliError::unwritable(path, error))
 }

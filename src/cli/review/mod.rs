@@ -17,7 +17,7 @@ mod pages;
 mod rows;
 
 use super::Verdict;
-use super::error::CliError;
+use super::error::{CliError, UsageError};
 use super::origin::OriginArgs;
 use super::output::output_error;
 use super::source::Source;
@@ -82,7 +82,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let about = match (actor, resource) {
         (Some(actor), _) => Reviewed::Actor(actor),
         (None, Some(resource)) => Reviewed::Resource(resource),
-        (None, None) => return Err(CliError::Refused("give an --actor or a --resource".to_owned())),
+        (None, None) => return Err(UsageError::NothingReviewed.into()),
     };
     let source = Source::of(origin.origin()?)?;
     let found = source.review(&about, &types)?;

@@ -70,7 +70,7 @@ impl Source {
                 }
                 match service.try_ask("review", &body)? {
                     ServiceReply::Answer(found) => Ok(found),
-                    ServiceReply::Refused { message, code } => Err(CliError::Service { message, code }),
+                    ServiceReply::Refused { message, code } => Err(CliError::Unanswered { message, code }),
                 }
             }
         }

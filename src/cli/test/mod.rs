@@ -76,7 +76,7 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
     }
     let is_without_test = |tested: &Tested| tested.invalid.is_empty() && tested.report.tests.is_empty();
     if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
-        return Err(CliError::Refused(format!("no test has a name that contains `{filter}`")));
+        return Err(CliError::NoTest(filter.clone()));
     }
     match args.format {
         // Watching ends when nobody reads the results.

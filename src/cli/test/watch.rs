@@ -3,7 +3,7 @@
 //! The files are read a few times a second: they are few and small, and this works on every file system. A
 //! file that cannot be read, as while an editor replaces it, is reported and waited for.
 
-use crate::cli::error::CliError;
+use crate::cli::error::{CliError, UsageError};
 use crate::cli::output;
 use crate::cli::policy_file::PolicyFile;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ pub(super) fn again_and_again<T>(
     mut run: impl FnMut(Vec<PolicyFile>) -> Result<(), CliError>,
 ) -> Result<T, CliError> {
     if files.iter().any(|file| file.as_os_str() == "-") {
-        return Err(CliError::Refused("the standard input cannot be watched: give files".to_owned()));
+        return Err(UsageError::WatchedInput.into());
     }
     let mut before: Option<Result<Vec<(String, String)>, String>> = None;
     loop {

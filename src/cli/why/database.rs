@@ -54,7 +54,7 @@ pub(super) async fn explained(
             (None, None) => break,
         }
     }
-    Err(CliError::Refused("the explanation needs too many statements: ask a narrower question".to_owned()))
+    Err(CliError::ManyStatements)
 }
 
 impl ReadyExplainer<'_> {

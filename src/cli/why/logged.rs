@@ -60,10 +60,7 @@ pub(super) fn explained(
 ) -> Result<Vec<ExplainedDecision>, CliError> {
     let decisions = decisions(log, request)?;
     if decisions.is_empty() {
-        return Err(CliError::Refused(format!(
-            "`{}` contains no decision for request `{request}`: check the id, and that this log is of that time",
-            log.display()
-        )));
+        return Err(CliError::UnknownRequest { log: log.into(), request: request.to_owned() });
     }
     let n = decisions.len();
     if n > MOST {
@@ -113,9 +110,8 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
         if !line.contains(&written) {
             continue;
         }
-        let decision: LoggedDecision = serde_json::from_str(&line).map_err(|error| {
-            CliError::Refused(format!("`{}` contains a line that is not a decision: {error}; give the file of the setting `decision_log`", path.display()))
-        })?;
+        let decision: LoggedDecision =
+            serde_json::from_str(&line).map_err(|error| CliError::LoggedLine { log: path.into(), error })?;
         if decision.request_id == request {
             begins |= at == 0;
             found.push(decision);

@@ -8,7 +8,7 @@ mod database;
 mod logged;
 mod tree;
 
-use super::error::CliError;
+use super::error::{CliError, UsageError};
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format};
 use super::{Verdict, compile, folder, local, serve};
@@ -93,9 +93,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
                 Format::Json => format!("{:#}", json!(why)),
             }
         }
-        (_, None, _, _) => {
-            return Err(CliError::Refused("give a question, or a request with --request".to_owned()));
-        }
+        (_, None, _, _) => return Err(UsageError::NothingExplained.into()),
     };
     output::to_stdout(&text)?;
     Ok(Verdict::Good)
@@ -127,7 +125,7 @@ fn question(text: &str) -> Result<WhyQuestion, CliError> {
         return Ok(check);
     }
     let query = local::conjunction(&question);
-    let refused = |reason| CliError::Refused(format!("cannot explain `{text}`: {reason}"));
+    let refused = |reason| CliError::Unexplained { question: text.to_owned(), reason };
     query.map(WhyQuestion::Evaluate).map_err(refused)
 }
 

@@ -4,7 +4,6 @@
 
 use portcullis_testkit::program::{Service, portcullis};
 use std::fs;
-use std::path::Path;
 use std::process::Output;
 use tempfile::TempDir;
 
@@ -252,30 +251,6 @@ fn test_runs_the_tests_of_a_policy() {
     let json: serde_json::Value = serde_json::from_str(&out).unwrap();
     assert!(code == 1 && json[0]["invalid"][0]["message"].as_str().unwrap().contains("raeder"), "{out}");
     assert_eq!(json[0]["code"], "invalid_policy");
-}
-
-#[test]
-fn a_failure_is_json_where_json_is_wanted() {
-    let page = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md")).unwrap();
-    let question = "allow(User:ada, \"read\", Repo:r)";
-    let cases: &[(&[&str], i32, &str)] = &[
-        (&["validate", "missing.polar", "--format", "json"], 1, "file_error"),
-        (&["test", "missing.polar", "--format", "json"], 1, "file_error"),
-        (&["why", "good.polar", question, "--facts", "missing.txt", "--format", "json"], 1, "file_error"),
-        (&["why", "good.polar", "allow(User, \"read\")", "--format", "json"], 2, "invalid_request"),
-        (&["why", "good.polar", "alow(User:a)", "--format", "json"], 1, "unknown_predicate"),
-        (&["why", "invalid.polar", question, "--format", "json"], 1, "invalid_policy"),
-        (&["config", "show", "--config", "missing.toml", "--json"], 1, "invalid_settings"),
-        (&["bindings", "check", "good.polar", "--database", "mysql://x", "--json"], 1, "invalid_bindings"),
-    ];
-    for (args, expected, error) in cases {
-        let (code, out, err) = run(args);
-        let json: serde_json::Value =
-            serde_json::from_str(&out).unwrap_or_else(|_| panic!("{args:?}: {out} {err}"));
-        assert_eq!((code, json["code"].as_str(), err.as_str()), (*expected, Some(*error), ""), "{args:?}");
-        assert!(json["message"].as_str().is_some_and(|message| message.len() > 10), "{args:?}: {out}");
-        assert!(page.contains(&format!("`{error}`")), "{error}");
-    }
 }
 
 /// Whether some document is open is asked of all documents, and nothing enumerates those that are not closed.

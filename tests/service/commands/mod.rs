@@ -2,6 +2,7 @@
 
 mod ask;
 mod bindings;
+mod codes;
 mod exit_codes;
 mod explain;
 mod init;

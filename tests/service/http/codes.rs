@@ -20,6 +20,8 @@ fn known() -> BTreeMap<String, u16> {
 fn the_page_has_every_code_with_its_status_a_meaning_and_a_remedy() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
     let page = fs::read_to_string(page).unwrap();
+    // The codes below that heading are not those of the interface; a unit test of the commands compares them.
+    let (page, _) = page.split_once("\n## Commands\n").unwrap();
     let mut described = BTreeMap::new();
     for row in page.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = row.trim_matches('|').split(" | ").map(str::trim).collect();

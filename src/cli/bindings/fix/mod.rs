@@ -89,13 +89,7 @@ pub(super) fn work_out(
     }
     let edited = edit::apply(&outline, bindings, &corrections);
     let Some(edited) = edited.filter(|edited| corrections.is_all_that_changed(bindings, edited)) else {
-        let lines: Vec<String> =
-            changes.iter().map(|(change, reason)| format!("\n  {change}: {reason}")).collect();
-        return Err(CliError::Refused(format!(
-            "`{file}` cannot be corrected without changing something else, because of its layout. Make \
-             these changes yourself:{}",
-            lines.concat()
-        )));
+        return Err(CliError::NotCorrectable { file: file.to_owned(), changes });
     };
     let diff = replace::diff(text, &edited, [file, &format!("{file} (corrected)")]);
     Ok(Some(Fix { text: edited, diff, changes }))

@@ -1,0 +1,116 @@
+//! What is wrong with the arguments of a command, beyond what clap checks.
+
+use super::CommandCode;
+use crate::engine::notation::NotationError;
+
+/// An argument that the command cannot use.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum ArgumentError {
+    /// The question cannot be parsed.
+    #[error("the question `{question}` cannot be read: {error}")]
+    Notation {
+        /// As it was given.
+        question: String,
+        /// What is wrong with it.
+        error: NotationError,
+    },
+    /// A question that no service can answer.
+    #[error("cannot ask `{question}`: {reason}")]
+    Question {
+        /// As it was given.
+        question: String,
+        /// Why.
+        reason: String,
+    },
+    /// The question cannot be compiled for the caller's own database.
+    #[error("cannot compile `{question}` for your own database: {reason}")]
+    Unfit {
+        /// As it was given.
+        question: String,
+        /// Why, and what to change.
+        reason: String,
+    },
+    /// Something else than a check.
+    #[error(
+        "`{0}` is no check: write an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
+    )]
+    Check(String),
+    /// Something else than a value.
+    #[error("`{text}` is no value: {error}")]
+    Value {
+        /// As it was given.
+        text: String,
+        /// What is wrong with it.
+        error: NotationError,
+    },
+    /// A fact that cannot be stored.
+    #[error("cannot store `{fact}`: {reason}")]
+    Fact {
+        /// As it was given.
+        fact: String,
+        /// Why.
+        reason: String,
+    },
+    /// Several facts where one is expected.
+    #[error("`{0}` is more than one fact: give each as an argument of its own")]
+    SeveralFacts(String),
+    /// A pattern with the same variable in two places.
+    #[error("`{pattern}`: a pattern cannot say that two arguments are equal; write `_` for `?{variable}`")]
+    RepeatedVariable {
+        /// As it was given.
+        pattern: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The address of a service that is none.
+    #[error("`{address}` {reason}")]
+    ServiceAddress {
+        /// As it was given.
+        address: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// An address that is not a database's.
+    #[error("the address of a database must start with `postgresql://` or `sqlite:`")]
+    DatabaseAddress,
+}
+
+impl ArgumentError {
+    /// What kind of error it is.
+    pub(super) fn code(&self) -> CommandCode {
+        match self {
+            Self::Notation { .. }
+            | Self::Question { .. }
+            | Self::Unfit { .. }
+            | Self::Check(_)
+            | Self::Value { .. } => CommandCode::InvalidQuestion,
+            Self::Fact { .. } | Self::SeveralFacts(_) | Self::RepeatedVariable { .. } => {
+                CommandCode::InvalidFact
+            }
+            Self::ServiceAddress { .. } | Self::DatabaseAddress => CommandCode::InvalidArguments,
+        }
+    }
+}
+
+/// Arguments that do not go together, or lack one.
+#[derive(Debug, thiserror::Error)]
+pub(in crate::cli) enum UsageError {
+    /// `facts import - --resume`.
+    #[error("the standard input cannot be resumed: give a file")]
+    ResumedInput,
+    /// `test - --watch`.
+    #[error("the standard input cannot be watched: give files")]
+    WatchedInput,
+    /// `fmt -` with anything else.
+    #[error("`-` cannot be combined with other files, `--check` or `--format json`")]
+    FormattedInput,
+    /// A review of nobody and nothing.
+    #[error("give an --actor or a --resource")]
+    NothingReviewed,
+    /// An explanation of nothing.
+    #[error("give a question, or a request with --request")]
+    NothingExplained,
+    /// `bindings check --analyze` on SQLite.
+    #[error("SQLite does not measure the steps of a statement: leave out --analyze")]
+    UnmeasuredSteps,
+}
