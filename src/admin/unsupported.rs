@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A socket that cannot exist on this platform.
+/// The socket of a running service, which cannot exist on this platform.
 #[derive(Debug)]
 pub enum AdminSocket {}
 

@@ -12,11 +12,11 @@ use std::fmt::Write;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum ConfigCommand {
     Show(Show),
 }
 
@@ -41,13 +41,13 @@ struct Show {
 impl Args {
     /// The format of the output.
     pub(super) fn format(&self) -> Format {
-        let Action::Show(Show { json, .. }) = &self.action;
+        let ConfigCommand::Show(Show { json, .. }) = &self.command;
         if *json { Format::Json } else { Format::Text }
     }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Action::Show(Show { json, settings }) = args.action;
+    let ConfigCommand::Show(Show { json, settings }) = args.command;
     let values = settings.settled()?.values;
     output::to_stdout(&if json { format!("{:#}", as_json(&values)) } else { as_table(&values) })?;
     Ok(Verdict::Good)

@@ -40,7 +40,7 @@ pub(super) struct Args {
 }
 
 /// What became of a file.
-enum Outcome {
+enum FormatOutcome {
     /// It is already formatted.
     Unchanged,
     /// It was or would be changed, with the diff if it is shown.
@@ -54,39 +54,41 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return standard_input(args);
     }
     // A file that cannot be read or written does not stop the others.
-    let format_file = |path| file(path, args).unwrap_or_else(|error| Outcome::Refused(vec![error.into()]));
+    let format_file =
+        |path| file(path, args).unwrap_or_else(|error| FormatOutcome::Refused(vec![error.into()]));
     let files = policy_file::files(&args.files)?;
-    let outcomes: Vec<(&PathBuf, Outcome)> = files.iter().map(|path| (path, format_file(path))).collect();
+    let outcomes: Vec<(&PathBuf, FormatOutcome)> =
+        files.iter().map(|path| (path, format_file(path))).collect();
     match args.format {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,
     }
-    let is_good = |outcome: &Outcome| match outcome {
-        Outcome::Unchanged => true,
-        Outcome::Changed(_) => !args.check,
-        Outcome::Refused(_) => false,
+    let is_good = |outcome: &FormatOutcome| match outcome {
+        FormatOutcome::Unchanged => true,
+        FormatOutcome::Changed(_) => !args.check,
+        FormatOutcome::Refused(_) => false,
     };
     let good = outcomes.iter().all(|(_, outcome)| is_good(outcome));
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
 /// Formats a file; with `--check`, only compares.
-fn file(path: &Path, args: &Args) -> Result<Outcome, CliError> {
+fn file(path: &Path, args: &Args) -> Result<FormatOutcome, CliError> {
     let text = policy_file::read(path)?;
     let source = SourceMap::new(path.display().to_string(), text);
     let formatted = match formatted(&source)? {
         Ok(formatted) => formatted,
-        Err(errors) => return Ok(Outcome::Refused(errors)),
+        Err(errors) => return Ok(FormatOutcome::Refused(errors)),
     };
     if formatted == source.text() {
-        return Ok(Outcome::Unchanged);
+        return Ok(FormatOutcome::Unchanged);
     }
     if !args.check {
         replace::replace(path, source.text(), &formatted)?;
     }
     let names = [source.name(), &format!("{} (formatted)", source.name())];
     let is_shown = args.check || args.format == Format::Json;
-    Ok(Outcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
+    Ok(FormatOutcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
 }
 
 /// The formatted text of a policy, or its errors.
@@ -113,20 +115,20 @@ fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     }
 }
 
-fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
+fn show(outcomes: &[(&PathBuf, FormatOutcome)], check: bool) -> Result<(), CliError> {
     for (path, outcome) in outcomes {
         let name = path.display();
         match outcome {
-            Outcome::Unchanged => {}
-            Outcome::Changed(Some(diff)) => output::to_stdout(diff)?,
-            Outcome::Changed(None) => output::to_stdout(&format!("{name}: formatted"))?,
-            Outcome::Refused(errors) => {
+            FormatOutcome::Unchanged => {}
+            FormatOutcome::Changed(Some(diff)) => output::to_stdout(diff)?,
+            FormatOutcome::Changed(None) => output::to_stdout(&format!("{name}: formatted"))?,
+            FormatOutcome::Refused(errors) => {
                 output::to_stderr(&Reason::texts(errors));
                 output::to_stdout(&format!("{name}: {}, not formatted", plural(errors.len(), "error")))?;
             }
         }
     }
-    let changed = outcomes.iter().filter(|(_, outcome)| matches!(outcome, Outcome::Changed(_))).count();
+    let changed = outcomes.iter().filter(|(_, outcome)| matches!(outcome, FormatOutcome::Changed(_))).count();
     if check && changed > 0 {
         let them = if changed == 1 { "it" } else { "them" };
         output::to_stderr(&format!(
@@ -137,12 +139,12 @@ fn show(outcomes: &[(&PathBuf, Outcome)], check: bool) -> Result<(), CliError> {
     Ok(())
 }
 
-fn as_json(outcomes: &[(&PathBuf, Outcome)]) -> String {
-    let file = |(path, outcome): &(&PathBuf, Outcome)| {
+fn as_json(outcomes: &[(&PathBuf, FormatOutcome)]) -> String {
+    let file = |(path, outcome): &(&PathBuf, FormatOutcome)| {
         let (changed, reasons, diff) = match outcome {
-            Outcome::Unchanged => (false, &[][..], None),
-            Outcome::Changed(diff) => (true, &[][..], diff.as_ref()),
-            Outcome::Refused(reasons) => (false, reasons.as_slice(), None),
+            FormatOutcome::Unchanged => (false, &[][..], None),
+            FormatOutcome::Changed(diff) => (true, &[][..], diff.as_ref()),
+            FormatOutcome::Refused(reasons) => (false, reasons.as_slice(), None),
         };
         let errors: Vec<&Value> = reasons.iter().map(|reason| &reason.json).collect();
         json!({ "file": path, "changed": changed, "diff": diff, "errors": errors })

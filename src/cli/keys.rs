@@ -33,11 +33,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NAME", default_value = DEFAULT_ENVIRONMENT, global = true)]
     environment: String,
     #[command(subcommand)]
-    action: Action,
+    command: KeysCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum KeysCommand {
     /// Create a key and print it once; the first key of a new environment creates the environment
     #[command(after_help = EXPLAINED)]
     Create {
@@ -60,13 +60,13 @@ enum Action {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { data, environment, action } = args;
+    let Args { data, environment, command } = args;
     let data = data.find()?;
     check_environment_name(&environment)?;
-    let command = match action {
-        Action::Create { name, read_only } => AdminCommand::CreateKey { environment, name, read_only },
-        Action::List => AdminCommand::ListKeys { environment },
-        Action::Revoke { id } => AdminCommand::RevokeKey { environment, id },
+    let command = match command {
+        KeysCommand::Create { name, read_only } => AdminCommand::CreateKey { environment, name, read_only },
+        KeysCommand::List => AdminCommand::ListKeys { environment },
+        KeysCommand::Revoke { id } => AdminCommand::RevokeKey { environment, id },
     };
     let reply = match admin::send(&data, &command)? {
         Some(reply) => reply,

@@ -16,11 +16,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    command: PolicyCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum PolicyCommand {
     Get(GetArgs),
     Push(PushArgs),
     Diff(DiffArgs),
@@ -81,27 +81,28 @@ struct DiffArgs {
     format: Format,
 }
 
+/// What the service says to a new policy.
 #[derive(Deserialize)]
-struct Answer {
+struct PushReply {
     message: String,
 }
 
 impl Args {
     /// The format of what is written, in which a failure is reported, too.
     pub(super) fn format(&self) -> Format {
-        match &self.action {
-            Action::Get(args) => args.format,
-            Action::Push(args) => args.format,
-            Action::Diff(args) => args.format,
+        match &self.command {
+            PolicyCommand::Get(args) => args.format,
+            PolicyCommand::Push(args) => args.format,
+            PolicyCommand::Diff(args) => args.format,
         }
     }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    match args.action {
-        Action::Get(args) => get(args),
-        Action::Push(args) => push(args),
-        Action::Diff(args) => diff(args),
+    match args.command {
+        PolicyCommand::Get(args) => get(args),
+        PolicyCommand::Push(args) => push(args),
+        PolicyCommand::Diff(args) => diff(args),
     }
 }
 
@@ -122,7 +123,7 @@ fn push(PushArgs { file, force, service, format }: PushArgs) -> Result<Verdict, 
     let src = policy_file::text(&file)?;
     let path = if force { "policy?force=true" } else { "policy" };
     let body = json!({ "filename": file.display().to_string(), "src": src });
-    let Answer { message } = service.service()?.ask(path, &body)?;
+    let PushReply { message } = service.service()?.ask(path, &body)?;
     output::to_stdout(&match format {
         Format::Text => message,
         Format::Json => format!("{:#}", json!({ "message": message })),

@@ -22,8 +22,9 @@ pub(super) struct Args {
     pub(super) format: Format,
 }
 
+/// The answer of `/stats`.
 #[derive(Deserialize)]
-struct Stats {
+struct StatsJson {
     policy: Versions,
     facts: Facts,
 }
@@ -44,7 +45,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let text = match args.format {
         Format::Json => format!("{found:#}"),
         Format::Text => {
-            let stats = Stats::deserialize(&found);
+            let stats = StatsJson::deserialize(&found);
             text(&stats.map_err(|error| ServiceError::UnexpectedAnswer(error.to_string()))?)
         }
     };
@@ -52,7 +53,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-fn text(Stats { policy, facts }: &Stats) -> String {
+fn text(StatsJson { policy, facts }: &StatsJson) -> String {
     let policy = match policy.versions.as_slice() {
         [] => "no policy yet".to_owned(),
         [active] => format!("policy version {active} is active"),

@@ -36,20 +36,20 @@ pub fn serve(connection: &Connection) -> Result<(), ServerError> {
     };
     let result = lsp::InitializeResult::new(capabilities(), Some(server_info));
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
-    let mut server = Server { connection, documents: HashMap::new() };
+    let mut session = EditorSession { connection, documents: HashMap::new() };
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
                 if connection.handle_shutdown(&request)? {
                     return Ok(());
                 }
-                let response = server.answer(request);
-                server.send(response.into());
+                let response = session.answer(request);
+                session.send(response.into());
             }
             Message::Notification(notification) if notification.method == "exit" => break,
             Message::Notification(notification) => {
-                if let Err(error) = server.notice(notification) {
-                    server.log(&error)?;
+                if let Err(error) = session.notice(notification) {
+                    session.log(&error)?;
                 }
             }
             // The server sends no requests.
@@ -83,12 +83,12 @@ fn capabilities() -> lsp::ServerCapabilities {
 }
 
 /// A session.
-struct Server<'c> {
+struct EditorSession<'c> {
     connection: &'c Connection,
     documents: HashMap<lsp::Uri, Document>,
 }
 
-impl Server<'_> {
+impl EditorSession<'_> {
     /// Sends a message. If the editor has gone, the loop ends when it next reads.
     fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);

@@ -16,7 +16,7 @@ struct Allowed {
 }
 
 #[derive(Deserialize)]
-struct Results<T> {
+struct ResultsJson<T> {
     results: Vec<T>,
 }
 
@@ -54,7 +54,7 @@ impl Source {
             }
             Self::Service(service) => {
                 let body = Json::Object(pair(actor, resource));
-                Ok(service.ask::<Results<String>>("actions", &body)?.results)
+                Ok(service.ask::<ResultsJson<String>>("actions", &body)?.results)
             }
         }
     }
@@ -84,7 +84,7 @@ impl Source {
                     "action": action, "resource_type": resource.ty, "resource_id": resource.id,
                     "actor_types": types,
                 });
-                let found = service.ask::<Results<ValueJson>>("list_subjects", &body)?.results;
+                let found = service.ask::<ResultsJson<ValueJson>>("list_subjects", &body)?.results;
                 Ok(found.into_iter().map(Value::from).collect())
             }
         }
@@ -98,7 +98,7 @@ impl Source {
             }
             Self::Service(service) => {
                 let body = local::evaluate_body(query);
-                Ok(service.ask::<Results<Assignment>>("evaluate_query", &body)?.results)
+                Ok(service.ask::<ResultsJson<Assignment>>("evaluate_query", &body)?.results)
             }
         }
     }

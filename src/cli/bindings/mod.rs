@@ -47,11 +47,11 @@ use std::path::PathBuf;
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    command: BindingsCommand,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Action {
+enum BindingsCommand {
     Check(CheckArgs),
 }
 
@@ -121,13 +121,13 @@ struct CheckArgs {
 impl Args {
     /// The format of the output.
     pub(super) fn format(&self) -> Format {
-        let Action::Check(CheckArgs { json, .. }) = &self.action;
+        let BindingsCommand::Check(CheckArgs { json, .. }) = &self.command;
         if *json { Format::Json } else { Format::Text }
     }
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let Action::Check(args) = &args.action;
+    let BindingsCommand::Check(args) = &args.command;
     serve::runtime()?.block_on(check(args))
 }
 

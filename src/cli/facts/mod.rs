@@ -38,11 +38,11 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    action: Action,
+    command: FactsCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Action {
+enum FactsCommand {
     Get(get::Args),
     Add(add::Args),
     Remove(remove::Args),
@@ -53,22 +53,22 @@ enum Action {
 impl Args {
     /// The format of what is written, in which a failure is reported, too.
     pub(super) fn format(&self) -> Format {
-        match &self.action {
-            Action::Get(args) => args.format,
-            Action::Add(args) => args.format,
-            Action::Remove(args) => args.format,
-            Action::Import(_) | Action::Export(_) => Format::Text,
+        match &self.command {
+            FactsCommand::Get(args) => args.format,
+            FactsCommand::Add(args) => args.format,
+            FactsCommand::Remove(args) => args.format,
+            FactsCommand::Import(_) | FactsCommand::Export(_) => Format::Text,
         }
     }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    match args.action {
-        Action::Get(args) => get::run(args),
-        Action::Add(args) => add::run(args),
-        Action::Remove(args) => remove::run(args),
-        Action::Import(args) => import::run(args),
-        Action::Export(args) => export::run(args),
+    match args.command {
+        FactsCommand::Get(args) => get::run(args),
+        FactsCommand::Add(args) => add::run(args),
+        FactsCommand::Remove(args) => remove::run(args),
+        FactsCommand::Import(args) => import::run(args),
+        FactsCommand::Export(args) => export::run(args),
     }
 }
 

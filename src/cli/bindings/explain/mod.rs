@@ -49,7 +49,7 @@ pub(super) struct Explanations {
 struct ExplainedStatement {
     asked: PermissionQuestion,
     form: Form,
-    outcome: Outcome,
+    outcome: PlanOutcome,
 }
 
 /// What the service is asked for.
@@ -63,7 +63,7 @@ enum Form {
 
 /// What became of a question.
 #[derive(Debug)]
-enum Outcome {
+enum PlanOutcome {
     /// No rule leads from this type of actor to the permission.
     Never,
     /// The service refuses it.
@@ -118,16 +118,16 @@ pub(super) async fn explain(
             let outcome = match engine.local(request).await {
                 Err(error) => {
                     let reason = error.to_string();
-                    Outcome::Refused { code: ErrorCode::from(error), reason }
+                    PlanOutcome::Refused { code: ErrorCode::from(error), reason }
                 }
-                Ok(sql) if is_never(&sql) => Outcome::Never,
+                Ok(sql) if is_never(&sql) => PlanOutcome::Never,
                 Ok(sql) => match statement(form, &sql, resource) {
-                    None => Outcome::NoRows { sql },
+                    None => PlanOutcome::NoRows { sql },
                     Some(statement) => {
                         let listed = (form == Form::List).then_some(asked.resource.as_str());
                         match plan(&statement, runs, listed, database, &mut known).await? {
-                            Ok(plan) => Outcome::Planned { sql, statement, plan },
-                            Err(reason) => Outcome::Failed { sql, statement, reason },
+                            Ok(plan) => PlanOutcome::Planned { sql, statement, plan },
+                            Err(reason) => PlanOutcome::Failed { sql, statement, reason },
                         }
                     }
                 },
@@ -184,7 +184,7 @@ async fn plan(
     match printed {
         PrintedPlan::Sqlite(lines) => Ok(Ok(sqlite::judge(&lines, statement))),
         PrintedPlan::Postgresql(text) => {
-            let read = serde_json::from_str::<node::Answer>(&text);
+            let read = serde_json::from_str::<node::StatementPlans>(&text);
             let explained = match read.map(|answer| answer.into_iter().next()) {
                 Ok(Some(explained)) => explained,
                 Ok(None) => return Ok(Err("the database returned no plan".to_owned())),

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use std::fmt::Write;
 
 /// The answer to `EXPLAIN`, an array of one.
-pub(super) type Answer = Vec<StatementPlan>;
+pub(super) type StatementPlans = Vec<StatementPlan>;
 
 /// One statement's plan.
 #[derive(Debug, Deserialize)]

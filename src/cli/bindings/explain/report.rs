@@ -1,7 +1,7 @@
 //! Writes the explanations: as text with the marked steps indented, or as JSON.
 
 use super::step::{DatabasePlan, Measured, Step, counted};
-use super::{ExplainedStatement, Explanations, Form, Outcome};
+use super::{ExplainedStatement, Explanations, Form, PlanOutcome};
 use crate::cli::validate::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -78,24 +78,25 @@ impl Explanations {
 impl ExplainedStatement {
     fn plan(&self) -> Option<&DatabasePlan> {
         match &self.outcome {
-            Outcome::Planned { plan, .. } => Some(plan),
-            Outcome::Never | Outcome::Refused { .. } | Outcome::NoRows { .. } | Outcome::Failed { .. } => {
-                None
-            }
+            PlanOutcome::Planned { plan, .. } => Some(plan),
+            PlanOutcome::Never
+            | PlanOutcome::Refused { .. }
+            | PlanOutcome::NoRows { .. }
+            | PlanOutcome::Failed { .. } => None,
         }
     }
 
     fn is_never(&self) -> bool {
-        matches!(self.outcome, Outcome::Never)
+        matches!(self.outcome, PlanOutcome::Never)
     }
 
     /// Its line in the summary.
     fn line(&self) -> String {
         let (cost, slow) = match &self.outcome {
-            Outcome::Never => ("-".to_owned(), "never".to_owned()),
-            Outcome::Refused { .. } => ("-".to_owned(), "refused".to_owned()),
-            Outcome::NoRows { .. } | Outcome::Failed { .. } => ("-".to_owned(), "no plan".to_owned()),
-            Outcome::Planned { plan, .. } => {
+            PlanOutcome::Never => ("-".to_owned(), "never".to_owned()),
+            PlanOutcome::Refused { .. } => ("-".to_owned(), "refused".to_owned()),
+            PlanOutcome::NoRows { .. } | PlanOutcome::Failed { .. } => ("-".to_owned(), "no plan".to_owned()),
+            PlanOutcome::Planned { plan, .. } => {
                 let cost = plan.steps.first().and_then(|step| step.cost);
                 (cost.map_or_else(|| "-".to_owned(), counted), plan.all_slow().count().to_string())
             }
@@ -109,8 +110,8 @@ impl ExplainedStatement {
 
     fn has_no_plan(&self) -> bool {
         match self.outcome {
-            Outcome::Refused { .. } | Outcome::NoRows { .. } | Outcome::Failed { .. } => true,
-            Outcome::Never | Outcome::Planned { .. } => false,
+            PlanOutcome::Refused { .. } | PlanOutcome::NoRows { .. } | PlanOutcome::Failed { .. } => true,
+            PlanOutcome::Never | PlanOutcome::Planned { .. } => false,
         }
     }
 
@@ -125,15 +126,15 @@ impl ExplainedStatement {
     fn text(&self) -> String {
         let title = self.title();
         match &self.outcome {
-            Outcome::Never => format!("== {title} ==\nnever allowed"),
-            Outcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
-            Outcome::NoRows { sql } => {
+            PlanOutcome::Never => format!("== {title} ==\nnever allowed"),
+            PlanOutcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
+            PlanOutcome::NoRows { sql } => {
                 format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {}", self.asked.resource)
             }
-            Outcome::Failed { sql, reason, .. } => {
+            PlanOutcome::Failed { sql, reason, .. } => {
                 format!("== {title} ==\n{sql}\n\nno plan: the database refuses it: {reason}")
             }
-            Outcome::Planned { sql, statement, plan } => {
+            PlanOutcome::Planned { sql, statement, plan } => {
                 let around = match statement.strip_suffix(sql) {
                     Some(around) if !around.is_empty() => format!("{around}…\n"),
                     Some(_) | None => String::new(),
@@ -145,16 +146,16 @@ impl ExplainedStatement {
 
     fn json(&self) -> Value {
         let (sql, statement) = match &self.outcome {
-            Outcome::Never | Outcome::Refused { .. } => (None, None),
-            Outcome::NoRows { sql } => (Some(sql), None),
-            Outcome::Failed { sql, statement, .. } | Outcome::Planned { sql, statement, .. } => {
+            PlanOutcome::Never | PlanOutcome::Refused { .. } => (None, None),
+            PlanOutcome::NoRows { sql } => (Some(sql), None),
+            PlanOutcome::Failed { sql, statement, .. } | PlanOutcome::Planned { sql, statement, .. } => {
                 (Some(sql), Some(statement))
             }
         };
         let failure = match &self.outcome {
-            Outcome::Never | Outcome::NoRows { .. } | Outcome::Planned { .. } => None,
-            Outcome::Refused { code, reason } => Some((code.as_str(), reason)),
-            Outcome::Failed { reason, .. } => Some(("database_error", reason)),
+            PlanOutcome::Never | PlanOutcome::NoRows { .. } | PlanOutcome::Planned { .. } => None,
+            PlanOutcome::Refused { code, reason } => Some((code.as_str(), reason)),
+            PlanOutcome::Failed { reason, .. } => Some(("database_error", reason)),
         };
         json!({
             "question": match self.form { Form::Check => "check", Form::List => "list" },
