@@ -154,16 +154,21 @@ fn evaluate(
         }
     };
     let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
-    for (at, var) in question.vars.iter_mut().enumerate() {
+    keep_shown(&mut question.vars, &shown);
+    if is_empty {
+        let vars = std::mem::take(&mut question.vars);
+        question = unanswerable(vars);
+    }
+    Ok(Wanted { question, form, is_answerable: !is_empty })
+}
+
+/// Makes a value of each variable that is shown, even of one that is given, and ignores the values of others.
+fn keep_shown(vars: &mut [QuestionVar], shown: &[usize]) {
+    for (at, var) in vars.iter_mut().enumerate() {
         var.domain = match (std::mem::replace(&mut var.domain, Domain::Ignored), shown.contains(&at)) {
             (Domain::Given(id), true) => Domain::GivenOneOf(vec![id]),
             (Domain::Wanted, false) => Domain::Ignored,
             (domain, _) => domain,
         };
     }
-    if is_empty {
-        let vars = std::mem::take(&mut question.vars);
-        question = unanswerable(vars);
-    }
-    Ok(Wanted { question, form, is_answerable: !is_empty })
 }

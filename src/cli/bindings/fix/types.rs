@@ -22,62 +22,67 @@ pub(super) fn corrections(
     can_cast: impl Fn(&BoundColumn<'_>) -> bool,
 ) -> (Vec<Correction<SqlType>>, Vec<Cast>) {
     let (mut corrections, mut casts) = (Vec::new(), Vec::new());
-    for TypeColumns { ty, columns, is_complete } in types {
-        if !is_complete {
-            continue;
-        }
-        let ty = *ty;
-        let declared = bindings.sql_types.get(ty);
-        let all: Vec<&Column> = columns.iter().map(|bound| bound.column).collect();
-        let findings = || all.iter().filter_map(|column| judge::sql_type(ty, column, &live.sql_types));
-        let is_unknown = declared.is_some() && !live.sql_types.contains_key(ty);
-        let is_wrong =
-            is_unknown || declared.is_some() && findings().any(|finding| finding.severity == Severity::Error);
-        let parsed = |name: String| Some((SqlType::parse(&name, bindings.dialect).ok()?, name));
-        let common = common(ty, &all, bindings.dialect).and_then(parsed);
-        let to_text = others_than_text(columns, bindings.dialect).filter(|_| is_entity(ty));
-        let mut correct = |to: Option<(SqlType, String)>, reason: String| {
-            let to = to.map(|(meaning, text)| (text, meaning));
-            corrections.push(Correction { ty: ty.to_owned(), to, reason });
-        };
-        match (common, declared, to_text) {
-            (Some(common), None, _) => {
-                let reason = format!("every bound column of {ty} is `{}`", common.1);
-                correct(Some(common), reason);
-            }
-            (Some(common), Some(declared), _) => {
-                if is_wrong || findings().next().is_some() {
-                    let reason =
-                        format!("every bound column of {ty} is `{}`, not `{}`", common.1, declared.name);
-                    correct(Some(common), reason);
-                }
-            }
-            (None, _, Some(others)) if others.iter().all(&can_cast) => {
-                for BoundColumn { fact, at, column } in others {
-                    let reason = format!(
-                        "{} is `{}`, while most columns of {ty} are text",
-                        column.place(),
-                        column.ty.name
-                    );
-                    casts.push(Cast { fact, column: at, reason });
-                }
-                if declared.is_none_or(|declared| declared.family != Family::Text)
-                    && let Some(text) = parsed("text".to_owned())
-                {
-                    correct(Some(text), format!("every bound column of {ty} is text after the casts"));
-                }
-            }
-            (None, Some(declared), _) if is_wrong => {
-                let reason = format!(
-                    "not every bound column of {ty} is `{}`; without an entry ids are compared as text",
-                    declared.name
-                );
-                correct(None, reason);
-            }
-            (None, _, _) => {}
-        }
+    for columns in types.iter().filter(|columns| columns.is_complete) {
+        let (correction, of_type) = of_type(bindings, live, columns, &can_cast);
+        corrections.extend(correction);
+        casts.extend(of_type);
     }
     (corrections, casts)
+}
+
+/// The correction of the entry of a type, and the casts that it needs.
+fn of_type(
+    bindings: &Bindings,
+    live: &Live,
+    TypeColumns { ty, columns, .. }: &TypeColumns<'_>,
+    can_cast: impl Fn(&BoundColumn<'_>) -> bool,
+) -> (Option<Correction<SqlType>>, Vec<Cast>) {
+    let ty = *ty;
+    let declared = bindings.sql_types.get(ty);
+    let all: Vec<&Column> = columns.iter().map(|bound| bound.column).collect();
+    let findings = || all.iter().filter_map(|column| judge::sql_type(ty, column, &live.sql_types));
+    let is_unknown = declared.is_some() && !live.sql_types.contains_key(ty);
+    let is_wrong =
+        is_unknown || declared.is_some() && findings().any(|finding| finding.severity == Severity::Error);
+    let parsed = |name: String| Some((name.clone(), SqlType::parse(&name, bindings.dialect).ok()?));
+    let common = common(ty, &all, bindings.dialect).and_then(parsed);
+    let to_text = others_than_text(columns, bindings.dialect).filter(|_| is_entity(ty));
+    let correct =
+        |to: Option<(String, SqlType)>, reason: String| Correction { ty: ty.to_owned(), to, reason };
+    match (common, declared, to_text) {
+        (Some(common), None, _) => {
+            let reason = format!("every bound column of {ty} is `{}`", common.0);
+            (Some(correct(Some(common), reason)), Vec::new())
+        }
+        (Some(common), Some(declared), _) if is_wrong || findings().next().is_some() => {
+            let reason = format!("every bound column of {ty} is `{}`, not `{}`", common.0, declared.name);
+            (Some(correct(Some(common), reason)), Vec::new())
+        }
+        (None, _, Some(others)) if others.iter().all(&can_cast) => {
+            let text = parsed("text".to_owned());
+            let text = text.filter(|_| declared.is_none_or(|declared| declared.family != Family::Text));
+            let reason = format!("every bound column of {ty} is text after the casts");
+            (text.map(|text| correct(Some(text), reason)), casts(ty, others))
+        }
+        (None, Some(declared), _) if is_wrong => {
+            let reason = format!(
+                "not every bound column of {ty} is `{}`; without an entry ids are compared as text",
+                declared.name
+            );
+            (Some(correct(None, reason)), Vec::new())
+        }
+        (Some(_) | None, _, _) => (None, Vec::new()),
+    }
+}
+
+/// The casts of columns to text.
+fn casts(ty: &str, columns: Vec<BoundColumn<'_>>) -> Vec<Cast> {
+    let cast = |BoundColumn { fact, at, column }: BoundColumn<'_>| {
+        let (place, is) = (column.place(), &column.ty.name);
+        let reason = format!("{place} is `{is}`, while most columns of {ty} are text");
+        Cast { fact, column: at, reason }
+    };
+    columns.into_iter().map(cast).collect()
 }
 
 /// The type that all columns have, as it is written in the document.
