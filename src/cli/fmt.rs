@@ -3,7 +3,7 @@
 use super::Verdict;
 use super::error::{CliError, UsageError};
 use super::output::{self, Format};
-use super::policy_file;
+use super::policy_file::{self, UnreadFile};
 use super::reason::Reason;
 use super::replace;
 use super::validate::plural;
@@ -54,11 +54,15 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return standard_input(args);
     }
     // A file that cannot be read or written does not stop the others.
-    let format_file =
-        |path| file(path, args).unwrap_or_else(|error| FormatOutcome::Refused(vec![error.into()]));
-    let files = policy_file::files(&args.files)?;
-    let outcomes: Vec<(&PathBuf, FormatOutcome)> =
-        files.iter().map(|path| (path, format_file(path))).collect();
+    let format_file = |found: Result<PathBuf, UnreadFile>| match found {
+        Ok(path) => {
+            let formatted = file(&path, args);
+            (path, formatted.unwrap_or_else(|error| FormatOutcome::Refused(vec![error.into()])))
+        }
+        Err(UnreadFile { path, error }) => (path, FormatOutcome::Refused(vec![error.into()])),
+    };
+    let outcomes: Vec<(PathBuf, FormatOutcome)> =
+        policy_file::files(&args.files).into_iter().map(format_file).collect();
     match args.format {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,
@@ -115,7 +119,7 @@ fn standard_input(args: &Args) -> Result<Verdict, CliError> {
     }
 }
 
-fn show(outcomes: &[(&PathBuf, FormatOutcome)], check: bool) -> Result<(), CliError> {
+fn show(outcomes: &[(PathBuf, FormatOutcome)], check: bool) -> Result<(), CliError> {
     for (path, outcome) in outcomes {
         let name = path.display();
         match outcome {
@@ -139,8 +143,8 @@ fn show(outcomes: &[(&PathBuf, FormatOutcome)], check: bool) -> Result<(), CliEr
     Ok(())
 }
 
-fn as_json(outcomes: &[(&PathBuf, FormatOutcome)]) -> String {
-    let file = |(path, outcome): &(&PathBuf, FormatOutcome)| {
+fn as_json(outcomes: &[(PathBuf, FormatOutcome)]) -> String {
+    let file = |(path, outcome): &(PathBuf, FormatOutcome)| {
         let (changed, reasons, diff) = match outcome {
             FormatOutcome::Unchanged => (false, &[][..], None),
             FormatOutcome::Changed(diff) => (true, &[][..], diff.as_ref()),

@@ -23,6 +23,21 @@ pub(super) struct PolicyFile {
     pub(super) diagnostics: Vec<Diagnostic>,
 }
 
+/// A file or a folder that was named, and cannot be read or has no policy.
+#[derive(Debug)]
+pub(super) struct UnreadFile {
+    /// Its path.
+    pub(super) path: PathBuf,
+    /// Why.
+    pub(super) error: CliError,
+}
+
+impl UnreadFile {
+    fn of(path: &Path) -> impl FnOnce(CliError) -> Self {
+        |error| Self { path: path.into(), error }
+    }
+}
+
 impl PolicyFile {
     /// Reads and checks a file; `-` is the standard input.
     pub(super) fn read(path: &Path) -> Result<Self, CliError> {
@@ -31,9 +46,11 @@ impl PolicyFile {
         Ok(Self { source, program, diagnostics })
     }
 
-    /// Reads and checks files, and all policies below folders.
-    pub(super) fn all(paths: &[PathBuf]) -> Result<Vec<Self>, CliError> {
-        files(paths)?.iter().map(|path| Self::read(path)).collect()
+    /// Reads and checks files, and all policies below folders. One that cannot be read does not stop the
+    /// others.
+    pub(super) fn all(paths: &[PathBuf]) -> Vec<Result<Self, UnreadFile>> {
+        let read = |path: PathBuf| Self::read(&path).map_err(UnreadFile::of(&path));
+        files(paths).into_iter().map(|found| found.and_then(read)).collect()
     }
 
     /// The findings of one severity, rendered.
@@ -51,40 +68,50 @@ impl PolicyFile {
 }
 
 /// These files, and the policies below these folders, each folder's in the order of their names.
-pub(super) fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
-    let mut files = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            files.extend(below(path)?);
-        } else {
-            files.push(path.clone());
-        }
-    }
-    Ok(files)
+pub(super) fn files(paths: &[PathBuf]) -> Vec<Result<PathBuf, UnreadFile>> {
+    paths.iter().flat_map(|path| if path.is_dir() { below(path) } else { vec![Ok(path.clone())] }).collect()
 }
 
-/// The policies below a folder; at least one.
-fn below(folder: &Path) -> Result<Vec<PathBuf>, CliError> {
-    let mut found = Vec::new();
+/// The policies below a folder, and the folders that cannot be read; at least one of either.
+fn below(folder: &Path) -> Vec<Result<PathBuf, UnreadFile>> {
+    let (mut policies, mut unread) = (Vec::new(), Vec::new());
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let failed = |error| CliError::unreadable(&folder, error);
-        for entry in std::fs::read_dir(&folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            let path = entry.path();
-            // A link to a folder could lead around in a circle, and a pipe could wait for ever.
-            if entry.file_type().map_err(failed)?.is_dir() {
-                folders.push(path);
-            } else if path.is_file() && path.extension().is_some_and(|ending| ending == "polar") {
-                found.push(path);
+        match entries(&folder) {
+            Ok(mut entries) => {
+                folders.append(&mut entries.folders);
+                policies.append(&mut entries.policies);
             }
+            Err(error) => unread.push(UnreadFile::of(&folder)(CliError::unreadable(&folder, error))),
         }
     }
-    if found.is_empty() {
-        return Err(CliError::NoPolicyFile(folder.into()));
+    if policies.is_empty() && unread.is_empty() {
+        unread.push(UnreadFile::of(folder)(CliError::NoPolicyFile(folder.into())));
     }
-    found.sort();
-    Ok(found)
+    policies.sort();
+    policies.into_iter().map(Ok).chain(unread.into_iter().map(Err)).collect()
+}
+
+/// What is directly in a folder.
+#[derive(Default)]
+struct Entries {
+    folders: Vec<PathBuf>,
+    policies: Vec<PathBuf>,
+}
+
+fn entries(folder: &Path) -> std::io::Result<Entries> {
+    let mut entries = Entries::default();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        // A link to a folder could lead around in a circle, and a pipe could wait for ever.
+        if entry.file_type()?.is_dir() {
+            entries.folders.push(path);
+        } else if path.is_file() && path.extension().is_some_and(|ending| ending == "polar") {
+            entries.policies.push(path);
+        }
+    }
+    Ok(entries)
 }
 
 /// A file's text; `-` is the standard input.

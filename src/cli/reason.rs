@@ -4,10 +4,13 @@ use super::error::CliError;
 use super::validate::diagnostic;
 use portcullis_compiler::diagnostic::{Diagnostic, Severity, render};
 use portcullis_compiler::source::SourceMap;
-use serde_json::Value;
+use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// One reason.
 pub(super) struct Reason {
+    /// What kind of error it is.
+    pub(super) code: Cow<'static, str>,
     /// As text.
     pub(super) text: String,
     /// With its `code` and `message`.
@@ -18,9 +21,12 @@ impl Reason {
     /// The errors among the findings in a policy.
     pub(super) fn errors(source: &SourceMap, findings: &[Diagnostic]) -> Vec<Self> {
         let errors = findings.iter().filter(|found| found.severity() == Severity::Error);
-        errors
-            .map(|found| Self { text: render::render(source, found), json: diagnostic(source, found) })
-            .collect()
+        let reason = |found: &Diagnostic| Self {
+            code: found.code.as_str().into(),
+            text: render::render(source, found),
+            json: diagnostic(source, found),
+        };
+        errors.map(reason).collect()
     }
 
     /// All reasons as text.
@@ -31,6 +37,8 @@ impl Reason {
 
 impl From<CliError> for Reason {
     fn from(error: CliError) -> Self {
-        Self { text: error.to_string(), json: error.into_json() }
+        let message = error.to_string();
+        let code = error.code();
+        Self { text: format!("error: {message}"), json: json!({ "message": message, "code": code }), code }
     }
 }

@@ -3,7 +3,8 @@
 use super::Verdict;
 use super::error::CliError;
 use super::output::{self, Format};
-use super::policy_file::PolicyFile;
+use super::policy_file::{PolicyFile, UnreadFile};
+use super::reason::Reason;
 use super::shown::printable;
 use portcullis_compiler::diagnostic::{Diagnostic, Label, Severity};
 use portcullis_compiler::source::SourceMap;
@@ -12,11 +13,14 @@ use std::path::PathBuf;
 
 /// Show every error and lint of policy files
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code 1 if a file has an error, but not for lints alone.
+#[command(
+    after_help = "Exit code 1 if a file has an error or cannot be read, but not for lints alone. The other files are \
+validated in any case.
 
 Examples:
   portcullis validate policy.polar
-  portcullis validate policies/ --format json")]
+  portcullis validate policies/ --format json"
+)]
 pub(super) struct Args {
     /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
     /// the standard input
@@ -28,13 +32,20 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
-    let files = PolicyFile::all(&args.files)?;
-    let bad = files.iter().any(|file| file.program.is_none());
+    let files = PolicyFile::all(&args.files);
+    let bad = files.iter().any(|file| file.as_ref().map_or(true, |file| file.program.is_none()));
     match args.format {
-        Format::Text => files.iter().try_for_each(show)?,
+        Format::Text => {
+            for file in files {
+                match file {
+                    Ok(file) => show(&file)?,
+                    Err(unread) => show_unread(unread)?,
+                }
+            }
+        }
         Format::Json => {
-            let files: Vec<Value> = files.iter().map(as_json).collect();
-            output::to_stdout(&format!("{:#}", json!(files)))?;
+            let files = files.into_iter().map(|file| file.map_or_else(unread_as_json, |file| as_json(&file)));
+            output::to_stdout(&format!("{:#}", json!(files.collect::<Vec<Value>>())))?;
         }
     }
     Ok(if bad { Verdict::Bad } else { Verdict::Good })
@@ -55,6 +66,21 @@ fn show(file: &PolicyFile) -> Result<(), CliError> {
         (_, 0) => format!("{name}: {}", plural(n_errors, "error")),
         (_, _) => format!("{name}: {}, {}", plural(n_errors, "error"), plural(n_lints, "lint")),
     })
+}
+
+fn show_unread(UnreadFile { path, error }: UnreadFile) -> Result<(), CliError> {
+    output::to_stderr(&printable(&format!("{}\n", Reason::from(error).text)));
+    output::to_stdout(&printable(&format!("{}: 1 error", path.display())))
+}
+
+/// A file that cannot be read, with a finding that has no place in it.
+fn unread_as_json(UnreadFile { path, error }: UnreadFile) -> Value {
+    let message = error.to_string();
+    let finding = json!({
+        "code": error.code(), "severity": "error", "message": message, "labels": [], "notes": [], "help": null,
+        "fix": null,
+    });
+    json!({ "file": path.display().to_string(), "valid": false, "diagnostics": [finding] })
 }
 
 fn as_json(file: &PolicyFile) -> Value {

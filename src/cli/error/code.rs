@@ -80,7 +80,7 @@ codes! {
 
 impl CliError {
     /// What kind of error it is, for programs.
-    pub(super) fn code(self) -> Cow<'static, str> {
+    pub(in crate::cli) fn code(self) -> Cow<'static, str> {
         let code = match self {
             Self::At { error, .. } => return error.code(),
             Self::Unanswered { code, .. } => return said_by_service(code),

@@ -1,9 +1,9 @@
 //! The results of tests as XML, in the form of `JUnit` that build servers read.
 //!
 //! A policy is a `testsuite`, a test a `testcase`. Each assertion that fails is a `failure`, and so is a
-//! policy that does not validate.
+//! policy that does not validate or cannot be read.
 
-use super::Tested;
+use super::{FileOutcome, Tested};
 use crate::cli::shown::printable;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
@@ -22,23 +22,30 @@ pub(super) fn document(all: &[Tested]) -> io::Result<Vec<u8>> {
 }
 
 fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
-    let Tested { file, invalid, report } = tested;
-    let file = &printable(file);
-    let n_invalid = usize::from(!invalid.is_empty());
-    let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
-    let [n_tests, n_failures] = [report.tests.len(), n_failed].map(|n| (n + n_invalid).to_string());
+    let file = &printable(&tested.file);
+    let (n_tests, n_failures) = match &tested.outcome {
+        FileOutcome::Failed(_) | FileOutcome::Invalid(_) => (1, 1),
+        FileOutcome::Ran(report) => {
+            let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
+            (report.tests.len(), n_failed)
+        }
+    };
+    let [n_tests, n_failures] = [n_tests, n_failures].map(|n| n.to_string());
     let attributes =
         [("name", file.as_str()), ("tests", n_tests.as_str()), ("failures", n_failures.as_str())];
-    writer.create_element("testsuite").with_attributes(attributes).write_inner_content(|writer| {
-        if !invalid.is_empty() {
-            let errors = invalid.iter().map(|reason| reason.text.as_str());
-            case(writer, file, "the policy validates", &errors.collect::<Vec<_>>())?;
-        }
-        for test in &report.tests {
-            case(writer, file, &printable(&test.name), &test.failures)?;
-        }
-        Ok(())
-    })?;
+    writer.create_element("testsuite").with_attributes(attributes).write_inner_content(
+        |writer| match &tested.outcome {
+            FileOutcome::Failed(reason) => case(writer, file, "the policy can be tested", &[&reason.text]),
+            FileOutcome::Invalid(reasons) => {
+                let errors: Vec<&String> = reasons.iter().map(|reason| &reason.text).collect();
+                case(writer, file, "the policy validates", &errors)
+            }
+            FileOutcome::Ran(report) => report
+                .tests
+                .iter()
+                .try_for_each(|test| case(writer, file, &printable(&test.name), &test.failures)),
+        },
+    )?;
     Ok(())
 }
 

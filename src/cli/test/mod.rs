@@ -5,12 +5,12 @@ mod watch;
 
 use super::error::CliError;
 use super::output::{self, Format};
-use super::policy_file::PolicyFile;
+use super::policy_file::{PolicyFile, UnreadFile};
 use super::reason::Reason;
 use super::shown::printable;
 use super::validate::plural;
 use super::{Verdict, serve};
-use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestReport};
+use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestOutcome, TestReport};
 use crate::http::ErrorCode;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -21,13 +21,16 @@ use tokio::runtime::Runtime;
 
 /// Run the tests in policy files
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Exit code 1 if a test fails or a file does not validate.
+#[command(
+    after_help = "Exit code 1 if a test fails, or a file does not validate or cannot be read. The other files are \
+tested in any case.
 
 Examples:
   portcullis test policy.polar
   portcullis test policies/ --fail-fast --format json
   portcullis test policies/ --filter owner --watch
-  portcullis test policies/ --junit results.xml")]
+  portcullis test policies/ --junit results.xml"
+)]
 pub(super) struct Args {
     /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
     /// the standard input
@@ -50,12 +53,20 @@ pub(super) struct Args {
     pub(super) format: Format,
 }
 
-/// The results of a file's tests.
+/// A file with what became of its tests.
 struct Tested {
     file: String,
-    /// Why there is no report.
-    invalid: Vec<Reason>,
-    report: TestReport,
+    outcome: FileOutcome,
+}
+
+/// What became of the tests of a file.
+enum FileOutcome {
+    /// The file cannot be read, or the engine failed.
+    Failed(Reason),
+    /// The policy does not validate.
+    Invalid(Vec<Reason>),
+    /// They ran.
+    Ran(TestReport),
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
@@ -63,18 +74,24 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     if args.watch {
         return watch::again_and_again(&args.files, |files| tested(args, &runtime, files).map(drop));
     }
-    tested(args, &runtime, PolicyFile::all(&args.files)?)
+    tested(args, &runtime, PolicyFile::all(&args.files))
 }
 
 /// Runs the tests of these files, and writes the results.
-fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verdict, CliError> {
-    let all = files.into_iter().map(|file| tests_of(file, args, runtime));
-    let all = all.collect::<Result<Vec<Tested>, CliError>>()?;
+fn tested(
+    args: &Args,
+    runtime: &Runtime,
+    files: Vec<Result<PolicyFile, UnreadFile>>,
+) -> Result<Verdict, CliError> {
+    let all: Vec<Tested> = files.into_iter().map(|file| tests_of(file, args, runtime)).collect();
     if let Some(path) = &args.junit {
         let written = junit::document(&all).and_then(|document| std::fs::write(path, document));
         written.map_err(|error| CliError::unwritable(path, error))?;
     }
-    let is_without_test = |tested: &Tested| tested.invalid.is_empty() && tested.report.tests.is_empty();
+    let is_without_test = |tested: &Tested| match &tested.outcome {
+        FileOutcome::Failed(_) | FileOutcome::Invalid(_) => false,
+        FileOutcome::Ran(report) => report.tests.is_empty(),
+    };
     if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
         return Err(CliError::NoTest(filter.clone()));
     }
@@ -89,45 +106,58 @@ fn tested(args: &Args, runtime: &Runtime, files: Vec<PolicyFile>) -> Result<Verd
             output::to_stdout(&format!("{:#}", json!(files)))?;
         }
     }
-    let good = all.iter().all(|tested| tested.invalid.is_empty() && tested.report.success());
+    let is_good = |tested: &Tested| match &tested.outcome {
+        FileOutcome::Failed(_) | FileOutcome::Invalid(_) => false,
+        FileOutcome::Ran(report) => report.success(),
+    };
+    let good = all.iter().all(is_good);
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
-fn tests_of(mut file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<Tested, CliError> {
-    let invalid = Reason::errors(&file.source, &file.diagnostics);
-    let report = match file.program.take() {
-        None => TestReport::default(),
-        Some(mut program) => {
-            let is_wanted = |name: &str| args.filter.as_ref().is_none_or(|text| name.contains(text));
-            program.tests.retain(|test| is_wanted(&test.name));
-            runtime.block_on(async {
-                // No time limit: the user can interrupt it.
-                let settings =
-                    EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
-                let engine = Engine::in_memory(settings).await?;
-                engine.test_policy(&Arc::new(program), args.fail_fast).await
-            })?
+fn tests_of(file: Result<PolicyFile, UnreadFile>, args: &Args, runtime: &Runtime) -> Tested {
+    match file {
+        Ok(file) => {
+            let name = file.source.name().to_owned();
+            let outcome = outcome(file, args, runtime);
+            Tested { file: name, outcome: outcome.unwrap_or_else(|error| FileOutcome::Failed(error.into())) }
         }
+        Err(UnreadFile { path, error }) => {
+            Tested { file: path.display().to_string(), outcome: FileOutcome::Failed(error.into()) }
+        }
+    }
+}
+
+fn outcome(file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<FileOutcome, CliError> {
+    let Some(mut program) = file.program else {
+        return Ok(FileOutcome::Invalid(Reason::errors(&file.source, &file.diagnostics)));
     };
-    Ok(Tested { file: file.source.name().to_owned(), invalid, report })
+    let is_wanted = |name: &str| args.filter.as_ref().is_none_or(|text| name.contains(text));
+    program.tests.retain(|test| is_wanted(&test.name));
+    let report = runtime.block_on(async {
+        // No time limit: the user can interrupt it.
+        let settings = EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
+        let engine = Engine::in_memory(settings).await?;
+        engine.test_policy(&Arc::new(program), args.fail_fast).await
+    })?;
+    Ok(FileOutcome::Ran(report))
 }
 
 /// The results as text; what failed goes to the standard error.
-fn shown(tested: &Tested) -> String {
-    if !tested.invalid.is_empty() {
-        output::to_stderr(&printable(&Reason::texts(&tested.invalid)));
-        let errors = plural(tested.invalid.len(), "error");
-        return printable(&format!("{}: {errors}, no test was run", tested.file));
-    }
-    let TestReport { tests, .. } = &tested.report;
-    let mut text = format!("{}\n", tested.file);
+fn shown(Tested { file, outcome }: &Tested) -> String {
+    let report = match outcome {
+        FileOutcome::Failed(reason) => return shown_untested(file, std::slice::from_ref(reason)),
+        FileOutcome::Invalid(reasons) => return shown_untested(file, reasons),
+        FileOutcome::Ran(report) => report,
+    };
+    let tests = &report.tests;
+    let mut text = format!("{file}\n");
     let width = tests.iter().map(|test| test.name.chars().count()).max().unwrap_or(0);
     for test in tests {
         let mark = if test.passed == test.total { "ok    " } else { "FAILED" };
         // Writing to a String cannot fail.
         let _ = writeln!(text, "  {mark}  {:width$}  {}/{}", test.name, test.passed, test.total);
     }
-    for error in tested.report.errors() {
+    for error in report.errors() {
         output::to_stderr(&printable(&error));
     }
     let n_failed = tests.iter().filter(|test| test.passed < test.total).count();
@@ -135,26 +165,35 @@ fn shown(tested: &Tested) -> String {
     printable(&text)
 }
 
-fn as_json(tested: &Tested) -> Value {
-    let TestReport { tests, refused } = &tested.report;
-    let errors = tested.report.errors();
-    let tests: Vec<Value> = tests
-        .iter()
-        .map(|test| json!({ "name": test.name, "passed": test.passed, "total": test.total }))
-        .collect();
-    let refused = refused.iter().map(|RefusedAssertion { test, line, question }| {
+/// A file without results as text; the reasons go to the standard error.
+fn shown_untested(file: &str, reasons: &[Reason]) -> String {
+    output::to_stderr(&printable(&Reason::texts(reasons)));
+    printable(&format!("{file}: {}, no test was run", plural(reasons.len(), "error")))
+}
+
+fn as_json(Tested { file, outcome }: &Tested) -> Value {
+    let no_tests = TestReport::default();
+    let (report, reasons) = match outcome {
+        FileOutcome::Failed(reason) => (&no_tests, std::slice::from_ref(reason)),
+        FileOutcome::Invalid(reasons) => (&no_tests, reasons.as_slice()),
+        FileOutcome::Ran(report) => (report, &[][..]),
+    };
+    let code = match outcome {
+        FileOutcome::Failed(reason) => Some(&*reason.code),
+        FileOutcome::Invalid(_) => Some(ErrorCode::InvalidPolicy.as_str()),
+        FileOutcome::Ran(report) if !report.success() => Some(ErrorCode::PolicyTestsFailed.as_str()),
+        FileOutcome::Ran(_) => None,
+    };
+    let test = |test: &TestOutcome| json!({ "name": test.name, "passed": test.passed, "total": test.total });
+    let refused = |RefusedAssertion { test, line, question }: &RefusedAssertion| {
         let RefusedQuestion { refusal, message } = question;
         json!({ "test": test, "line": line, "code": refusal.code(), "message": message })
-    });
-    let refused: Vec<Value> = refused.collect();
-    let code = match (tested.invalid.is_empty(), errors.is_empty()) {
-        (false, _) => Some(ErrorCode::InvalidPolicy),
-        (true, false) => Some(ErrorCode::PolicyTestsFailed),
-        (true, true) => None,
     };
-    let invalid: Vec<&Value> = tested.invalid.iter().map(|reason| &reason.json).collect();
     json!({
-        "file": tested.file, "code": code, "invalid": invalid, "tests": tests, "failures": errors,
-        "refused": refused,
+        "file": file, "code": code,
+        "invalid": reasons.iter().map(|reason| &reason.json).collect::<Vec<_>>(),
+        "tests": report.tests.iter().map(test).collect::<Vec<_>>(),
+        "failures": report.errors(),
+        "refused": report.refused.iter().map(refused).collect::<Vec<_>>(),
     })
 }

@@ -1,11 +1,11 @@
 //! Runs the tests again whenever a file changes.
 //!
 //! The files are read a few times a second: they are few and small, and this works on every file system. A
-//! file that cannot be read, as while an editor replaces it, is reported and waited for.
+//! file that cannot be read, as while an editor replaces it, is reported like any result, and read again.
 
 use crate::cli::error::{CliError, UsageError};
 use crate::cli::output;
-use crate::cli::policy_file::PolicyFile;
+use crate::cli::policy_file::{PolicyFile, UnreadFile};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,23 +16,17 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// output is closed, or the standard input cannot be watched.
 pub(super) fn again_and_again<T>(
     files: &[PathBuf],
-    mut run: impl FnMut(Vec<PolicyFile>) -> Result<(), CliError>,
+    mut run: impl FnMut(Vec<Result<PolicyFile, UnreadFile>>) -> Result<(), CliError>,
 ) -> Result<T, CliError> {
     if files.iter().any(|file| file.as_os_str() == "-") {
         return Err(UsageError::WatchedInput.into());
     }
-    let mut before: Option<Result<Vec<(String, String)>, String>> = None;
+    let mut before: Option<Vec<(String, String)>> = None;
     loop {
         let read = PolicyFile::all(files);
-        let now = match &read {
-            Ok(files) => {
-                let text = |file: &PolicyFile| (file.source.name().to_owned(), file.source.text().to_owned());
-                Ok(files.iter().map(text).collect())
-            }
-            Err(error) => Err(error.to_string()),
-        };
+        let now = read.iter().map(content).collect();
         if before.as_ref() != Some(&now) {
-            match read.and_then(&mut run) {
+            match run(read) {
                 Err(CliError::OutputClosed) => return Err(CliError::OutputClosed),
                 Err(error) => output::to_stderr(&format!("error: {error}")),
                 Ok(()) => {}
@@ -41,5 +35,13 @@ pub(super) fn again_and_again<T>(
             before = Some(now);
         }
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// The name of a file with its text, or with why there is none.
+fn content(read: &Result<PolicyFile, UnreadFile>) -> (String, String) {
+    match read {
+        Ok(file) => (file.source.name().to_owned(), file.source.text().to_owned()),
+        Err(UnreadFile { path, error }) => (path.display().to_string(), error.to_string()),
     }
 }

@@ -57,7 +57,6 @@ fn different_failures_have_different_codes() {
         (&["why", "good.polar", "alow(User:a)"], 1, "unknown_predicate"),
         (&["why", "invalid.polar", question], 1, "invalid_policy"),
         (&["why", "--url", "http://127.0.0.1:1", question, "--key-file", "missing.txt"], 1, "file_error"),
-        (&["validate", "empty"], 1, "no_policy_file"),
         (&["test", "good.polar", "--filter", "nobody"], 1, "no_test"),
         (&["fmt", "-", "good.polar"], 1, "invalid_arguments"),
         (&["list", "User:ada", "read", "Repo", "--data", "none"], 1, "unknown_environment"),

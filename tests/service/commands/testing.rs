@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
 
 use portcullis_testkit::program::portcullis;
+use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -66,6 +67,69 @@ p/inner/failing.polar
     assert_eq!((code, out.as_str()), (0, "p/good.polar: valid\np/inner/failing.polar: valid\n"));
     let (code, _, err) = run(folder.path(), &["test", "empty"]);
     assert!(code == 1 && err.contains("`empty` has no file with a name that ends with `.polar`"), "{err}");
+}
+
+/// A broken file and a folder without policies do not stop the others, in any form of the output.
+#[test]
+fn what_cannot_be_read_is_an_error_of_its_own() {
+    let folder = folder();
+    fs::write(folder.path().join("p/broken.polar"), b"actor \xff {}").unwrap();
+    let args = ["p", "empty", "missing.polar"];
+    let run = |words: &[&str]| run(folder.path(), &[words, &args].concat());
+    let (code, out, err) = run(&["test", "--junit", "results.xml"]);
+    let broken = |end: &str| {
+        ["p/broken.polar", "empty", "missing.polar"].map(|file| format!("{file}: 1 error{end}\n"))
+    };
+    let [first, second, third] = broken(", no test was run");
+    assert!(code == 1 && out.starts_with(&first) && out.ends_with(&(second + &third)), "{out}");
+    assert!(out.contains("p/good.polar\n  ok") && out.contains("2 tests, 1 failed"), "{out}");
+    for reason in [
+        "error: cannot read `p/broken.polar`: ",
+        "error: `empty` has no file with a name that ends with `.polar`\n",
+        "error: cannot read `missing.polar`: ",
+    ] {
+        assert!(err.contains(reason), "{err}");
+    }
+    let written = fs::read_to_string(folder.path().join("results.xml")).unwrap();
+    let (_, missing) = written.split_once("<testsuite name=\"missing.polar\"").unwrap();
+    assert!(
+        missing.contains(r#" tests="1" failures="1">"#) && missing.contains("cannot read `missing"),
+        "{missing}"
+    );
+    assert_eq!(written.matches("<testsuite ").count(), 5, "{written}");
+
+    let codes = |words: &[&str], code: fn(&Json) -> &Json| -> Vec<Json> {
+        let (exit_code, out, err) = run(words);
+        assert_eq!((exit_code, err.as_str()), (1, ""));
+        let files: Vec<Json> = serde_json::from_str(&out).unwrap();
+        files.iter().map(|file| json!([file["file"], code(file)])).collect()
+    };
+    let of_test = codes(&["test", "--format", "json"], |file| &file["code"]);
+    let file_error = |file: &str| json!([file, "file_error"]);
+    let expected = [
+        file_error("p/broken.polar"),
+        json!(["p/good.polar", null]),
+        json!(["p/inner/failing.polar", "policy_tests_failed"]),
+        json!(["empty", "no_policy_file"]),
+        file_error("missing.polar"),
+    ];
+    assert_eq!(of_test, expected);
+
+    let (code, out, err) = run(&["validate"]);
+    let [first, second, third] = broken("");
+    let valid = "p/good.polar: valid\np/inner/failing.polar: valid\n";
+    assert_eq!((code, out), (1, first + valid + &second + &third));
+    assert!(err.contains("cannot read `p/broken.polar`: "), "{err}");
+    let of_validate = codes(&["validate", "--format", "json"], |file| &file["diagnostics"][0]["code"]);
+    let valid = |file: &str| json!([file, null]);
+    let expected = [
+        file_error("p/broken.polar"),
+        valid("p/good.polar"),
+        valid("p/inner/failing.polar"),
+        json!(["empty", "no_policy_file"]),
+        file_error("missing.polar"),
+    ];
+    assert_eq!(of_validate, expected);
 }
 
 #[test]
