@@ -30,7 +30,7 @@ pub use server::AdminSocket;
 #[cfg(not(unix))]
 pub use unsupported::{AdminSocket, send};
 
-use crate::http::ErrorCode;
+use crate::http::{DEFAULT_ENVIRONMENT, ErrorCode};
 use crate::store::{Access, Key};
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,11 @@ pub enum AdminCommand {
         /// The environment.
         environment: String,
     },
+    /// Delete an environment with all that it stores.
+    DeleteEnvironment {
+        /// The environment.
+        environment: String,
+    },
 }
 
 /// How the service replies to a command.
@@ -84,6 +89,8 @@ pub enum AdminReply {
     KeyRevoked,
     /// The service serves the environment.
     EnvironmentOpened,
+    /// The environment was deleted.
+    EnvironmentDeleted,
     /// Nothing was done.
     Refused {
         /// Why.
@@ -126,5 +133,15 @@ pub fn unknown_key(environment: &str, id: &str) -> AdminReply {
     AdminReply::Refused {
         message: format!("the environment `{environment}` has no key `{id}`: see `portcullis keys list`"),
         code: ErrorCode::NotFound.as_str().to_owned(),
+    }
+}
+
+/// The reply for the environment that every service has.
+pub fn default_stays() -> AdminReply {
+    AdminReply::Refused {
+        message: format!(
+            "every service has the environment `{DEFAULT_ENVIRONMENT}`, so it is not deleted: clear it with `POST /api/clear_data`"
+        ),
+        code: ErrorCode::InvalidRequest.as_str().to_owned(),
     }
 }

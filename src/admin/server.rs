@@ -1,16 +1,16 @@
 //! The service's side: accepts connections and carries out their commands, several at once.
 
 use super::socket::{self, MAX_BYTES};
-use super::{AdminCommand, AdminReply, ListedKey, unknown_key};
+use super::{AdminCommand, AdminReply, ListedKey, default_stays, unknown_key};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
-use crate::http::{AppState, Environment, ErrorCode};
-use crate::store::{Access, Key};
+use crate::http::{AppState, DEFAULT_ENVIRONMENT, Environment, ErrorCode};
+use crate::store::{self, Access, Key, StoreError};
 use std::fs::{self, DirBuilder, File, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Mutex;
@@ -20,6 +20,12 @@ const COMMAND_TIME: Duration = Duration::from_secs(10);
 
 /// The pause after a failed accept (for example: out of file descriptors), in which connections may end.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// How long the last requests of an environment that is deleted may take.
+const LAST_REQUESTS_TIME: Duration = Duration::from_secs(30);
+
+/// The pause before the next attempt to delete it.
+const DELETE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The socket of a running service; dropping it removes the socket.
 #[derive(Debug)]
@@ -144,6 +150,43 @@ impl AdminService {
                 self.environment(&environment, false).await?;
                 Ok(AdminReply::EnvironmentOpened)
             }
+            AdminCommand::DeleteEnvironment { environment } => self.delete(environment).await,
+        }
+    }
+
+    /// Deletes an environment once its last requests have ended. From the start, its keys are refused.
+    async fn delete(&self, name: String) -> Result<AdminReply, EngineError> {
+        check_environment_name(&name)?;
+        if name == DEFAULT_ENVIRONMENT {
+            return Ok(default_stays());
+        }
+        let _one_at_a_time = self.opening.lock().await;
+        if let Some(environment) = self.app.remove(&name) {
+            environment.engine.end_questions();
+            // Whoever drops it last waits for its queued writes.
+            drop(tokio::task::spawn_blocking(move || drop(environment)));
+        }
+        let (dir, start) = (self.data.join(&name), Instant::now());
+        loop {
+            match store::delete(&dir) {
+                Err(StoreError::Locked(_)) if start.elapsed() < LAST_REQUESTS_TIME => {
+                    tokio::time::sleep(DELETE_PAUSE).await;
+                }
+                Err(StoreError::Locked(_)) => {
+                    return Ok(AdminReply::Refused {
+                        message: format!(
+                            "the environment `{name}` is not served any more, but its last requests have not ended: run the command again"
+                        ),
+                        code: ErrorCode::Unavailable.as_str().to_owned(),
+                    });
+                }
+                Err(StoreError::Missing(_)) => return Err(unknown_environment(&name)),
+                deleted => {
+                    deleted?;
+                    tracing::info!(environment = name, "environment deleted");
+                    return Ok(AdminReply::EnvironmentDeleted);
+                }
+            }
         }
     }
 
@@ -156,11 +199,15 @@ impl AdminService {
         }
         let dir = self.data.join(name);
         if !create && !dir.is_dir() {
-            return Err(EngineError::NotFound(format!("there is no environment `{name}`: check its name")));
+            return Err(unknown_environment(name));
         }
         let engine = Engine::open(&dir, self.settings.clone()).await?;
         self.app.add(Environment { name: name.to_owned(), engine: engine.clone() });
         tracing::info!(environment = name, "environment opened");
         Ok(engine)
     }
+}
+
+fn unknown_environment(name: &str) -> EngineError {
+    EngineError::NotFound(format!("there is no environment `{name}`: check its name"))
 }

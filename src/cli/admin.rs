@@ -1,10 +1,65 @@
-//! Sends admin commands to the service that runs on a data folder.
+//! Carries out admin commands: the service that runs on a data folder does, or else this process.
 
 use super::error::CliError;
-use crate::admin::{self, AdminCommand, AdminReply};
+use super::serve;
+use crate::admin::{self, AdminCommand, AdminReply, ListedKey, default_stays, unknown_key};
+use crate::http::DEFAULT_ENVIRONMENT;
+use crate::store::{Access, Key, Store, StoreError, StoreOptions, delete};
 use std::path::Path;
 
 /// The service's reply; `None` if no service runs.
 pub(super) fn send(data: &Path, command: &AdminCommand) -> Result<Option<AdminReply>, CliError> {
     admin::send(data, command).map_err(|error| CliError::AdminSocket { data: data.into(), error })
+}
+
+/// The reply of the service, or of the store, which is opened here if no service runs.
+pub(super) fn carry_out(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
+    match send(data, command)? {
+        Some(reply) => Ok(reply),
+        None => alone(data, command),
+    }
+}
+
+fn alone(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
+    let runtime = serve::runtime()?;
+    let open = |environment: &str, make: bool| {
+        let dir = data.join(environment);
+        if !make && !dir.is_dir() {
+            return Err(StoreError::Missing(dir));
+        }
+        Store::open(&dir, &StoreOptions::default())
+    };
+    Ok(match command {
+        AdminCommand::CreateKey { environment, name, read_only } => {
+            let access = if *read_only { Access::ReadOnly } else { Access::ReadWrite };
+            let store = open(environment, true)?;
+            let made = runtime.block_on(store.create_key(environment.clone(), name.clone(), access))?;
+            AdminReply::KeyCreated { key: made.text }
+        }
+        AdminCommand::ListKeys { environment } => {
+            let store = open(environment, false)?;
+            let listed = |key: Key| {
+                let used = store.key_last_used(&key.id);
+                ListedKey::new(key, used)
+            };
+            AdminReply::Keys { keys: store.keys().into_iter().map(listed).collect() }
+        }
+        AdminCommand::RevokeKey { environment, id } => {
+            let store = open(environment, false)?;
+            if runtime.block_on(store.revoke_key(id.clone()))? {
+                AdminReply::KeyRevoked
+            } else {
+                unknown_key(environment, id)
+            }
+        }
+        AdminCommand::DeleteEnvironment { environment } if environment == DEFAULT_ENVIRONMENT => {
+            default_stays()
+        }
+        AdminCommand::DeleteEnvironment { environment } => {
+            delete(&data.join(environment))?;
+            AdminReply::EnvironmentDeleted
+        }
+        // Without a service there is nothing to open it in.
+        AdminCommand::OpenEnvironment { .. } => AdminReply::EnvironmentOpened,
+    })
 }

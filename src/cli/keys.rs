@@ -1,17 +1,14 @@
 //! `portcullis keys`: the keys of an environment.
 //!
-//! A running service carries the command out, and its next request sees the change. If none runs, the store
-//! is opened here.
+//! A running service carries the command out, and its next request sees the change.
 
 use super::data::DataFolder;
 use super::error::{CliError, ServiceError};
-use super::{Verdict, admin, output, serve};
-use crate::admin::{AdminCommand, AdminReply, ListedKey, unknown_key};
+use super::{Verdict, admin, output};
+use crate::admin::{AdminCommand, AdminReply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{Access, Key, Store, StoreError, StoreOptions};
 use clap::Subcommand;
-use std::path::Path;
 
 const EXPLAINED: &str =
     "Run it on the machine of the service, with the service's data folder. A new key works, and a revoked \
@@ -68,11 +65,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         KeysCommand::List => AdminCommand::ListKeys { environment },
         KeysCommand::Revoke { id } => AdminCommand::RevokeKey { environment, id },
     };
-    let reply = match admin::send(&data, &command)? {
-        Some(reply) => reply,
-        None => carry_out(&data, &command)?,
-    };
-    show(reply)
+    show(admin::carry_out(&data, &command)?)
 }
 
 /// Checks a name that must fit on one line of a list.
@@ -81,44 +74,6 @@ fn one_line(name: &str) -> Result<String, &'static str> {
         return Err("a name must be one line of text with 1 to 200 characters");
     }
     Ok(name.to_owned())
-}
-
-/// Carries a command out without a service.
-fn carry_out(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
-    let runtime = serve::runtime()?;
-    let open = |environment: &str, make: bool| {
-        let dir = data.join(environment);
-        if !make && !dir.is_dir() {
-            return Err(StoreError::Missing(dir));
-        }
-        Store::open(&dir, &StoreOptions::default())
-    };
-    Ok(match command {
-        AdminCommand::CreateKey { environment, name, read_only } => {
-            let access = if *read_only { Access::ReadOnly } else { Access::ReadWrite };
-            let store = open(environment, true)?;
-            let made = runtime.block_on(store.create_key(environment.clone(), name.clone(), access))?;
-            AdminReply::KeyCreated { key: made.text }
-        }
-        AdminCommand::ListKeys { environment } => {
-            let store = open(environment, false)?;
-            let listed = |key: Key| {
-                let used = store.key_last_used(&key.id);
-                ListedKey::new(key, used)
-            };
-            AdminReply::Keys { keys: store.keys().into_iter().map(listed).collect() }
-        }
-        AdminCommand::RevokeKey { environment, id } => {
-            let store = open(environment, false)?;
-            if runtime.block_on(store.revoke_key(id.clone()))? {
-                AdminReply::KeyRevoked
-            } else {
-                unknown_key(environment, id)
-            }
-        }
-        // Without a service there is nothing to open it in.
-        AdminCommand::OpenEnvironment { .. } => AdminReply::EnvironmentOpened,
-    })
 }
 
 /// The UTC date of a time in seconds since the epoch.
@@ -142,7 +97,7 @@ fn show(reply: AdminReply) -> Result<Verdict, CliError> {
                 output::to_stdout(&line)?;
             }
         }
-        AdminReply::KeyRevoked | AdminReply::EnvironmentOpened => {}
+        AdminReply::KeyRevoked | AdminReply::EnvironmentOpened | AdminReply::EnvironmentDeleted => {}
         AdminReply::Refused { message, code } => {
             return Err(ServiceError::BadRequest { message, code }.into());
         }

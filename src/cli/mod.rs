@@ -14,6 +14,7 @@ mod compile;
 mod completions;
 mod config;
 mod data;
+mod environments;
 mod error;
 mod explain;
 mod facts;
@@ -85,6 +86,7 @@ enum Command {
     Lsp(lsp::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
+    Environments(environments::Args),
     Config(config::Args),
     Facts(facts::Args),
     Policy(policy::Args),
@@ -127,6 +129,7 @@ pub fn run() -> ExitCode {
         Command::Lsp(args) => lsp::run(args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
+        Command::Environments(args) => environments::run(args),
         Command::Config(args) => config::run(args),
         Command::Facts(args) => facts::run(args),
         Command::Policy(args) => policy::run(args),
@@ -166,6 +169,7 @@ impl Command {
             Self::Fmt(args) => args.format,
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
+            Self::Environments(args) => args.format,
             Self::Init(_)
             | Self::Serve(_)
             | Self::Lsp(_)

@@ -126,7 +126,7 @@ pub struct Environment {
 #[derive(Debug)]
 pub struct AppState {
     config: Config,
-    /// Environments may be added while the service runs, but not removed.
+    /// Environments may be added and removed while the service runs, except the first.
     environments: RwLock<FxHashMap<String, Arc<Environment>>>,
     fixed_keys: Vec<FixedKey>,
     seats: Semaphore,
@@ -200,6 +200,14 @@ impl AppState {
     /// Adds an environment.
     pub fn add(&self, environment: Environment) {
         self.environments.write().insert(environment.name.clone(), Arc::new(environment));
+    }
+
+    /// Removes an environment, so that its keys are refused; returns it if there is one. Requests that have
+    /// begun still hold it.
+    pub fn remove(&self, name: &str) -> Option<Arc<Environment>> {
+        let removed = self.environments.write().remove(name);
+        self.decisions.forget(name);
+        removed
     }
 
     /// Cancels the environments' questions, for a shutdown that has waited long enough.

@@ -44,6 +44,11 @@ impl Decisions {
         all.entry(environment.to_owned()).or_default().get_mut().keep(request.as_str(), allowed);
     }
 
+    /// Forgets the decisions of an environment that is removed.
+    pub(super) fn forget(&self, environment: &str) {
+        self.0.write().remove(environment);
+    }
+
     /// The decision of a request, if it is still known.
     fn of_request(&self, environment: &str, request: &str) -> Option<bool> {
         self.0.read().get(environment)?.lock().allowed.get(request).copied()

@@ -51,7 +51,16 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     let commands =
         ["serve", "compile", "explain", "why", "test", "validate", "fmt", "keys", "bindings check"];
     let keys = ["keys create", "keys list", "keys revoke", "config show"];
-    let more = ["facts import", "facts export", "backup", "restore", "review", "stats"];
+    let more = [
+        "environments list",
+        "environments delete",
+        "facts import",
+        "facts export",
+        "backup",
+        "restore",
+        "review",
+        "stats",
+    ];
     let asked = ["authorize", "list", "list-subjects", "actions", "query", "facts get", "facts add"];
     let remote = ["facts remove", "policy get", "policy push", "policy diff", "completions", "man"];
     for command in commands.into_iter().chain(keys).chain(more).chain(asked).chain(remote) {

@@ -7,6 +7,7 @@
 )]
 
 mod backups;
+mod deletion;
 mod environments;
 mod fake_service;
 mod keys;

@@ -1,0 +1,99 @@
+//! Environments are listed and deleted, with and without a running service.
+
+use super::program::{ENVIRONMENT, Service, bad, good, key, run};
+use serde_json::{Value as Json, json};
+
+#[test]
+fn environments_are_listed_and_one_is_deleted_without_a_service() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    assert_eq!(good(folder, &["environments", "list", "--data", "d"]), "");
+    key(folder, ENVIRONMENT);
+    key(folder, "staging");
+    key(folder, "staging");
+    let listed = good(folder, &["environments", "list", "--data", "d"]);
+    let default = "`0123456789`, 0 facts, 0 policy versions, 1 key\n";
+    let staging = "`staging`, 0 facts, 0 policy versions, 2 keys\n";
+    assert_eq!(listed, [default, staging].concat());
+    let json = good(folder, &["environments", "list", "--data", "d", "--format", "json"]);
+    let json: Json = serde_json::from_str(&json).unwrap();
+    assert_eq!(json[1], json!({ "name": "staging", "facts": 0, "policy_versions": 0, "keys": 2 }));
+
+    let (code, out, err) = run(folder, &["environments", "delete", "staging", "--data", "d"]);
+    let kept = format!("{staging}nothing was deleted: --yes deletes all of this\n");
+    assert_eq!((code, out, err.as_str()), (1, kept, ""));
+    let deleted = good(folder, &["environments", "delete", "staging", "--yes", "--data", "d"]);
+    assert_eq!(deleted, "`staging` was deleted\n");
+    assert_eq!(good(folder, &["environments", "list", "--data", "d"]), default);
+    let left: Vec<_> =
+        std::fs::read_dir(folder.join("d")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, [ENVIRONMENT]);
+
+    let again = ["environments", "delete", "staging", "--yes", "--data", "d"];
+    assert!(bad(folder, &again).starts_with("there is no store in "));
+    let (_, out, _) = run(folder, &[&again[..], &["--format", "json"]].concat());
+    let json: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!(json["code"], "unknown_environment");
+    let default = bad(folder, &["environments", "delete", ENVIRONMENT, "--yes", "--data", "d"]);
+    assert!(default.starts_with("every service has the environment `0123456789`"), "{default}");
+    let outside = bad(folder, &["environments", "delete", "../d", "--yes", "--data", "d"]);
+    assert!(outside.starts_with("an environment cannot have this name"), "{outside}");
+}
+
+#[test]
+fn an_environment_that_cannot_be_read_does_not_hide_the_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    key(folder, ENVIRONMENT);
+    std::fs::create_dir(folder.join("d/broken")).unwrap();
+    let (code, out, err) = run(folder, &["environments", "list", "--data", "d"]);
+    assert!(
+        code == 1 && out.starts_with("`0123456789`") && err.starts_with("error: `broken`: "),
+        "{out}{err}"
+    );
+    let (_, out, _) = run(folder, &["environments", "list", "--data", "d", "--format", "json"]);
+    let json: Json = serde_json::from_str(&out).unwrap();
+    assert_eq!((&json[0]["keys"], &json[1]["error"]["code"]), (&json!(1), &json!("unknown_environment")));
+    good(folder, &["environments", "delete", "broken", "--yes", "--data", "d"]);
+}
+
+#[test]
+fn a_running_service_deletes_an_environment_that_is_in_use() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = Service::start(folder);
+    let (kept, doomed) = (key(folder, ENVIRONMENT), key(folder, "doomed"));
+    service.set_policy(&doomed);
+    service.note(&doomed, "ada", &["here"]);
+    let delete = ["environments", "delete", "doomed", "--yes", "--data", "d"];
+    std::thread::scope(|scope| {
+        let askers: Vec<_> = (0..4)
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        match service.get(&doomed, "facts?predicate=note").0 {
+                            200 | 503 => {}
+                            status => return status,
+                        }
+                    }
+                })
+            })
+            .collect();
+        assert_eq!(good(folder, &delete), "`doomed` was deleted\n");
+        for asker in askers {
+            assert_eq!(asker.join().unwrap(), 401);
+        }
+    });
+    assert!(!folder.join("d/doomed").exists());
+    assert_eq!(service.get(&kept, "policy").0, 200);
+    assert_eq!(bad(folder, &delete), "there is no environment `doomed`: check its name");
+    let default = bad(folder, &["environments", "delete", ENVIRONMENT, "--yes", "--data", "d"]);
+    assert!(default.starts_with("every service has the environment `0123456789`"), "{default}");
+
+    let new = key(folder, "doomed");
+    assert_eq!(service.get(&doomed, "policy").0, 401);
+    assert_eq!(service.get(&new, "policy"), (200, json!({ "policy": null })));
+    service.stop();
+    let service = Service::start(folder);
+    assert_eq!(service.get(&new, "policy").0, 200);
+}
