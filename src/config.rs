@@ -1,7 +1,8 @@
 //! Every setting of the service, its default and the reason for it.
 //!
 //! In: the flags of a command line, the process environment and one TOML file, read once at the start. Out: a
-//! [`Config`] in which every setting has a value, and the origin of each. Nothing else reads the environment.
+//! [`Config`] in which every setting has a value, and the origin of each. Nothing else reads the environment,
+//! but for the names of folders in it ([`user_folder`]).
 //!
 //! Each setting is declared once, in the table below. Its name is the key in the file (`query_time`), in
 //! upper case after `PORTCULLIS_` the variable (`PORTCULLIS_QUERY_TIME`), and with dashes the flag
@@ -244,4 +245,11 @@ impl Config {
     pub fn scheme(&self) -> &'static str {
         if self.tls_cert.is_some() { "https" } else { "http" }
     }
+}
+
+/// The folder of the user's own settings: `$XDG_CONFIG_HOME`, or else `~/.config`.
+pub fn user_folder() -> Option<PathBuf> {
+    // The XDG specification says to ignore a relative path.
+    let folder = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")))
 }

@@ -25,6 +25,7 @@ mod folder;
 mod init;
 mod keys;
 mod local;
+mod login;
 mod lsp;
 mod man;
 mod open_files;
@@ -87,6 +88,8 @@ enum Command {
     Bindings(bindings::Args),
     Keys(keys::Args),
     Environments(environments::Args),
+    Login(login::Args),
+    Logout(login::LogoutArgs),
     Config(config::Args),
     Facts(facts::Args),
     Policy(policy::Args),
@@ -130,6 +133,8 @@ pub fn run() -> ExitCode {
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
         Command::Environments(args) => environments::run(args),
+        Command::Login(args) => login::run(args),
+        Command::Logout(args) => login::run_logout(args),
         Command::Config(args) => config::run(args),
         Command::Facts(args) => facts::run(args),
         Command::Policy(args) => policy::run(args),
@@ -176,6 +181,8 @@ impl Command {
             | Self::Compile(_)
             | Self::Explain(_)
             | Self::Keys(_)
+            | Self::Login(_)
+            | Self::Logout(_)
             | Self::Backup(_)
             | Self::Restore(_)
             | Self::AcceptLoss(_)

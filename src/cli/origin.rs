@@ -1,6 +1,7 @@
 //! What a question is asked about: a policy and facts in files, a data folder, or a running service.
 
 use super::error::CliError;
+use super::login::Login;
 use super::service::Service;
 use crate::config::{Config, Flags, Secret};
 use crate::engine::check_environment_name;
@@ -31,11 +32,13 @@ pub(super) struct OriginArgs {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct ServiceArgs {
-    /// The service; by default the one on this machine, as the settings describe it
+    /// The service; by default that of `portcullis login`, or else the one on this machine, as the settings
+    /// describe it
     #[arg(long, value_name = "URL")]
     url: Option<String>,
     /// A file that contains the key; by default the key in the settings, for example in
-    /// `PORTCULLIS_API_KEY`, and for a service on this machine the one that `serve --dev` accepts
+    /// `PORTCULLIS_API_KEY`, or that of `portcullis login`, and for a service on this machine the one that
+    /// `serve --dev` accepts
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
     /// The settings file; by default that of `PORTCULLIS_CONFIG`
@@ -109,9 +112,22 @@ impl AskedArgs {
 impl ServiceArgs {
     /// The service, which is not connected to yet.
     pub(super) fn service(self) -> Result<Service, CliError> {
-        let config = Config::load(self.config, Flags::new())?.config;
-        let url = self.url.unwrap_or_else(|| format!("{}://{}", config.scheme(), config.listen));
-        Service::new(&url, key(self.key_file, config.api_key)?)
+        let is_described = self.config.is_some();
+        let settled = Config::load(self.config, Flags::new())?;
+        let is_described = is_described || settled.gives("listen");
+        let has_key = self.key_file.is_some() || settled.gives("api_key");
+        let login = if has_key { None } else { Login::kept()? };
+        let config = settled.config;
+        let url = match (self.url, &login) {
+            (Some(url), _) => url,
+            (None, Some(login)) if !is_described => login.url.clone(),
+            (None, _) => format!("{}://{}", config.scheme(), config.listen),
+        };
+        let key = match login.filter(|login| login.is_for(&url)) {
+            Some(login) => Some(login.secret()),
+            None => key(self.key_file, config.api_key)?,
+        };
+        Service::new(&url, key)
     }
 }
 

@@ -75,7 +75,6 @@ impl Service {
         if key.0.is_empty() || !key.0.chars().all(|c| c.is_ascii_graphic()) {
             return Err(ServiceError::InvalidKey.into());
         }
-        let base = url.trim_end_matches('/').trim_end_matches("/api");
         // Trust the certificates that this machine trusts: a service inside a company has one of its own
         // authority.
         let tls = TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build();
@@ -85,7 +84,7 @@ impl Service {
             .timeout_recv_response(Some(ANSWER_TIME))
             .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls);
-        Ok(Self { agent: config.build().into(), base: format!("{base}/api"), key, is_guess })
+        Ok(Self { agent: config.build().into(), base: format!("{}/api", base(url)), key, is_guess })
     }
 
     /// The service, and the environment according to the key.
@@ -184,6 +183,11 @@ impl Service {
     pub(super) fn bearer(&self) -> String {
         format!("Bearer {}", self.key.0)
     }
+}
+
+/// An address without the end that is the same for every service.
+pub(super) fn base(url: &str) -> &str {
+    url.trim_end_matches('/').trim_end_matches("/api")
 }
 
 /// The host of an address; or why it is none.

@@ -22,6 +22,13 @@ pub struct Settled {
     pub values: Vec<InForce>,
 }
 
+impl Settled {
+    /// Whether a source gives the setting a value.
+    pub fn gives(&self, name: &str) -> bool {
+        self.values.iter().any(|value| value.name == name && value.origin != SettingOrigin::Default)
+    }
+}
+
 /// The value of a setting in force.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InForce {

@@ -25,6 +25,8 @@ pub fn portcullis(folder: &Path) -> Command {
             command.env_remove(name);
         }
     }
+    // A login of that person stays out of it, too.
+    command.env("XDG_CONFIG_HOME", folder.join(".config"));
     command.current_dir(folder).stdin(Stdio::null());
     command
 }

@@ -106,6 +106,7 @@ impl CliError {
             | Self::Listen { .. }
             | Self::Threads(_)
             | Self::Editor(_)
+            | Self::Key(_)
             | Self::Session(_)
             | Self::DecisionLog(_) => CommandCode::FileError,
             Self::Argument(error) => error.code(),
@@ -113,9 +114,12 @@ impl CliError {
             Self::Unexplained { .. } => CommandCode::InvalidQuestion,
             Self::Fact { .. } | Self::Input { .. } => CommandCode::InvalidFact,
             Self::NoTest(_) => CommandCode::NoTest,
-            Self::Config(_) | Self::Tls(_) | Self::Traces(_) | Self::Precaution(_) => {
-                CommandCode::InvalidSettings
-            }
+            Self::Config(_)
+            | Self::Tls(_)
+            | Self::Traces(_)
+            | Self::Precaution(_)
+            | Self::NoUserFolder
+            | Self::Login { .. } => CommandCode::InvalidSettings,
             Self::Changed(_) => CommandCode::FileChanged,
             Self::NoPolicyFile(_) => CommandCode::NoPolicyFile,
             Self::NotCorrectable { .. } => CommandCode::NotCorrectable,

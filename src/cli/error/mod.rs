@@ -243,6 +243,20 @@ pub(super) enum CliError {
     /// A setting.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The key of a login cannot be read.
+    #[error("cannot read the key: {0}")]
+    Key(io::Error),
+    /// The user has no folder in which a login could be kept.
+    #[error("there is no folder for a login: set HOME or XDG_CONFIG_HOME to a folder")]
+    NoUserFolder,
+    /// A login that another program wrote or changed.
+    #[error("`{}` is not a login: {error}; log in again with `portcullis login`", .path.display())]
+    Login {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: serde_json::Error,
+    },
     /// Settings with which strangers could get in.
     #[error(transparent)]
     Precaution(#[from] Precaution),

@@ -9,11 +9,11 @@ use std::borrow::Cow;
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ServiceError {
     /// There is no key for a service on another machine.
-    #[error("no key: set PORTCULLIS_API_KEY, or give --key-file")]
+    #[error("no key: run `portcullis login`, set PORTCULLIS_API_KEY, or give --key-file")]
     NoKey,
     /// No service creates such a key.
     #[error(
-        "the key is empty, or has characters that no key has: check PORTCULLIS_API_KEY, or the file of --key-file"
+        "the key is empty, or has characters that no key has: check what was typed, PORTCULLIS_API_KEY, or the file of --key-file"
     )]
     InvalidKey,
     /// There is no answer.

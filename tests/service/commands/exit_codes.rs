@@ -50,7 +50,7 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
     let commands =
         ["serve", "compile", "explain", "why", "test", "validate", "fmt", "keys", "bindings check"];
-    let keys = ["keys create", "keys list", "keys revoke", "config show"];
+    let keys = ["keys create", "keys list", "keys revoke", "config show", "login", "logout"];
     let more = [
         "environments list",
         "environments delete",

@@ -195,5 +195,8 @@ fn without_a_key_only_a_service_on_this_machine_is_asked() {
     let (code, err) = stats(Some("e_0123456789_1_wrong"), &remote.url);
     assert!(code == 1 && err.contains("401") && !err.contains("PORTCULLIS_API_KEY"), "{err}");
     let (code, err) = stats(None, "http://192.0.2.1");
-    assert_eq!((code, err.as_str()), (1, "error: no key: set PORTCULLIS_API_KEY, or give --key-file\n"));
+    assert_eq!(
+        (code, err.as_str()),
+        (1, "error: no key: run `portcullis login`, set PORTCULLIS_API_KEY, or give --key-file\n")
+    );
 }

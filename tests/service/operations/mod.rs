@@ -11,6 +11,7 @@ mod deletion;
 mod environments;
 mod fake_service;
 mod keys;
+mod login;
 mod program;
 mod resuming;
 mod transfer;

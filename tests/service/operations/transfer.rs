@@ -243,7 +243,7 @@ fn a_key_that_is_missing_wrong_or_read_only_is_named() {
     service.set_policy(&writing);
     fs::write(folder.join("f.jsonl"), note("ada", "x").to_string()).unwrap();
     let import = ["facts", "import", "f.jsonl", "--url", &service.url];
-    assert!(bad(folder, &import).starts_with("no key: set PORTCULLIS_API_KEY"));
+    assert!(bad(folder, &import).starts_with("no key: run `portcullis login`, set PORTCULLIS_API_KEY"));
     key_file(folder, "key", "e_0123456789_1_wrong");
     let with_key = [&import[..], &["--key-file", "key"]].concat();
     assert!(bad(folder, &with_key).starts_with("the service answers 401: the API key is unknown"));

@@ -1,0 +1,104 @@
+//! `login` keeps a service and a key that were tried, for the commands that name neither.
+
+use super::program::{Service, bad, good, key, portcullis, run};
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// Logs in with a key on the standard input: exit code, standard output, standard error.
+fn login(folder: &Path, url: &str, key: &str) -> (i32, String, String) {
+    let mut command = portcullis(folder);
+    command.args(["login", url]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(key.as_bytes()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+#[test]
+fn a_login_is_tried_kept_used_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = Service::start(folder);
+    let key = key(folder, "staging");
+    let file = folder.join(".config/portcullis/login.json");
+
+    let (code, out, err) = login(folder, &service.url, "e_staging_1_unknown");
+    assert_eq!((code, out.as_str()), (1, ""));
+    assert!(err.starts_with("error: the service answers 401: "), "{err}");
+    let (code, _, err) = login(folder, &service.url, "");
+    assert!(code == 1 && err.starts_with("error: the key is empty"), "{err}");
+    assert_eq!(login(folder, "nowhere", &key).0, 2);
+    assert!(!file.exists(), "what does not work is not kept");
+
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    let (code, out, err) = login(folder, &service.url, &format!("{key}\n"));
+    let expected = format!(
+        "logged in to {}/api, environment staging; the key is in `{}`\n",
+        service.url,
+        file.display()
+    );
+    assert_eq!((code, out, err.as_str()), (0, expected, ""));
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(file.parent().unwrap()), mode(&file)), (0o700, 0o600));
+
+    let pushed = folder.join("policy.polar");
+    fs::write(&pushed, super::program::POLICY).unwrap();
+    good(folder, &["policy", "push", "policy.polar"]);
+    let added = good(folder, &["facts", "add", "age(User:ada, 7)"]);
+    assert_eq!(added, format!("1 fact stored in {}/api, environment staging\n", service.url));
+    assert_eq!(good(folder, &["query", "age(User:ada, Integer:?)"]).lines().count(), 1);
+
+    good(folder, &["stats", "--url", &format!("{}/api/", service.url)]);
+
+    // Whatever names a service or a key, or describes them, takes precedence.
+    assert!(bad(folder, &["stats", "--url", "http://example.com"]).starts_with("no key: "));
+    fs::write(folder.join("settings.toml"), "listen = \"127.0.0.1:1\"\n").unwrap();
+    let unreachable = bad(folder, &["stats", "--config", "settings.toml"]);
+    assert!(unreachable.starts_with("no answer from the service"), "{unreachable}");
+    for (variable, value) in [("PORTCULLIS_LISTEN", "127.0.0.1:1"), ("PORTCULLIS_CONFIG", "settings.toml")] {
+        let output = portcullis(folder).arg("stats").env(variable, value).output().unwrap();
+        let err = String::from_utf8(output.stderr).unwrap();
+        assert!(err.starts_with("error: no answer from the service"), "{variable}: {err}");
+    }
+    good(folder, &["stats"]);
+
+    fs::write(&file, "{").unwrap();
+    assert!(bad(folder, &["stats"]).ends_with("; log in again with `portcullis login`"));
+    let (_, out, _) = run(folder, &["stats", "--format", "json"]);
+    assert!(out.contains("\"invalid_settings\""), "{out}");
+    assert_eq!(login(folder, &service.url, &key).0, 0);
+    assert_eq!(good(folder, &["logout"]), "logged out\n");
+    assert_eq!(good(folder, &["logout"]), "you are not logged in\n");
+    assert!(!file.exists());
+}
+
+/// `script` runs a command on a terminal of its own, and copies what the terminal shows.
+#[test]
+fn a_key_that_is_typed_is_not_shown() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = Service::start(folder);
+    let key = key(folder, "staging");
+    let program = portcullis_testkit::program::path();
+    let mut terminal = Command::new("script")
+        .args(["-qec", &format!("{} login {}", program.display(), service.url), "/dev/null"])
+        .env("XDG_CONFIG_HOME", folder.join(".config"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut shown = BufReader::new(terminal.stdout.take().unwrap());
+    let mut prompt = String::new();
+    shown.read_line(&mut prompt).unwrap();
+    assert!(prompt.contains("the key, which is not shown"), "{prompt}");
+    let mut typed = terminal.stdin.take().unwrap();
+    writeln!(typed, "{key}").unwrap();
+    let mut rest = String::new();
+    shown.read_to_string(&mut rest).unwrap();
+    assert!(terminal.wait().unwrap().success(), "{rest}");
+    assert!(rest.contains("logged in to ") && !rest.contains(&key), "{rest}");
+}
