@@ -1,7 +1,8 @@
 //! The text of a statement.
 //!
-//! In: the syntax tree of a statement, or of a condition in one, as `sql` makes it. Out: its text, laid out. Whether the database accepts it is only
-//! known here: [`expansion`] counts how large the text becomes, and a text that is too large is refused.
+//! In: the syntax tree of a statement, or of a condition in one, as `sql` makes it. Out: its text, laid out.
+//! Whether the database accepts it is only known here: [`expansion`] counts how large the text becomes, and a
+//! text that is too large is refused.
 
 pub(crate) mod expansion;
 mod layout;
