@@ -89,8 +89,12 @@ impl Service {
 
     /// The service, and the environment according to the key.
     pub(super) fn name(&self) -> String {
-        let environment = self.key.0.split('_').nth(1).unwrap_or_default();
-        format!("{}, environment {environment}", self.base)
+        format!("{}, environment {}", self.base, self.environment())
+    }
+
+    /// The environment according to the key.
+    pub(super) fn environment(&self) -> &str {
+        self.key.0.split('_').nth(1).unwrap_or_default()
     }
 
     /// The active policy.

@@ -2,7 +2,8 @@
 //!
 //! In: the log and the id of a request. Out: each of its decisions, explained by the service with the policy
 //! version that made it and the current facts. Comparing the logged offset with the current one shows whether
-//! anything was written since. Only the context facts in the log are sent.
+//! anything was written since. Only the context facts in the log are sent. A log has the decisions of all
+//! environments; only those of the key's environment are explained, because the service answers with its facts.
 
 use super::tree;
 use crate::cli::error::CliError;
@@ -24,12 +25,15 @@ const MOST: usize = 20;
 struct LoggedDecision {
     time: String,
     request_id: String,
+    environment: String,
+    key: Option<String>,
     policy: Option<u64>,
     offset: u64,
     actor: Entity,
     action: String,
     resource: Entity,
     allowed: bool,
+    took_us: u64,
     #[serde(default)]
     context_facts: Vec<Value>,
     #[serde(default)]
@@ -62,6 +66,7 @@ pub(super) fn explained(
     if decisions.is_empty() {
         return Err(CliError::UnknownRequest { log: log.into(), request: request.to_owned() });
     }
+    let decisions = of_environment(decisions, request, service.environment())?;
     let n = decisions.len();
     if n > MOST {
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
@@ -73,6 +78,24 @@ pub(super) fn explained(
         Ok(ExplainedDecision { decision, explanation, changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
+}
+
+/// The decisions in an environment; refused if there are only others. Clients choose ids of requests, so two
+/// environments may have the same one.
+fn of_environment(
+    decisions: Vec<LoggedDecision>,
+    request: &str,
+    environment: &str,
+) -> Result<Vec<LoggedDecision>, CliError> {
+    let (own, others): (Vec<_>, Vec<_>) =
+        decisions.into_iter().partition(|decision| decision.environment == environment);
+    match others.first() {
+        Some(LoggedDecision { environment: other, .. }) if own.is_empty() => Err(CliError::Refused(format!(
+            "request `{request}` was decided in environment `{other}`, and the key is for `{environment}`: give a \
+             key for `{other}`"
+        ))),
+        Some(_) | None => Ok(own),
+    }
 }
 
 /// The lines of a request, from the newest file that has any. Those that begin a file may continue lines at
@@ -175,10 +198,23 @@ mod tests {
     fn line(request: &str, id: &str) -> String {
         let (actor, resource) = (json!({ "type": "User", "id": "ada" }), json!({ "type": "Repo", "id": id }));
         let line = json!({
-            "time": "now", "request_id": request, "policy": 1, "offset": 2, "actor": actor, "action": "read",
-            "resource": resource, "allowed": true,
+            "time": "now", "request_id": request, "environment": "a", "key": null, "policy": 1, "offset": 2,
+            "actor": actor, "action": "read", "resource": resource, "allowed": true, "took_us": 9,
         });
         format!("{line}\n")
+    }
+
+    #[test]
+    fn only_decisions_of_the_key_s_environment_are_explained() {
+        let decision = |environment: &str, id: &str| {
+            let decision: LoggedDecision = serde_json::from_str(&line("r", id)).unwrap();
+            LoggedDecision { environment: environment.to_owned(), ..decision }
+        };
+        let both = || vec![decision("a", "1"), decision("b", "2")];
+        let own = of_environment(both(), "r", "b").unwrap();
+        assert_eq!(own.iter().map(|own| own.resource.id.as_str()).collect::<Vec<_>>(), ["2"]);
+        let refused = of_environment(both(), "r", "c").unwrap_err().to_string();
+        assert!(refused.contains("environment `a`, and the key is for `c`: give a key for `a`"), "{refused}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::service::{DEVELOPMENT_KEY, Service, question, role};
 use super::traces::{Sent, collector};
+use portcullis_testkit::program;
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
@@ -9,6 +10,15 @@ use std::time::Duration;
 fn lines(path: &Path) -> Vec<Json> {
     let text = std::fs::read_to_string(path).unwrap();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// Waits until there is a line.
+fn is_written(path: &Path) {
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while lines(path).is_empty() {
+        assert!(std::time::Instant::now() < end, "the line is written soon");
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 fn value(ty: &str, id: &str) -> Json {
@@ -78,15 +88,11 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "asked-7")]);
     let why = |args: &[&str]| {
         let given = ["why", "--request", "asked-7", "--decision-log", log, "--url", &service.base];
-        let mut command = portcullis_testkit::program::portcullis(folder.path());
+        let mut command = program::portcullis(folder.path());
         let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
         (run.status.code(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
     };
-    let end = std::time::Instant::now() + Duration::from_secs(10);
-    while lines(&path).is_empty() {
-        assert!(std::time::Instant::now() < end, "the line is written soon");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    is_written(&path);
     let (code, out, err) = why(&[]);
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("allowed at 20"), "{out}");
@@ -118,11 +124,40 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
         "{out}"
     );
 
-    let mut command = portcullis_testkit::program::portcullis(folder.path());
+    let mut command = program::portcullis(folder.path());
     let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.base];
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let said = String::from_utf8(run.stderr).unwrap();
     assert!(said.contains("contains no decision for request `other`"), "{said}");
+}
+
+#[test]
+fn a_decision_of_another_environment_is_not_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.log");
+    let (key_of_a, key_of_b) = (program::key(folder.path(), "a"), program::key(folder.path(), "b"));
+    let service = program::Service::start(folder.path(), &["--decision-log", log.to_str().unwrap()]);
+    let id = [("X-Request-ID", "asked-in-a")];
+    let body = question("ada", "docs").to_string();
+    let sent = service.caller.send(&key_of_a, "POST /api/authorize", &id, Some(body.as_bytes()));
+    assert_eq!(sent.unwrap().0, 200);
+    is_written(&log);
+    let why = |key: &str| {
+        let mut command = program::portcullis(folder.path());
+        let given = ["why", "--request", "asked-in-a", "--decision-log", "decisions.log", "--format", "json"];
+        let run = command.args(given).args(["--url", &service.caller.url]).env("PORTCULLIS_API_KEY", key).output();
+        let run = run.unwrap();
+        (run.status.code(), String::from_utf8([run.stdout, run.stderr].concat()).unwrap())
+    };
+    let (code, said) = why(&key_of_b);
+    assert_eq!(code, Some(1));
+    assert!(said.contains("was decided in environment `a`, and the key is for `b`"), "{said}");
+    let (code, said) = why(&key_of_a);
+    assert_eq!(code, Some(0), "{said}");
+    let decision = &serde_json::from_str::<Json>(&said).unwrap()[0]["decision"];
+    assert_eq!(decision["environment"], "a");
+    assert!(decision["key"].is_string() && decision["took_us"].is_u64(), "{decision}");
+    service.stop();
 }
 
 #[test]
@@ -141,18 +176,14 @@ fn properties_that_the_policy_reads_are_context_facts_of_the_line() {
     let body = json!({ "subject": subject, "action": { "name": "read" }, "resource": value("Repo", "docs") });
     let id = [("X-Request-ID", r#"a"b\c"#)];
     assert_eq!(service.post("/access/v1/evaluation", DEVELOPMENT_KEY, &body, &id), 200);
-    let end = std::time::Instant::now() + Duration::from_secs(10);
-    while lines(&path).is_empty() {
-        assert!(std::time::Instant::now() < end, "the line is written soon");
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    is_written(&path);
     let line = lines(&path).remove(0);
     let args = json!([value("User", "ada"), value("String", "role"), value("String", "auditor")]);
     let property = json!([{ "predicate": "subject_property", "args": args }]);
     assert_eq!((&line["allowed"], &line["context_facts"]), (&json!(true), &property));
     // So the replay has them as well.
     let given = ["why", "--request", r#"a"b\c"#, "--decision-log", log, "--url", &service.base];
-    let mut command = portcullis_testkit::program::portcullis(folder.path());
+    let mut command = program::portcullis(folder.path());
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let out = String::from_utf8(run.stdout).unwrap();
     assert!(out.contains("yes: allow(") && out.contains("of the request"), "{out}");
@@ -211,7 +242,7 @@ fn a_collector_that_does_not_answer_does_not_delay_the_end() {
 fn a_log_that_cannot_be_written_prevents_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let args = ["serve", "--dev", "--listen", "127.0.0.1:0", "--decision-log", "missing/decisions.log"];
-    let run = portcullis_testkit::program::portcullis(folder.path()).args(args).output().unwrap();
+    let run = program::portcullis(folder.path()).args(args).output().unwrap();
     assert_eq!(run.status.code(), Some(1));
     let said = String::from_utf8(run.stderr).unwrap();
     assert!(said.starts_with("error: cannot write the decision log `missing/decisions.log`: "), "{said}");
