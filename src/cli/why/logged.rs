@@ -133,8 +133,12 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
         if !line.contains(&written) {
             continue;
         }
-        let decision: LoggedDecision =
-            serde_json::from_str(&line).map_err(|error| CliError::LoggedLine { log: path.into(), error })?;
+        let decision: LoggedDecision = match serde_json::from_str(&line) {
+            Ok(decision) => decision,
+            // A part of a line, which a killed service left.
+            Err(error) if error.is_eof() => continue,
+            Err(error) => return Err(CliError::LoggedLine { log: path.into(), error }),
+        };
         if decision.request_id == request {
             begins |= at == 0;
             found.push(decision);
@@ -228,6 +232,9 @@ mod tests {
         write("decisions.log", &[("split", "3"), ("other", "4"), ("whole", "5")]);
         write("decisions.log.1", &[("whole", "0"), ("x", "1"), ("split", "2")]);
         write("decisions.log.2", &[("split", "0"), (r#"a"b\c"#, "1")]);
+        let cut = line("whole", "6");
+        let with_part = std::fs::read_to_string(&log).unwrap() + &cut[..cut.len() - 9];
+        std::fs::write(&log, with_part).unwrap();
         let found = |request: &str| -> Vec<String> {
             decisions(&log, request).unwrap().into_iter().map(|decision| decision.resource.id).collect()
         };

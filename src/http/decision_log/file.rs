@@ -1,10 +1,11 @@
 //! The file of the decision log, which is rotated at a maximum size.
 //!
 //! `decisions.log` becomes `decisions.log.1`, that `decisions.log.2`, and the oldest is removed. Only its
-//! owner can read it, because it says who uses what. A line is written whole, by one call.
+//! owner can read it, because it says who uses what. Lines are written whole or not at all: what a full disk
+//! leaves of some is removed, and what a killed process left of one is ended, so that the next line is whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// An open file with its limits.
@@ -14,6 +15,8 @@ pub(super) struct LogFile {
     file: File,
     /// How many bytes it has.
     length: u64,
+    /// Whether the last of them are a part of a line.
+    has_part: bool,
     /// How many it may have.
     most: u64,
     /// How many older files are kept.
@@ -25,7 +28,8 @@ impl LogFile {
     pub(super) fn open(path: &Path, most: u64, n_kept: usize) -> io::Result<Self> {
         let file = append(path)?;
         let length = file.metadata()?.len();
-        Ok(Self { path: path.to_owned(), file, length, most, n_kept })
+        let has_part = length > 0 && !ends_a_line(path)?;
+        Ok(Self { path: path.to_owned(), file, length, has_part, most, n_kept })
     }
 
     /// Writes these lines, in one file if they fit.
@@ -35,12 +39,18 @@ impl LogFile {
             text.push_str(line);
             text.push('\n');
         }
-        let more = text.len() as u64;
-        if self.length > 0 && self.length.saturating_add(more) > self.most {
+        if self.length > 0 && self.length.saturating_add(text.len() as u64) > self.most {
             self.start_anew()?;
         }
-        self.file.write_all(text.as_bytes())?;
-        self.length += more;
+        if self.has_part {
+            text.insert(0, '\n');
+        }
+        if let Err(error) = self.file.write_all(text.as_bytes()) {
+            self.has_part |= self.file.set_len(self.length).is_err();
+            return Err(error);
+        }
+        self.length += text.len() as u64;
+        self.has_part = false;
         Ok(())
     }
 
@@ -57,6 +67,7 @@ impl LogFile {
         }
         self.file = append(&self.path)?;
         self.length = 0;
+        self.has_part = false;
         Ok(())
     }
 
@@ -78,9 +89,32 @@ fn append(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Whether the last byte of a file is the end of a line.
+fn ends_a_line(path: &Path) -> io::Result<bool> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-1))?;
+    let mut last = [0];
+    file.read_exact(&mut last)?;
+    Ok(last == *b"\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_part_of_a_line_does_not_spoil_the_next_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.log");
+        fs::write(&path, "whole\nhal").unwrap();
+        let mut log = LogFile::open(&path, 1_000, 0).unwrap();
+        log.write(["next"].into_iter()).unwrap();
+        log.write(["last"].into_iter()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "whole\nhal\nnext\nlast\n");
+        let mut log = LogFile::open(&path, 1_000, 0).unwrap();
+        log.write(["again"].into_iter()).unwrap();
+        assert!(fs::read_to_string(&path).unwrap().ends_with("\nlast\nagain\n"));
+    }
 
     #[test]
     fn a_full_file_moves_to_the_next_number_and_the_oldest_goes() {

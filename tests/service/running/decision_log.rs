@@ -239,6 +239,31 @@ fn a_collector_that_does_not_answer_does_not_delay_the_end() {
 }
 
 #[test]
+fn a_full_disk_leaves_no_part_of_a_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    // Beyond this size a file cannot be written, as on a full disk; the store needs less.
+    let limit = "trap '' XFSZ; ulimit -f 1000";
+    let service = Service::start_within(limit, &["--decision-log", path.to_str().unwrap()]);
+    let resources: Vec<Json> = (0..2_000).map(|n| value("Repo", &format!("r{n}"))).collect();
+    let many = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resources": resources });
+    while !service.log().contains("cannot write the decision log") {
+        assert_eq!(service.post("/api/authorize_resources", DEVELOPMENT_KEY, &many, &[]), 200);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let written = std::fs::read_to_string(&path).unwrap();
+    assert!(written.ends_with("}\n"), "{}", &written[written.len() - 300..]);
+    let n_written = lines(&path).len();
+    assert!(n_written > 1_000, "{n_written} lines");
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    let end = std::time::Instant::now() + Duration::from_secs(10);
+    while lines(&path).len() == n_written {
+        assert!(std::time::Instant::now() < end, "what fits is written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn a_log_that_cannot_be_written_prevents_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let args = ["serve", "--dev", "--listen", "127.0.0.1:0", "--decision-log", "missing/decisions.log"];
