@@ -51,9 +51,10 @@ struct Entity {
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainedDecision {
     decision: LoggedDecision,
-    explanation: WhyOut,
+    /// `None` if there was no policy: then everything is denied, and there is nothing to explain.
+    explanation: Option<WhyOut>,
     /// Whether facts or the policy were changed since.
-    changed_since: bool,
+    changed_since: Option<bool>,
 }
 
 /// The decisions of a request, each explained.
@@ -72,10 +73,10 @@ pub(super) fn explained(
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
     }
     let explain = |decision: LoggedDecision| {
-        let path = decision.policy.map_or("explain".to_owned(), |id| format!("explain?version={id}"));
-        let explanation: WhyOut = service.ask(&path, &decision.body())?;
-        let changed_since = explanation.offset != decision.offset;
-        Ok(ExplainedDecision { decision, explanation, changed_since })
+        let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
+        let explanation: WhyOut = service.ask(&format!("explain?version={policy}"), &decision.body())?;
+        let changed_since = Some(explanation.offset != decision.offset);
+        Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
 }
@@ -164,16 +165,24 @@ impl LoggedDecision {
 }
 
 impl ExplainedDecision {
+    /// A decision that cannot be explained.
+    fn without(decision: LoggedDecision) -> Self {
+        Self { decision, explanation: None, changed_since: None }
+    }
+
     /// For people.
     pub(super) fn text(&self, colours: bool) -> String {
-        let Self { decision, explanation, changed_since } = self;
+        let Self { decision, explanation, .. } = self;
         let then = if decision.allowed { "allowed" } else { "denied" };
-        let policy = decision.policy.map_or("no policy".to_owned(), |id| format!("policy {id}"));
-        let mut text = format!("{then} at {}, by {policy}\n", decision.time);
+        let (time, question) = (&decision.time, decision.question());
+        let Some((explanation, policy)) = explanation.as_ref().zip(decision.policy) else {
+            return format!("{then} at {time}: there was no policy, so nothing was allowed\n\n{question}\n");
+        };
+        let mut text = format!("{then} at {time}, by policy {policy}\n");
         // Writing to a String cannot fail.
-        let _ = match changed_since {
-            false => writeln!(text, "Nothing was written since."),
-            true => writeln!(
+        let _ = match explanation.offset == decision.offset {
+            true => writeln!(text, "Nothing was written since."),
+            false => writeln!(
                 text,
                 "Facts or the policy have changed since (offset {}, now {}); the explanation uses the current facts.",
                 decision.offset, explanation.offset
@@ -190,7 +199,7 @@ impl ExplainedDecision {
             text.push_str("With the current facts the answer is different.\n");
         }
         text.push('\n');
-        text.push_str(&tree::text(&decision.question(), explanation, colours));
+        text.push_str(&tree::text(&question, explanation, colours));
         text
     }
 }

@@ -154,10 +154,38 @@ fn a_decision_of_another_environment_is_not_explained() {
     assert!(said.contains("was decided in environment `a`, and the key is for `b`"), "{said}");
     let (code, said) = why(&key_of_a);
     assert_eq!(code, Some(0), "{said}");
-    let decision = &serde_json::from_str::<Json>(&said).unwrap()[0]["decision"];
+    let explained: Json = serde_json::from_str(&said).unwrap();
+    let decision = &explained[0]["decision"];
     assert_eq!(decision["environment"], "a");
     assert!(decision["key"].is_string() && decision["took_us"].is_u64(), "{decision}");
     service.stop();
+}
+
+#[test]
+fn a_decision_before_the_first_policy_is_not_explained_by_a_later_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let service = Service::start(&["--decision-log", path.to_str().unwrap()]);
+    let id = [("X-Request-ID", "early")];
+    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &id), 200);
+    is_written(&path);
+    let policy = json!({ "src": r#"
+        actor User {}
+        resource Repo { permissions = ["read"]; }
+        has_permission(_: User, "read", _: Repo);
+    "# });
+    assert_eq!(service.post("/api/policy", DEVELOPMENT_KEY, &policy, &[]), 200);
+    let why = |args: &[&str]| {
+        let given = ["why", "--request", "early", "--decision-log", "decisions.log", "--url", &service.base];
+        let mut command = program::portcullis(folder.path());
+        let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+        String::from_utf8([run.stdout, run.stderr].concat()).unwrap()
+    };
+    let said = why(&[]);
+    assert!(said.starts_with("denied at 20") && said.contains(": there was no policy, so"), "{said}");
+    assert!(!said.contains("current facts"), "{said}");
+    let explained: Json = serde_json::from_str(&why(&["--format", "json"])).unwrap();
+    assert_eq!((&explained[0]["explanation"], &explained[0]["changed_since"]), (&json!(null), &json!(null)));
 }
 
 #[test]
