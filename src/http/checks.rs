@@ -5,7 +5,7 @@
 
 use super::AppState;
 use super::auth::ReadAccess;
-use super::decision_log::{Decided, Witness};
+use super::decision_log::{Decided, Outcome, Witness};
 use super::error::ApiError;
 use super::headers::RequestId;
 use super::json::{Json, Object, Results};
@@ -77,16 +77,14 @@ async fn authorize(
     let resource = Value { ty: asked.resource_type, id: asked.resource_id };
     let context = facts(asked.context_facts);
     let decision = environment.engine.decide(&actor, &asked.action, &resource, &context).await?;
-    let Decision { answer: allowed, policy, offset } = decision;
+    let allowed = decision.answer;
     app.decisions.keep(&environment.name, &request, allowed);
     witness.note(Decided {
         environment: &environment.name,
         actor: &actor,
         action: &asked.action,
         resource: &resource,
-        allowed,
-        policy,
-        offset,
+        outcome: (&decision).into(),
         context: &context,
     });
     Ok(Json(DecisionOut { allowed }))
@@ -138,10 +136,10 @@ async fn authorize_resources(
     // INVARIANT: what is allowed keeps the order and the duplicates of what was asked.
     let mut rest = allowed.iter().peekable();
     for resource in &noted {
-        let allowed = rest.next_if_eq(&resource).is_some();
+        let outcome = Outcome::Answer { allowed: rest.next_if_eq(&resource).is_some(), policy, offset };
         let (environment, actor, action) = (environment.name.as_str(), &actor, asked.action.as_str());
         let context = context.as_slice();
-        witness.note(Decided { environment, actor, action, resource, allowed, policy, offset, context });
+        witness.note(Decided { environment, actor, action, resource, outcome, context });
     }
     Ok(Json(Results { results: allowed.into_iter().map(ValueOut::from).collect() }))
 }

@@ -28,11 +28,14 @@ struct LoggedDecision {
     environment: String,
     key: Option<String>,
     policy: Option<u64>,
-    offset: u64,
+    offset: Option<u64>,
     actor: Entity,
     action: String,
     resource: Entity,
     allowed: bool,
+    /// Why an evaluation of AuthZEN was denied without being decided.
+    #[serde(default)]
+    error: Option<String>,
     took_us: u64,
     #[serde(default)]
     context_facts: Vec<Value>,
@@ -51,7 +54,7 @@ struct Entity {
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainedDecision {
     decision: LoggedDecision,
-    /// `None` if there was no policy: then everything is denied, and there is nothing to explain.
+    /// `None` if no policy decided: there was none, or the question was wrong.
     explanation: Option<WhyOut>,
     /// Whether facts or the policy were changed since.
     changed_since: Option<bool>,
@@ -75,7 +78,7 @@ pub(super) fn explained(
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
         let explanation: WhyOut = service.ask(&format!("explain?version={policy}"), &decision.body())?;
-        let changed_since = Some(explanation.offset != decision.offset);
+        let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
@@ -176,16 +179,17 @@ impl ExplainedDecision {
         let then = if decision.allowed { "allowed" } else { "denied" };
         let (time, question) = (&decision.time, decision.question());
         let Some((explanation, policy)) = explanation.as_ref().zip(decision.policy) else {
-            return format!("{then} at {time}: there was no policy, so nothing was allowed\n\n{question}\n");
+            let reason = decision.error.as_deref().unwrap_or("there was no policy, so nothing was allowed");
+            return format!("{then} at {time}: {reason}\n\n{question}\n");
         };
         let mut text = format!("{then} at {time}, by policy {policy}\n");
         // Writing to a String cannot fail.
-        let _ = match explanation.offset == decision.offset {
-            true => writeln!(text, "Nothing was written since."),
-            false => writeln!(
+        let _ = match decision.offset.filter(|offset| *offset != explanation.offset) {
+            None => writeln!(text, "Nothing was written since."),
+            Some(then) => writeln!(
                 text,
-                "Facts or the policy have changed since (offset {}, now {}); the explanation uses the current facts.",
-                decision.offset, explanation.offset
+                "Facts or the policy have changed since (offset {then}, now {}); the explanation uses the current facts.",
+                explanation.offset
             ),
         };
         if decision.context_facts_left_out > 0 {

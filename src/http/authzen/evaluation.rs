@@ -4,11 +4,9 @@
 //! part of its answer, as a denial; only a fault of the service ends the request.
 
 use super::TAG;
-use super::input::{ActionIn, EntityIn, Properties, Taken};
-use crate::engine::{Decision, EngineError};
-use crate::http::Environment;
+use super::decide::{EvaluationIn, EvaluationOut, decide, decide_part};
 use crate::http::auth::ReadAccess;
-use crate::http::decision_log::{Decided, Witness};
+use crate::http::decision_log::Witness;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object, decode_fields};
 use serde::{Deserialize, Serialize};
@@ -27,20 +25,6 @@ const PARTS: [&str; 4] = ["subject", "action", "resource", "context"];
 
 /// What a part of one of several evaluations takes from the default if it lacks it.
 const REQUIRED: [&str; 3] = ["type", "id", "name"];
-
-#[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = AuthzenEvaluation)]
-pub(super) struct EvaluationIn {
-    #[schema(value_type = EntityIn)]
-    subject: Object<EntityIn>,
-    #[schema(value_type = ActionIn)]
-    action: Object<ActionIn>,
-    #[schema(value_type = EntityIn)]
-    resource: Object<EntityIn>,
-    /// What the policy reads of it is facts of this request; the rest is ignored.
-    #[schema(value_type = Option<Object>)]
-    context: Properties,
-}
 
 /// How several evaluations end.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
@@ -81,17 +65,6 @@ pub(super) struct EvaluationsIn {
     /// The default context.
     #[schema(value_type = Option<Object>)]
     context: Option<Object<Map<String, Value>>>,
-}
-
-/// A decision.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = AuthzenDecision)]
-pub(super) struct EvaluationOut {
-    decision: bool,
-    /// Why an evaluation failed, or that it ended the others.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<BTreeMap<String, Value>>, nullable = false)]
-    context: Option<Value>,
 }
 
 /// Decisions in the order of the evaluations, or a single one.
@@ -199,53 +172,6 @@ pub(super) async fn evaluate_each(
 fn size(parts: &Map<String, Value>) -> usize {
     // Names and values that were decoded can be encoded again.
     serde_json::to_string(parts).map_or(usize::MAX, |text| text.len())
-}
-
-async fn decide(
-    environment: &Environment,
-    witness: &Witness,
-    asked: EvaluationIn,
-) -> Result<bool, EngineError> {
-    let mut taken = Taken::default();
-    let (subject, action) = (taken.subject(asked.subject), taken.action(asked.action));
-    let resource = taken.resource(asked.resource);
-    taken.context(asked.context);
-    let engine = environment.engine.with_attributes(taken.attributes);
-    let Decision { answer: allowed, policy, offset } =
-        engine.decide(&subject, &action, &resource, &[]).await?;
-    let context = if witness.is_watching() { engine.attribute_facts()? } else { Vec::new() };
-    witness.note(Decided {
-        environment: &environment.name,
-        actor: &subject,
-        action: &action,
-        resource: &resource,
-        allowed,
-        policy,
-        offset,
-        context: &context,
-    });
-    Ok(allowed)
-}
-
-/// The decision of one of several evaluations.
-async fn decide_part(
-    environment: &Environment,
-    witness: &Witness,
-    evaluation: Map<String, Value>,
-) -> Result<EvaluationOut, ApiError> {
-    let decided = match decode_fields(evaluation) {
-        Ok(asked) => decide(environment, witness, asked).await.map_err(ApiError::from),
-        Err(error) => Err(error),
-    };
-    match decided {
-        Ok(decision) => Ok(EvaluationOut { decision, context: None }),
-        Err(error) if error.is_client_error() => {
-            let (status, message) = error.into_parts();
-            let context = json!({ "error": { "status": status.as_u16(), "message": message } });
-            Ok(EvaluationOut { decision: false, context: Some(context) })
-        }
-        Err(error) => Err(error),
-    }
 }
 
 /// An evaluation, completed by the defaults: a part that it lacks, and the type, the id or the name of a part

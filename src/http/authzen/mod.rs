@@ -16,6 +16,7 @@
 //! Two things differ from the other endpoints, because the specification has them so. The body of an error is
 //! a JSON string, its message ([`as_text`]), and a body of another type than JSON is 400.
 
+mod decide;
 mod evaluation;
 mod input;
 mod metadata;

@@ -2,7 +2,7 @@
 
 use super::DecisionLog;
 use crate::config::LoggedFacts;
-use crate::engine::{Fact, Value};
+use crate::engine::{Decision, Fact, Value};
 use crate::http::AppState;
 use crate::http::auth::KeyName;
 use crate::http::headers::RequestId;
@@ -23,12 +23,30 @@ pub(in crate::http) struct Decided<'d> {
     pub(in crate::http) actor: &'d Value,
     pub(in crate::http) action: &'d str,
     pub(in crate::http) resource: &'d Value,
-    pub(in crate::http) allowed: bool,
-    /// The version of the policy.
-    pub(in crate::http) policy: Option<u64>,
-    /// The offset of the store.
-    pub(in crate::http) offset: u64,
+    pub(in crate::http) outcome: Outcome<'d>,
     pub(in crate::http) context: &'d [Fact],
+}
+
+/// How a decision ended.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::http) enum Outcome<'d> {
+    /// The policy decided.
+    Answer {
+        allowed: bool,
+        /// The version of the policy.
+        policy: Option<u64>,
+        /// The offset of the store.
+        offset: u64,
+    },
+    /// The question has this mistake, and the client got a denial.
+    Mistake(&'d str),
+}
+
+impl From<&Decision<bool>> for Outcome<'_> {
+    fn from(decision: &Decision<bool>) -> Self {
+        let Decision { answer: allowed, policy, offset } = *decision;
+        Self::Answer { allowed, policy, offset }
+    }
 }
 
 /// Sees the decisions of one request. It must be extracted after the key.
@@ -70,7 +88,11 @@ impl Witness {
     /// Logs a decision.
     pub(in crate::http) fn note(&self, decided: Decided<'_>) {
         let Some(LoggedRequest { log, request, key, started }) = &self.request else { return };
-        let Decided { environment, actor, action, resource, allowed, policy, offset, context } = decided;
+        let Decided { environment, actor, action, resource, outcome, context } = decided;
+        let (allowed, policy, offset, error) = match outcome {
+            Outcome::Answer { allowed, policy, offset } => (allowed, policy, Some(offset), None),
+            Outcome::Mistake(message) => (false, None, None, Some(message.to_owned())),
+        };
         log.note(Line {
             time: Timestamp::now(),
             request_id: request.as_str().to_owned(),
@@ -82,6 +104,7 @@ impl Witness {
             action: action.to_owned(),
             resource: resource.clone(),
             allowed,
+            error,
             took: started.elapsed(),
             context: logged(&log.facts, context),
         });
@@ -126,11 +149,12 @@ pub(super) struct Line {
     environment: String,
     key: Option<KeyName>,
     policy: Option<u64>,
-    offset: u64,
+    offset: Option<u64>,
     actor: Value,
     action: String,
     resource: Value,
     allowed: bool,
+    error: Option<String>,
     took: Duration,
     context: (Vec<Fact>, usize),
 }
@@ -150,6 +174,7 @@ impl Line {
             action: &self.action,
             resource: ValueText::from(&self.resource),
             allowed: self.allowed,
+            error: self.error.as_deref(),
             took_us: u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
             context_facts: context.iter().map(FactText::from).collect(),
             context_facts_left_out: *n_left_out,
@@ -167,11 +192,13 @@ struct LineJson<'l> {
     environment: &'l str,
     key: Option<&'l str>,
     policy: Option<u64>,
-    offset: u64,
+    offset: Option<u64>,
     actor: ValueText<'l>,
     action: &'l str,
     resource: ValueText<'l>,
     allowed: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'l str>,
     took_us: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     context_facts: Vec<FactText<'l>>,

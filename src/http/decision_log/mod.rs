@@ -15,7 +15,7 @@ mod file;
 mod line;
 mod otlp;
 
-pub(super) use line::{Decided, Witness};
+pub(super) use line::{Decided, Outcome, Witness};
 
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;

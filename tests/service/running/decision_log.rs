@@ -219,6 +219,34 @@ fn properties_that_the_policy_reads_are_context_facts_of_the_line() {
 }
 
 #[test]
+fn an_evaluation_that_is_denied_for_a_mistake_is_a_line_with_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let mut service = Service::with_policy(&["--decision-log", path.to_str().unwrap()]);
+    let evaluations = json!({
+        "subject": value("User", "ada"), "action": { "name": "read" },
+        "evaluations": [
+            { "resource": value("Repo", "docs") }, { "resource": value("Repo", "") }, { "resource": {} },
+        ],
+    });
+    let id = [("X-Request-ID", "mixed")];
+    assert_eq!(service.post("/access/v1/evaluations", DEVELOPMENT_KEY, &evaluations, &id), 200);
+    is_written(&path);
+    let lines = lines(&path);
+    assert_eq!(lines.len(), 2, "one without a resource is no question: {lines:?}");
+    assert_eq!((&lines[0]["error"], &lines[1]["allowed"]), (&json!(null), &json!(false)));
+    assert_eq!((&lines[1]["policy"], &lines[1]["offset"]), (&json!(null), &json!(null)));
+    let error = lines[1]["error"].as_str().unwrap();
+    assert!(error.contains("resource"), "{error}");
+    let given = ["why", "--request", "mixed", "--decision-log", "decisions.log", "--url", &service.base];
+    let mut command = program::portcullis(folder.path());
+    let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+    let said = String::from_utf8(run.stdout).unwrap();
+    assert!(said.contains(&format!(": {error}\n")) && said.contains("by policy 1\n"), "{said}");
+    assert!(service.stop().success(), "{}", service.log());
+}
+
+#[test]
 fn a_collector_receives_each_decision() {
     let (address, received) = collector();
     let mut service = Service::with_policy(&["--decision-log-endpoint", &address]);

@@ -1,0 +1,131 @@
+//! One evaluation: the question that it asks, its decision, and its line in the decision log.
+
+use super::input::{ActionIn, EntityIn, Properties, Taken};
+use crate::engine::{Decision, Engine, EngineError, Value};
+use crate::http::Environment;
+use crate::http::decision_log::{Decided, Outcome, Witness};
+use crate::http::error::ApiError;
+use crate::http::json::{Object, decode_fields};
+use axum::http::StatusCode;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json, json};
+use utoipa::ToSchema;
+
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = AuthzenEvaluation)]
+pub(super) struct EvaluationIn {
+    #[schema(value_type = EntityIn)]
+    subject: Object<EntityIn>,
+    #[schema(value_type = ActionIn)]
+    action: Object<ActionIn>,
+    #[schema(value_type = EntityIn)]
+    resource: Object<EntityIn>,
+    /// What the policy reads of it is facts of this request; the rest is ignored.
+    #[schema(value_type = Option<Object>)]
+    context: Properties,
+}
+
+/// A decision.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuthzenDecision)]
+pub(super) struct EvaluationOut {
+    pub(super) decision: bool,
+    /// Why an evaluation failed, or that it ended the others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<BTreeMap<String, Value>>, nullable = false)]
+    pub(super) context: Option<Json>,
+}
+
+/// A question, with its attributes on the engine that answers it.
+struct AskedDecision {
+    engine: Engine,
+    subject: Value,
+    action: String,
+    resource: Value,
+}
+
+impl AskedDecision {
+    fn of(environment: &Environment, asked: EvaluationIn) -> Self {
+        let mut taken = Taken::default();
+        let (subject, action) = (taken.subject(asked.subject), taken.action(asked.action));
+        let resource = taken.resource(asked.resource);
+        taken.context(asked.context);
+        let engine = environment.engine.with_attributes(taken.attributes);
+        Self { engine, subject, action, resource }
+    }
+
+    async fn decide(&self) -> Result<Decision<bool>, EngineError> {
+        self.engine.decide(&self.subject, &self.action, &self.resource, &[]).await
+    }
+
+    fn note(&self, environment: &Environment, witness: &Witness, outcome: Outcome<'_>) {
+        if !witness.is_watching() {
+            return;
+        }
+        // Attributes that are wrong are the reason of a denial, and no facts.
+        let context = self.engine.attribute_facts().unwrap_or_default();
+        let Self { subject: actor, action, resource, .. } = self;
+        let (environment, context) = (environment.name.as_str(), context.as_slice());
+        witness.note(Decided { environment, actor, action, resource, outcome, context });
+    }
+}
+
+/// The decision of a single evaluation, which has none if it is wrong.
+pub(super) async fn decide(
+    environment: &Environment,
+    witness: &Witness,
+    asked: EvaluationIn,
+) -> Result<bool, EngineError> {
+    let asked = AskedDecision::of(environment, asked);
+    let decision = asked.decide().await?;
+    asked.note(environment, witness, (&decision).into());
+    Ok(decision.answer)
+}
+
+/// The decision of one of several evaluations. One that is wrong is denied, and logged if it names subject,
+/// action and resource.
+pub(super) async fn decide_part(
+    environment: &Environment,
+    witness: &Witness,
+    evaluation: Map<String, Json>,
+) -> Result<EvaluationOut, ApiError> {
+    let asked = match decode_fields(evaluation) {
+        Ok(asked) => AskedDecision::of(environment, asked),
+        Err(error) => return Ok(Mistake::of(error)?.into()),
+    };
+    match asked.decide().await {
+        Ok(decision) => {
+            asked.note(environment, witness, (&decision).into());
+            Ok(EvaluationOut { decision: decision.answer, context: None })
+        }
+        Err(error) => {
+            let mistake = Mistake::of(error.into())?;
+            asked.note(environment, witness, Outcome::Mistake(&mistake.message));
+            Ok(mistake.into())
+        }
+    }
+}
+
+/// What is wrong with an evaluation.
+struct Mistake {
+    status: StatusCode,
+    message: String,
+}
+
+impl Mistake {
+    /// A fault of the service is no mistake, and ends the request.
+    fn of(error: ApiError) -> Result<Self, ApiError> {
+        if !error.is_client_error() {
+            return Err(error);
+        }
+        let (status, message) = error.into_parts();
+        Ok(Self { status, message })
+    }
+}
+
+impl From<Mistake> for EvaluationOut {
+    fn from(Mistake { status, message }: Mistake) -> Self {
+        let context = json!({ "error": { "status": status.as_u16(), "message": message } });
+        Self { decision: false, context: Some(context) }
+    }
+}
