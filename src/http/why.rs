@@ -53,8 +53,11 @@ pub struct WhyOut {
     /// limit before everything that might hold was looked at.
     pub failures: Vec<FailureOut>,
     /// If not allowed, up to five small sets of facts with each of which it would be, found by asking again
-    /// with them as context facts. The search for them has a limit of its own: there may be others.
+    /// with them as context facts.
     pub suggestions: Vec<Vec<AtomOut>>,
+    /// Whether there may be other such sets: the search for them ended at its limit, or there are more than
+    /// five.
+    pub suggestions_truncated: bool,
 }
 
 /// A fact, or what a rule derives.
@@ -225,7 +228,8 @@ impl From<&Why> for WhyOut {
             proof: explanation.proof.clone(),
             steps: explanation.steps.iter().map(|step| StepOut::of(why, step)).collect(),
             failures: explanation.failures.iter().map(|failure| FailureOut::of(why, failure)).collect(),
-            suggestions: why.suggestions.iter().map(set).collect(),
+            suggestions: why.suggestions.sets.iter().map(set).collect(),
+            suggestions_truncated: why.suggestions.truncated,
         }
     }
 }

@@ -148,6 +148,15 @@ pub struct Arg {
 /// Facts that would make the question hold.
 pub type Suggestion = Vec<Atom>;
 
+/// What the search for facts that would make the question hold found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suggestions {
+    /// Sets of facts, the smallest first. Each must be tried.
+    pub sets: Vec<Suggestion>,
+    /// Whether there may be others, because the search ended at its limit.
+    pub truncated: bool,
+}
+
 impl fmt::Display for Atom {
     /// In the notation of questions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -31,7 +31,7 @@ mod world;
 
 pub use explanation::{
     Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, Instance, Lack, MetCondition, Step,
-    Suggestion, Verdict,
+    Suggestion, Suggestions, Verdict,
 };
 pub use rows::{Budget, Rows};
 pub use rules::Rules;
@@ -82,9 +82,8 @@ impl<E> WhyError<E> {
 pub struct Reasons {
     /// The explanation.
     pub explanation: Explanation,
-    /// If the question does not hold: sets of facts with which it may, the smallest first. Each must be
-    /// tried. The search for them has a limit of its own, so there may be others.
-    pub suggestions: Vec<Suggestion>,
+    /// If the question does not hold: what may make it hold. The search has a limit of its own.
+    pub suggestions: Suggestions,
 }
 
 impl Rules {
@@ -138,7 +137,7 @@ impl Rules {
         let mut world = World::new(program, self, question, now, rows);
         world.allow(budget);
         let explanation = self.explanation(&mut world, budget)?;
-        let mut reasons = Reasons { explanation, suggestions: Vec::new() };
+        let mut reasons = Reasons { explanation, suggestions: Suggestions::default() };
         if reasons.explanation.verdict == Verdict::Fails && suggestions > 0 {
             let found = suggest::suggest(&mut world, budget, suggestions);
             reasons.suggestions = found.map_err(WhyError::Rows)?;

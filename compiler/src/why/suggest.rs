@@ -6,10 +6,10 @@
 //! Whether a negation holds is decided without what is assumed, so each suggestion must be asked of the real
 //! engine before it is shown.
 
-use super::explanation::{Arg, Atom, Suggestion};
+use super::explanation::{Arg, Atom, Suggestion, Suggestions};
 use super::rows::{Budget, Rows};
 use super::run::Run;
-use super::state::{Assumed, Found};
+use super::state::{AnswerTableId, Assumed, Found};
 use super::world::{Fault, World};
 
 /// How many facts a suggestion has at most.
@@ -20,45 +20,49 @@ const MOST_FACTS: usize = 3;
 /// several times as long as all the rest.
 const PARTS: (usize, usize) = (10, 5);
 
-/// Small sets of facts with which the question may hold, nearest first, at most `most`. There may be others:
-/// the search has a limit of its own.
+/// Small sets of facts with which the question may hold, nearest first, at most `most`.
 pub(super) fn suggest<R: Rows>(
     world: &mut World<'_, R>,
     budget: Budget,
     most: usize,
-) -> Result<Vec<Suggestion>, R::Error> {
+) -> Result<Suggestions, R::Error> {
     let (goals, work) = PARTS;
     let budget = Budget { goals: budget.goals.div_ceil(goals), work: budget.work.div_ceil(work) };
-    let mut is_cut = false;
+    // Rules that were left out would use other facts.
+    let mut found = Suggestions { sets: Vec::new(), truncated: world.rules.is_cut };
     for n_facts in 1..=MOST_FACTS {
         world.allow(budget);
         let mut run = Run::new(world, n_facts);
-        match run.question() {
-            Ok(()) => {}
-            Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => is_cut = true,
+        let is_cut = match run.question() {
+            Ok(()) => false,
+            Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
             Err(Fault::Rows(error)) => return Err(error),
-        }
+        };
         let Run { state, root, .. } = run;
-        let answers = root.map_or(&[][..], |root| state.tables[root].answers.as_slice());
-        let mut sets: Vec<&Assumed> = answers.iter().map(|answer| &state.answers[*answer].assumed).collect();
-        sets.retain(|set| !set.is_empty());
-        sets.sort_by_key(|set| set.len());
-        let mut smallest: Vec<&Assumed> = Vec::new();
-        for set in sets {
-            let is_wider = |known: &&Assumed| known.iter().all(|fact| set.contains(fact));
-            if !smallest.iter().any(is_wider) {
-                smallest.push(set);
-            }
-        }
-        if !smallest.is_empty() {
-            smallest.truncate(most);
-            return Ok(smallest.into_iter().map(|set| facts(&state, set)).collect());
-        }
-        if is_cut {
+        let smallest = root.map_or_else(Vec::new, |root| smallest(&state, root));
+        found.truncated |= is_cut || smallest.len() > most;
+        found.sets = smallest.into_iter().take(most).map(|set| facts(&state, set)).collect();
+        if is_cut || !found.sets.is_empty() {
             break;
         }
     }
-    Ok(Vec::new())
+    Ok(found)
+}
+
+/// The sets of facts with which a goal has an answer, without those that contain another one.
+fn smallest(state: &Found, goal: AnswerTableId) -> Vec<&Assumed> {
+    let answers = state.tables[goal].answers.iter();
+    let mut sets: Vec<&Assumed> = answers.map(|answer| &state.answers[*answer].assumed).collect();
+    sets.retain(|set| !set.is_empty());
+    sets.sort_by_key(|set| set.len());
+    let mut smallest: Vec<&Assumed> = Vec::new();
+    for set in sets {
+        let is_wider = |known: &&Assumed| known.iter().all(|fact| set.contains(fact));
+        if !smallest.iter().any(is_wider) {
+            smallest.push(set);
+        }
+    }
+    smallest
 }
 
 fn facts(state: &Found, set: &Assumed) -> Suggestion {

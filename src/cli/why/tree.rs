@@ -75,6 +75,12 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         let facts: Vec<String> = suggestion.iter().map(shown).collect();
         let _ = writeln!(text, "  {}", facts.join(" and "));
     }
+    if why.suggestions_truncated {
+        text.push_str(match why.suggestions.is_empty() {
+            true => "\nThe search for facts that would change the answer ended at its limit.\n",
+            false => "  and perhaps with others: not everything was tried\n",
+        });
+    }
     text
 }
 
@@ -261,9 +267,11 @@ mod tests {
             steps: Vec::new(),
             failures: Vec::new(),
             suggestions: Vec::new(),
+            suggestions_truncated: true,
         };
         assert!(text("p()", &why, true).starts_with("\x1b[31mno\x1b[0m: p()\n"));
-        let plain = text("p()", &WhyOut { allowed: true, ..why }, false);
+        assert!(text("p()", &why, false).contains("The search for facts that would change"));
+        let plain = text("p()", &WhyOut { allowed: true, suggestions_truncated: false, ..why }, false);
         assert!(plain.starts_with("yes: p()\n") && plain.contains("ended at its limit"), "{plain}");
     }
 }

@@ -25,7 +25,7 @@ use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest,
 use crate::store::{ConsistentRead, Fact, Reader};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Question};
-use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, Verdict, WhyError};
+use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, Suggestions, Verdict, WhyError};
 use std::sync::Arc;
 
 /// A question about facts of which the caller's database has some, with what the database said so far.
@@ -104,7 +104,7 @@ impl Engine {
         agree(allowed, explanation.verdict)?;
         let mut unknown = Vec::new();
         let mut confirmed: Vec<Suggestion> = Vec::new();
-        for suggestion in suggestions {
+        for suggestion in suggestions.sets {
             let Some(decision) = self.decision_with(asking, &suggestion).await? else { continue };
             match asking.answers.decision(&decision) {
                 Some(true) => confirmed.push(suggestion),
@@ -115,11 +115,13 @@ impl Engine {
         if !unknown.is_empty() {
             return self.ask(asking, unknown, WantedReads::new()).await;
         }
+        let truncated = suggestions.truncated || confirmed.len() > SUGGESTIONS;
         confirmed.truncate(SUGGESTIONS);
+        let suggestions = Suggestions { sets: confirmed, truncated };
         let (policy, version) =
             (Some(Arc::clone(&asking.view.plans().policy.program)), Some(asking.view.version()));
         let document = Some(Arc::clone(&asking.document));
-        let why = Why { allowed, explanation, suggestions: confirmed, version, offset, policy, document };
+        let why = Why { allowed, explanation, suggestions, version, offset, policy, document };
         Ok(LocalWhy::Explained(Box::new(why)))
     }
 
@@ -215,7 +217,7 @@ fn reasons(
             Err(WhyError::Rows(Unread::Store(error))) => return Err(Unanswered::Store(error)),
             Err(WhyError::Rows(Unread::TooMany)) => {
                 let explanation = Explanation { truncated: true, ..Explanation::default() };
-                Ok(Reasons { explanation, suggestions: Vec::new() })
+                Ok(Reasons { explanation, suggestions: Suggestions::default() })
             }
             Err(WhyError::Refused(refusal)) => Err(Inexplicable::Refused(refusal)),
             Err(WhyError::Lost) => Err(Inexplicable::Lost),

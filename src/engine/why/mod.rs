@@ -20,7 +20,7 @@ pub use caller::CallerRow;
 pub use local::{LocalWhy, LocalWhyRequest};
 pub use portcullis_compiler::why::{
     Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Explanation, FactOrigin, FailedGoal,
-    Lack as WhyLack, MetCondition as WhyCondition, Step as WhyStep, Suggestion, Verdict,
+    Lack as WhyLack, MetCondition as WhyCondition, Step as WhyStep, Suggestion, Suggestions, Verdict,
 };
 
 use portcullis_compiler::ir::{Program, RuleId};
@@ -60,7 +60,7 @@ pub struct Why {
     /// Why.
     pub explanation: Explanation,
     /// If it does not hold: sets of facts with each of which it would.
-    pub suggestions: Vec<Suggestion>,
+    pub suggestions: Suggestions,
     /// The version of the policy; `None` before the first one.
     pub version: Option<u64>,
     /// An offset of the store: the explanation saw all writes up to it, and perhaps later ones.
@@ -174,16 +174,31 @@ impl Engine {
         let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
+        let suggestions = self.confirmed(attempt, question, context, suggestions).await?;
+        let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
+        Ok(Why { allowed, explanation, suggestions, version, offset, policy, document: None })
+    }
+
+    /// Those of the suggestions that the engine confirms.
+    async fn confirmed(
+        &self,
+        attempt: ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+        suggestions: Suggestions,
+    ) -> Result<Suggestions, EngineError> {
+        let Suggestions { sets, mut truncated } = suggestions;
         let mut confirmed = Vec::new();
-        for suggestion in suggestions {
-            if confirmed.len() < SUGGESTIONS
-                && self.would_hold(attempt, question, context, &suggestion).await?
-            {
+        for suggestion in sets {
+            if confirmed.len() == SUGGESTIONS {
+                truncated = true;
+                break;
+            }
+            if self.would_hold(attempt, question, context, &suggestion).await? {
                 confirmed.push(suggestion);
             }
         }
-        let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
-        Ok(Why { allowed, explanation, suggestions: confirmed, version, offset, policy, document: None })
+        Ok(Suggestions { sets: confirmed, truncated })
     }
 
     /// The answer and its reasons, of one moment.

@@ -99,7 +99,7 @@ impl Explaining<'_> {
         let judged = judge.judge(question, why);
         judged.map_err(|found| wrong(format!("the explanation: {found}\n{why:#?}")))?;
         let context = self.split.request.as_slice();
-        for suggestion in &why.suggestions {
+        for suggestion in &why.suggestions.sets {
             count(&explained.suggested);
             let facts = suggestion.iter().map(granted).collect::<Vec<Fact>>();
             let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();

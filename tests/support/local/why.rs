@@ -46,6 +46,6 @@ impl Local {
                 }
             }
         }
-        why.suggestions.iter_mut().flatten().for_each(original);
+        why.suggestions.sets.iter_mut().flatten().for_each(original);
     }
 }

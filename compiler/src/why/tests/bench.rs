@@ -110,9 +110,12 @@ impl Bench {
     pub(super) fn why(&self, question: &str) -> String {
         let Reasons { explanation, suggestions } = self.reasons(question);
         let mut text = self.text(&explanation);
-        for suggestion in suggestions {
+        for suggestion in suggestions.sets {
             let facts: Vec<String> = suggestion.iter().map(ToString::to_string).collect();
             let _ = writeln!(text, "with {}", facts.join(" and "));
+        }
+        if suggestions.truncated {
+            text.push_str("perhaps with others\n");
         }
         text
     }
