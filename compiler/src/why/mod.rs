@@ -31,7 +31,7 @@ mod world;
 
 pub use explanation::{
     Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, Instance, Lack, MetCondition, Step,
-    Suggestion, Suggestions, Verdict,
+    Suggestion, SuggestionSearch, Suggestions, Verdict,
 };
 pub use rows::{Budget, Rows};
 pub use rules::Rules;
@@ -120,8 +120,8 @@ impl Rules {
         clauses + 256 * self.catalog.relations.len()
     }
 
-    /// Explains a question of the shape; `now` is the value of `@current_unix_time`, and at most
-    /// `suggestions` are made.
+    /// Explains a question of the shape; `now` is the value of `@current_unix_time`. If the question does not
+    /// hold, what would make it hold is searched for.
     ///
     /// # Errors
     /// [`WhyError::Rows`] if rows cannot be read, [`WhyError::Refused`] if no explanation is possible.
@@ -132,17 +132,33 @@ impl Rules {
         now: i64,
         rows: &mut R,
         budget: Budget,
-        suggestions: usize,
+        search: Option<SuggestionSearch>,
     ) -> Result<Reasons, WhyError<R::Error>> {
         let mut world = World::new(program, self, question, now, rows);
         world.allow(budget);
         let explanation = self.explanation(&mut world, budget)?;
         let mut reasons = Reasons { explanation, suggestions: Suggestions::default() };
-        if reasons.explanation.verdict == Verdict::Fails && suggestions > 0 {
-            let found = suggest::suggest(&mut world, budget, suggestions);
+        if let (Verdict::Fails, Some(search)) = (reasons.explanation.verdict, search) {
+            let found = suggest::suggest(&mut world, budget, search);
             reasons.suggestions = found.map_err(WhyError::Rows)?;
         }
         Ok(reasons)
+    }
+
+    /// What else may make a question hold that does not: an earlier search goes on.
+    ///
+    /// # Errors
+    /// If rows cannot be read.
+    pub fn suggest<R: Rows>(
+        &self,
+        program: &Program,
+        question: &Question,
+        now: i64,
+        rows: &mut R,
+        budget: Budget,
+        search: SuggestionSearch,
+    ) -> Result<Suggestions, R::Error> {
+        suggest::suggest(&mut World::new(program, self, question, now, rows), budget, search)
     }
 
     fn explanation<R: Rows>(

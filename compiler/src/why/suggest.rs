@@ -1,12 +1,13 @@
 //! Which facts would make a question hold: the fewest that do.
 //!
 //! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist, then
-//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. Only
+//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. A search
+//! ends with the first sets that it finds, and goes on only if the engine confirms none of them. Only
 //! facts whose values are all known are assumed; those that the policy derives anyway, permissions, are not.
 //! Whether a negation holds is decided without what is assumed, so each suggestion must be asked of the real
 //! engine before it is shown.
 
-use super::explanation::{Arg, Atom, Suggestion, Suggestions};
+use super::explanation::{Arg, Atom, Suggestion, SuggestionSearch, Suggestions};
 use super::rows::{Budget, Rows};
 use super::run::Run;
 use super::state::{AnswerTableId, Assumed, Found};
@@ -20,33 +21,40 @@ const MOST_FACTS: usize = 3;
 /// several times as long as all the rest.
 const PARTS: (usize, usize) = (10, 5);
 
-/// Small sets of facts with which the question may hold, nearest first, at most `most`.
+/// Sets of facts with which the question may hold, of the least number of facts with which there are any.
 pub(super) fn suggest<R: Rows>(
     world: &mut World<'_, R>,
     budget: Budget,
-    most: usize,
+    search: SuggestionSearch,
 ) -> Result<Suggestions, R::Error> {
     let (goals, work) = PARTS;
     let budget = Budget { goals: budget.goals.div_ceil(goals), work: budget.work.div_ceil(work) };
     // Rules that were left out would use other facts.
-    let mut found = Suggestions { sets: Vec::new(), truncated: world.rules.is_cut };
-    for n_facts in 1..=MOST_FACTS {
+    let mut found = Suggestions { truncated: world.rules.is_cut, ..Suggestions::default() };
+    let mut next = Some(search);
+    while let Some(search) = next.filter(|_| found.sets.is_empty()) {
         world.allow(budget);
-        let mut run = Run::new(world, n_facts);
+        let mut run = Run::new(world, search.n_facts);
         let is_cut = match run.question() {
             Ok(()) => false,
             Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
             Err(Fault::Rows(error)) => return Err(error),
         };
         let Run { state, root, .. } = run;
-        let smallest = root.map_or_else(Vec::new, |root| smallest(&state, root));
-        found.truncated |= is_cut || smallest.len() > most;
-        found.sets = smallest.into_iter().take(most).map(|set| facts(&state, set)).collect();
-        if is_cut || !found.sets.is_empty() {
-            break;
-        }
+        let mut sets = root.map_or_else(Vec::new, |root| smallest(&state, root));
+        sets.retain(|set| set.len() == search.n_facts);
+        found.truncated |= is_cut || sets.len() > search.most;
+        found.sets = sets.into_iter().take(search.most).map(|set| facts(&state, set)).collect();
+        next = search.next().filter(|_| !is_cut);
     }
-    Ok(found)
+    Ok(Suggestions { next, ..found })
+}
+
+impl SuggestionSearch {
+    /// The search that follows.
+    fn next(self) -> Option<Self> {
+        (self.n_facts < MOST_FACTS).then_some(Self { n_facts: self.n_facts + 1, ..self })
+    }
 }
 
 /// The sets of facts with which a goal has an answer, without those that contain another one.

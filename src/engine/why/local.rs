@@ -17,7 +17,7 @@
 use super::caller::{self, AskedDecision, CallerAnswers, CallerRow, WantedReads};
 use super::mixed::{MixedRows, Unread};
 use super::rows::StoredRows;
-use super::{CANDIDATES, Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact};
+use super::{Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, search};
 use crate::engine::answers::{Unanswered, read};
 use crate::engine::local::Document;
 use crate::engine::view::View;
@@ -25,7 +25,7 @@ use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest,
 use crate::store::{ConsistentRead, Fact, Reader};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Question};
-use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, Suggestions, Verdict, WhyError};
+use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, SuggestionSearch, Suggestions, Verdict, WhyError};
 use std::sync::Arc;
 
 /// A question about facts of which the caller's database has some, with what the database said so far.
@@ -102,27 +102,78 @@ impl Engine {
         }
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(asking.question))?;
         agree(allowed, explanation.verdict)?;
-        let mut unknown = Vec::new();
-        let mut confirmed: Vec<Suggestion> = Vec::new();
-        for suggestion in suggestions.sets {
-            let Some(decision) = self.decision_with(asking, &suggestion).await? else { continue };
-            match asking.answers.decision(&decision) {
-                Some(true) => confirmed.push(suggestion),
-                Some(false) => {}
-                None => unknown.push(decision),
-            }
-        }
-        if !unknown.is_empty() {
-            return self.ask(asking, unknown, WantedReads::new()).await;
-        }
-        let truncated = suggestions.truncated || confirmed.len() > SUGGESTIONS;
-        confirmed.truncate(SUGGESTIONS);
-        let suggestions = Suggestions { sets: confirmed, truncated };
+        let suggestions = match self.confirmed_on_caller(asking, suggestions).await? {
+            Ok(confirmed) => confirmed,
+            Err(ask) => return Ok(ask),
+        };
         let (policy, version) =
             (Some(Arc::clone(&asking.view.plans().policy.program)), Some(asking.view.version()));
         let document = Some(Arc::clone(&asking.document));
         let why = Why { allowed, explanation, suggestions, version, offset, policy, document };
         Ok(LocalWhy::Explained(Box::new(why)))
+    }
+
+    /// Those of the suggestions with which the question holds on the caller's database, or what to ask the
+    /// database first. If it holds with none of them, sets of more facts are searched for.
+    async fn confirmed_on_caller(
+        &self,
+        asking: &Asking<'_>,
+        suggestions: Suggestions,
+    ) -> Result<Result<Suggestions, LocalWhy>, EngineError> {
+        let mut found = suggestions;
+        let mut confirmed = Suggestions::default();
+        loop {
+            let mut unknown = Vec::new();
+            for suggestion in found.sets {
+                let Some(decision) = self.decision_with(asking, &suggestion).await? else { continue };
+                match asking.answers.decision(&decision) {
+                    Some(true) => confirmed.sets.push(suggestion),
+                    Some(false) => {}
+                    None => unknown.push(decision),
+                }
+            }
+            if !unknown.is_empty() {
+                return self.ask(asking, unknown, WantedReads::new()).await.map(Err);
+            }
+            confirmed.truncated |= found.truncated;
+            let Some(search) = found.next.filter(|_| confirmed.sets.is_empty()) else { break };
+            let (further, wanted) = self.further_on_caller(asking, search).await?;
+            if !wanted.is_empty() {
+                return self.ask(asking, Vec::new(), wanted).await.map(Err);
+            }
+            found = further;
+        }
+        confirmed.truncated |= confirmed.sets.len() > SUGGESTIONS;
+        confirmed.sets.truncate(SUGGESTIONS);
+        Ok(Ok(confirmed))
+    }
+
+    /// More suggestions over what is known, and what is not known yet.
+    async fn further_on_caller(
+        &self,
+        asking: &Asking<'_>,
+        search: SuggestionSearch,
+    ) -> Result<(Suggestions, WantedReads), EngineError> {
+        let Asking { attempt, request, question, answers, document, view } = asking;
+        let rules = view.local_rules(question, document).await?;
+        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
+        let (question, context) = ((*question).clone(), request.context.clone());
+        let answers = Arc::clone(answers);
+        let find = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let stored = StoredRows::new(reader, &context, account.as_ref());
+                let mut rows = MixedRows::new(stored, &answers);
+                let program = &plans.policy.program;
+                let found = rules.suggest(program, &question, now, &mut rows, Budget::default(), search);
+                let found = match found {
+                    Ok(found) => found,
+                    Err(Unread::Store(error)) => return Err(Unanswered::Store(error)),
+                    Err(Unread::TooMany) => Suggestions { truncated: true, ..Suggestions::default() },
+                };
+                Ok((found, rows.wanted))
+            })
+        };
+        read(*attempt, false, find).await
     }
 
     /// The statement that decides the question on the caller's database, with further context facts.
@@ -210,8 +261,8 @@ fn reasons(
     now: i64,
     rows: &mut MixedRows<'_>,
 ) -> Result<Result<Reasons, Inexplicable>, Unanswered> {
-    let explain = |rows: &mut MixedRows<'_>, n_suggestions| {
-        let explained = rules.explain(program, question, now, rows, Budget::default(), n_suggestions);
+    let explain = |rows: &mut MixedRows<'_>, search| {
+        let explained = rules.explain(program, question, now, rows, Budget::default(), search);
         Ok(match explained {
             Ok(reasons) => Ok(reasons),
             Err(WhyError::Rows(Unread::Store(error))) => return Err(Unanswered::Store(error)),
@@ -224,11 +275,11 @@ fn reasons(
         })
     };
     let fails = |reasons: &Result<Reasons, Inexplicable>| matches!(reasons, Ok(reasons) if reasons.explanation.verdict == Verdict::Fails);
-    let first = explain(rows, 0)?;
+    let first = explain(rows, None)?;
     if !fails(&first) || !rows.wanted.is_empty() {
         return Ok(first);
     }
-    let again = explain(rows, CANDIDATES)?;
+    let again = explain(rows, Some(search()))?;
     // The time may be over before as much is known again.
     Ok(if fails(&again) { again } else { first })
 }

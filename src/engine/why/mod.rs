@@ -6,11 +6,12 @@
 //! Each suggested set of facts was asked of the engine as context facts.
 
 mod caller;
+mod confirm;
 mod local;
 mod mixed;
 mod rows;
 
-use super::answers::{Prepared, Unanswered, read};
+use super::answers::{Unanswered, read};
 use super::evaluate::EvaluateQuery;
 use super::local::Document;
 use super::view::View;
@@ -26,14 +27,14 @@ pub use portcullis_compiler::why::{
 use portcullis_compiler::ir::{Program, RuleId};
 use portcullis_compiler::question::{Domain, Question};
 use portcullis_compiler::refusal::Refusal;
-use portcullis_compiler::why::{Budget, Reasons, WhyError};
+use portcullis_compiler::why::{Budget, Reasons, SuggestionSearch, WhyError};
 use rows::StoredRows;
 use std::sync::Arc;
 
 /// How many sets of facts are suggested at most.
 const SUGGESTIONS: usize = 5;
 
-/// How many are tried for them.
+/// How many of each number of facts are tried for them.
 const CANDIDATES: usize = 10;
 
 /// A question to explain.
@@ -174,31 +175,9 @@ impl Engine {
         let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
-        let suggestions = self.confirmed(attempt, question, context, suggestions).await?;
+        let suggestions = self.confirmed(attempt, &view, question, context, suggestions).await?;
         let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
         Ok(Why { allowed, explanation, suggestions, version, offset, policy, document: None })
-    }
-
-    /// Those of the suggestions that the engine confirms.
-    async fn confirmed(
-        &self,
-        attempt: ConsistentRead<'_>,
-        question: &Question,
-        context: &[Fact],
-        suggestions: Suggestions,
-    ) -> Result<Suggestions, EngineError> {
-        let Suggestions { sets, mut truncated } = suggestions;
-        let mut confirmed = Vec::new();
-        for suggestion in sets {
-            if confirmed.len() == SUGGESTIONS {
-                truncated = true;
-                break;
-            }
-            if self.would_hold(attempt, question, context, &suggestion).await? {
-                confirmed.push(suggestion);
-            }
-        }
-        Ok(Suggestions { sets: confirmed, truncated })
     }
 
     /// The answer and its reasons, of one moment.
@@ -220,7 +199,7 @@ impl Engine {
                 let mut rows = StoredRows::new(reader, &context, account.as_ref());
                 let program = &plans.policy.program;
                 let reasons =
-                    rules.explain(program, &question, now, &mut rows, Budget::default(), CANDIDATES);
+                    rules.explain(program, &question, now, &mut rows, Budget::default(), Some(search()));
                 let reasons = match reasons {
                     Ok(reasons) => Ok(reasons),
                     Err(WhyError::Rows(error)) => return Err(Unanswered::Store(error)),
@@ -232,36 +211,11 @@ impl Engine {
         };
         read(attempt, is_heavy, find).await
     }
+}
 
-    /// Whether the question holds with further context facts. A set of facts that cannot be asked about is
-    /// none that can be suggested.
-    async fn would_hold(
-        &self,
-        attempt: ConsistentRead<'_>,
-        question: &Question,
-        context: &[Fact],
-        suggestion: &Suggestion,
-    ) -> Result<bool, EngineError> {
-        let Some(facts) = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>() else {
-            return Ok(false);
-        };
-        let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
-        let asked = async {
-            let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
-            let prepared: Prepared = view.prepare(question).await?;
-            let is_heavy = prepared.is_heavy();
-            read(attempt, is_heavy, move |reader| prepared.has_answers(reader)).await
-        };
-        match asked.await {
-            Err(
-                EngineError::BadRequest(_)
-                | EngineError::Refused(_)
-                | EngineError::TooLarge(_)
-                | EngineError::Timeout(_),
-            ) => Ok(false),
-            answered => answered,
-        }
-    }
+/// The search for facts to suggest.
+fn search() -> SuggestionSearch {
+    SuggestionSearch::new(CANDIDATES)
 }
 
 /// Fails if an explanation does not say what the engine answers.

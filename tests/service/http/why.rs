@@ -74,6 +74,22 @@ fn a_no_has_reasons_and_what_would_change_it() {
 }
 
 #[test]
+fn larger_sets_are_suggested_if_no_smaller_one_helps() {
+    let server = Server::empty();
+    // Whoever is trusted is watched, so that trust alone never helps.
+    let policy = "actor User {} resource Repo {} \
+        allow(user: User, \"read\", repo: Repo) if is_trusted(user) and not is_watched(user) and exists(repo); \
+        is_watched(user: User) if is_trusted(user); \
+        allow(user: User, \"read\", repo: Repo) if is_member(user) and is_open(repo); \
+        exists(_: Repo); \
+        declare is_trusted(User); declare is_member(User); declare is_open(Repo);";
+    assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
+    let why = server.post("/api/explain", &question("bob", "read", "a")).json();
+    let both = json!([[fact_json(&["is_member", "User:bob"]), fact_json(&["is_open", "Repo:a"])]]);
+    assert_eq!((&why["suggestions"], &why["suggestions_truncated"]), (&both, &json!(false)));
+}
+
+#[test]
 fn context_facts_are_part_of_the_explanation() {
     let server = populated();
     let mut body = question("bob", "write", "a");

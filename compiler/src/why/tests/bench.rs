@@ -6,7 +6,7 @@ use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
 use crate::source::SourceMap;
 use crate::why::{
-    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, Verdict, WhyError,
+    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, SuggestionSearch, Verdict, WhyError,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -102,7 +102,7 @@ impl Bench {
         let rules = Rules::new(&self.program, &self.catalog, &shape).unwrap();
         let mut read = Read { rows: &self.rows, n_reads: 0 };
         let found: Result<Reasons, WhyError<String>> =
-            rules.explain(&self.program, &question, 1_000, &mut read, self.budget, 5);
+            rules.explain(&self.program, &question, 1_000, &mut read, self.budget, Some(SuggestionSearch::new(5)));
         (found.unwrap(), read.n_reads)
     }
 

@@ -1,0 +1,93 @@
+//! Which suggested facts change the answer: the engine answers the question with each set of them.
+
+use super::{SUGGESTIONS, Suggestion, Suggestions, fact};
+use crate::engine::answers::{Prepared, Unanswered, read};
+use crate::engine::view::View;
+use crate::engine::why::rows::StoredRows;
+use crate::engine::{Engine, EngineError};
+use crate::store::{ConsistentRead, Fact, Reader};
+use portcullis_compiler::question::Question;
+use portcullis_compiler::why::{Budget, SuggestionSearch};
+
+impl Engine {
+    /// Those of the suggestions with which the question holds. If it holds with none of them, sets of more
+    /// facts are searched for.
+    pub(super) async fn confirmed(
+        &self,
+        attempt: ConsistentRead<'_>,
+        view: &View,
+        question: &Question,
+        context: &[Fact],
+        suggestions: Suggestions,
+    ) -> Result<Suggestions, EngineError> {
+        let mut found = suggestions;
+        let mut confirmed = Suggestions::default();
+        loop {
+            confirmed.truncated |= found.truncated;
+            for suggestion in found.sets {
+                if confirmed.sets.len() == SUGGESTIONS {
+                    confirmed.truncated = true;
+                    break;
+                }
+                if self.would_hold(attempt, question, context, &suggestion).await? {
+                    confirmed.sets.push(suggestion);
+                }
+            }
+            let Some(search) = found.next.filter(|_| confirmed.sets.is_empty()) else { return Ok(confirmed) };
+            found = self.further(attempt, view, question, context, search).await?;
+        }
+    }
+
+    /// More suggestions.
+    async fn further(
+        &self,
+        attempt: ConsistentRead<'_>,
+        view: &View,
+        question: &Question,
+        context: &[Fact],
+        search: SuggestionSearch,
+    ) -> Result<Suggestions, EngineError> {
+        let rules = view.rules(question).await?;
+        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
+        let (question, context) = (question.clone(), context.to_vec());
+        let find = move |reader: &Reader| {
+            reader.snapshot(|reader| {
+                let mut rows = StoredRows::new(reader, &context, account.as_ref());
+                let program = &plans.policy.program;
+                let found = rules.suggest(program, &question, now, &mut rows, Budget::default(), search);
+                found.map_err(Unanswered::Store)
+            })
+        };
+        read(attempt, false, find).await
+    }
+
+    /// Whether the question holds with further context facts. A set of facts that cannot be asked about is
+    /// none that can be suggested.
+    async fn would_hold(
+        &self,
+        attempt: ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+        suggestion: &Suggestion,
+    ) -> Result<bool, EngineError> {
+        let Some(facts) = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>() else {
+            return Ok(false);
+        };
+        let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
+        let asked = async {
+            let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
+            let prepared: Prepared = view.prepare(question).await?;
+            let is_heavy = prepared.is_heavy();
+            read(attempt, is_heavy, move |reader| Ok(prepared.has_answers(reader)?)).await
+        };
+        match asked.await {
+            Err(
+                EngineError::BadRequest(_)
+                | EngineError::Refused(_)
+                | EngineError::TooLarge(_)
+                | EngineError::Timeout(_),
+            ) => Ok(false),
+            answered => answered,
+        }
+    }
+}
