@@ -6,6 +6,7 @@ use super::rule::Rule;
 use super::symbols::{Constant, Predicate, Signature, TypeDef};
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;
+use std::collections::BTreeSet;
 
 /// A checked policy, with everything that later stages need.
 #[derive(Clone, Debug)]
@@ -22,6 +23,8 @@ pub struct Program {
     pub constants: IndexSet<Constant>,
     /// What may be stored.
     pub signatures: Vec<Signature>,
+    /// The predicates of its `declare`s.
+    pub declared: BTreeSet<String>,
     /// The blocks, for `GET /policy_metadata`; sorted by name, `global` always there.
     pub blocks: Vec<BlockInfo>,
     /// The policy's own tests, desugared.
@@ -34,7 +37,7 @@ impl Program {
     /// The same names and literals without a rule: what holds is what is a fact.
     #[must_use]
     pub fn without_rules(&self) -> Self {
-        let Self { source, types, predicates, constants, signatures, .. } = self;
+        let Self { source, types, predicates, constants, signatures, declared, .. } = self;
         Self {
             source: source.clone(),
             types: types.clone(),
@@ -42,6 +45,7 @@ impl Program {
             rules: Vec::new(),
             constants: constants.clone(),
             signatures: signatures.clone(),
+            declared: declared.clone(),
             blocks: Vec::new(),
             tests: Vec::new(),
             index: Index::new(types, predicates, constants, signatures, &[]),

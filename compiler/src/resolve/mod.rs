@@ -67,7 +67,9 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     let Tables { types, predicates, constants, rules, mut diagnostics, .. } = tables;
     let index = Index::new(&types, &predicates, &constants, &signatures, &rules);
     let source = source.clone();
-    let program = Program { source, types, predicates, rules, constants, signatures, blocks, tests, index };
+    let declared = declared.into_iter().map(|declared| declared.predicate).collect();
+    let program =
+        Program { source, types, predicates, rules, constants, signatures, declared, blocks, tests, index };
     diagnostics.extend(cases::check_facts(&program, &facts));
     let refused = diagnostics.iter().any(|found| found.severity() == Severity::Error);
     ((!refused).then_some(program), diagnostics)

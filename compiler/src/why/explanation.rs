@@ -153,15 +153,26 @@ pub type Suggestion = Vec<Atom>;
 pub struct SuggestionSearch {
     /// How many sets are wanted at most.
     pub(super) most: usize,
-    /// How many facts a set has at least.
+    /// How many facts a set has.
     pub(super) n_facts: usize,
+    /// Which facts.
+    pub(super) assumable: Assumable,
 }
 
 impl SuggestionSearch {
-    /// From single facts on, for so many sets at most.
+    /// The first search, for single facts, and for so many sets at most.
     pub fn new(most: usize) -> Self {
-        Self { most, n_facts: 1 }
+        Self { most, n_facts: 1, assumable: Assumable::Stored }
     }
+}
+
+/// Which facts a search may assume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Assumable {
+    /// Those that an application stores.
+    Stored,
+    /// Those of helper predicates too, which only rules derive.
+    Any,
 }
 
 /// What the search for facts that would make the question hold found.

@@ -36,9 +36,10 @@ pub use explanation::{
 pub use rows::{Budget, Rows};
 pub use rules::Rules;
 
-use crate::builtin::{ALLOW, HAS_PERMISSION};
+use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::catalog::Catalog;
 use crate::ir::Program;
+use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Question, Shape};
 use crate::refusal::{Place, Refusal};
 use crate::specialise;
@@ -104,9 +105,14 @@ impl Rules {
             Err(error @ CompileError::Bug(_)) => return Err(error),
         };
         let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
-        let heads = heads.map(|predicate| predicate.name.clone());
-        let derived = heads.filter(|name| name == ALLOW || name == HAS_PERMISSION).collect();
-        Ok(Self { catalog, n_stored, traced, derived, is_cut })
+        let (derived, others): (OrderedSet<String>, OrderedSet<String>) = heads
+            .map(|predicate| predicate.name.clone())
+            .partition(|name| name == ALLOW || name == HAS_PERMISSION);
+        let stored = catalog.relations.iter().take(n_stored).map(|relation| relation.predicate.as_str());
+        let stored: OrderedSet<&str> = stored.chain([HAS_ROLE, HAS_RELATION]).collect();
+        let is_helper = |name: &String| !stored.contains(name.as_str()) && !program.declared.contains(name);
+        let helpers = others.into_iter().filter(is_helper).collect();
+        Ok(Self { catalog, n_stored, traced, derived, helpers, is_cut })
     }
 
     /// About how many bytes it takes.
@@ -167,7 +173,7 @@ impl Rules {
         budget: Budget,
     ) -> Result<Explanation, WhyError<R::Error>> {
         let program = world.program;
-        let mut run = Run::new(world, 0);
+        let mut run = Run::new(world);
         let is_spent = ended(run.question(), program)?;
         if is_spent {
             height::compute(&mut run.state, run.world, 0);

@@ -4,8 +4,7 @@
 //! cannot match. Why it does not is what an explanation must say, so every kind that is not there gets an
 //! empty relation.
 
-use super::rules::Rules;
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -129,12 +128,4 @@ fn kinds(program: &Program, signature: &Signature) -> Option<Vec<Vec<RelationArg
 fn columns(program: &Program, types: impl Iterator<Item = TypeId>) -> Vec<RelationArg> {
     let known = types.filter_map(|ty| program.types.get(ty.index()));
     known.map(|ty| RelationArg::Column { ty: ty.name.clone(), column: String::new() }).collect()
-}
-
-impl Rules {
-    /// Whether a fact of this relation may be suggested: one that the policy derives anyway would not be a
-    /// useful suggestion.
-    pub(super) fn may_assume(&self, source: SourceId) -> bool {
-        !self.derived.contains(&self.catalog.relation(source).predicate)
-    }
 }

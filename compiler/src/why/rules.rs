@@ -1,6 +1,7 @@
 //! What explanations share: the rules of a question's shape over the relations of a catalog.
 
-use crate::catalog::Catalog;
+use super::explanation::Assumable;
+use crate::catalog::{Catalog, SourceId};
 use crate::ordered::OrderedSet;
 use crate::specialise::Traced;
 
@@ -13,6 +14,22 @@ pub struct Rules {
     pub(super) traced: Traced,
     /// Predicates whose facts are no suggestion.
     pub(super) derived: OrderedSet<String>,
+    /// Predicates that rules derive and that nothing says is stored: no role or relation, no `declare`, no
+    /// fact. Their facts are suggested only if no others help.
+    pub(super) helpers: OrderedSet<String>,
     /// Whether rules that read kinds of fact of which there are none are missing.
     pub(super) is_cut: bool,
+}
+
+impl Rules {
+    /// Whether a fact of this relation may be suggested: one that the policy derives anyway would not be a
+    /// useful suggestion.
+    pub(super) fn may_assume(&self, source: SourceId, assumable: Assumable) -> bool {
+        let predicate = &self.catalog.relation(source).predicate;
+        let is_wanted = match assumable {
+            Assumable::Stored => !self.helpers.contains(predicate),
+            Assumable::Any => true,
+        };
+        is_wanted && !self.derived.contains(predicate)
+    }
 }

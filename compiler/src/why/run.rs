@@ -10,6 +10,7 @@
 //! stratified, so a level never needs a goal of an outer one. Neither levels nor goals take space on Rust's
 //! stack.
 
+use super::explanation::Assumable;
 use super::rows::Rows;
 use super::state::{
     AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, FactId, Found, FrameId, GoalAnswer, Key, Via,
@@ -57,6 +58,8 @@ pub(super) struct Run<'r, 'w, R> {
     pub(super) refuted: FxHashMap<Key, AnswerTableId>,
     /// How many facts an answer may assume.
     pub(super) most_assumed: usize,
+    /// Which facts these are.
+    assumable: Assumable,
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,
     turn: usize,
@@ -68,8 +71,17 @@ pub(super) struct Run<'r, 'w, R> {
 }
 
 impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
+    /// A run that assumes nothing.
+    pub(super) fn new(world: &'r mut World<'w, R>) -> Self {
+        Self::assuming(world, 0, Assumable::Stored)
+    }
+
     /// A run whose answers may assume up to this many facts.
-    pub(super) fn new(world: &'r mut World<'w, R>, most_assumed: usize) -> Self {
+    pub(super) fn assuming(
+        world: &'r mut World<'w, R>,
+        most_assumed: usize,
+        assumable: Assumable,
+    ) -> Self {
         Self {
             world,
             state: Found::new(),
@@ -77,6 +89,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             finished: FxHashMap::default(),
             refuted: FxHashMap::default(),
             most_assumed,
+            assumable,
             made: FxHashSet::default(),
             turn: 0,
             open: None,
@@ -362,7 +375,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
 
     /// The fact with these values that is assumed, with what an attempt assumes already.
     pub(super) fn assume(&mut self, frame: FrameId, source: SourceId, row: &[Value]) -> Option<Assumed> {
-        if self.may_assume() == 0 || !self.world.rules.may_assume(source) {
+        if self.may_assume() == 0 || !self.world.rules.may_assume(source, self.assumable) {
             return None;
         }
         let fact = self.world.fact(source, row)?;

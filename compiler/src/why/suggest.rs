@@ -2,16 +2,18 @@
 //!
 //! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist, then
 //! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. A search
-//! ends with the first sets that it finds, and goes on only if the engine confirms none of them. Only
+//! ends with the first sets that it finds, and goes on only if the engine confirms none of them: facts of
+//! helper predicates, which nobody stores, come last. Only
 //! facts whose values are all known are assumed; those that the policy derives anyway, permissions, are not.
 //! Whether a negation holds is decided without what is assumed, so each suggestion must be asked of the real
 //! engine before it is shown.
 
-use super::explanation::{Arg, Atom, Suggestion, SuggestionSearch, Suggestions};
+use super::explanation::{Arg, Assumable, Atom, Suggestion, SuggestionSearch, Suggestions};
 use super::rows::{Budget, Rows};
 use super::run::Run;
 use super::state::{AnswerTableId, Assumed, Found};
 use super::world::{Fault, World};
+use crate::ordered::OrderedSet;
 
 /// How many facts a suggestion has at most.
 const MOST_FACTS: usize = 3;
@@ -29,12 +31,13 @@ pub(super) fn suggest<R: Rows>(
 ) -> Result<Suggestions, R::Error> {
     let (goals, work) = PARTS;
     let budget = Budget { goals: budget.goals.div_ceil(goals), work: budget.work.div_ceil(work) };
+    let rules = world.rules;
     // Rules that were left out would use other facts.
-    let mut found = Suggestions { truncated: world.rules.is_cut, ..Suggestions::default() };
+    let mut found = Suggestions { truncated: rules.is_cut, ..Suggestions::default() };
     let mut next = Some(search);
     while let Some(search) = next.filter(|_| found.sets.is_empty()) {
         world.allow(budget);
-        let mut run = Run::new(world, search.n_facts);
+        let mut run = Run::assuming(world, search.n_facts, search.assumable);
         let is_cut = match run.question() {
             Ok(()) => false,
             Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
@@ -42,10 +45,12 @@ pub(super) fn suggest<R: Rows>(
         };
         let Run { state, root, .. } = run;
         let mut sets = root.map_or_else(Vec::new, |root| smallest(&state, root));
-        sets.retain(|set| set.len() == search.n_facts);
+        sets.retain(|set| set.len() == search.n_facts && search.finds(&state, set, &rules.helpers));
         found.truncated |= is_cut || sets.len() > search.most;
         found.sets = sets.into_iter().take(search.most).map(|set| facts(&state, set)).collect();
-        next = search.next().filter(|_| !is_cut);
+        next = if is_cut { search.next_kind() } else { search.next() };
+        // Without helper predicates there are no other facts.
+        next = next.filter(|next| next.assumable == Assumable::Stored || !rules.helpers.is_empty());
     }
     Ok(Suggestions { next, ..found })
 }
@@ -53,7 +58,25 @@ pub(super) fn suggest<R: Rows>(
 impl SuggestionSearch {
     /// The search that follows.
     fn next(self) -> Option<Self> {
-        (self.n_facts < MOST_FACTS).then_some(Self { n_facts: self.n_facts + 1, ..self })
+        let larger = Self { n_facts: self.n_facts + 1, ..self };
+        if larger.n_facts > MOST_FACTS { self.next_kind() } else { Some(larger) }
+    }
+
+    /// The first search for further kinds of fact.
+    fn next_kind(self) -> Option<Self> {
+        match self.assumable {
+            Assumable::Stored => Some(Self { n_facts: 1, assumable: Assumable::Any, ..self }),
+            Assumable::Any => None,
+        }
+    }
+
+    /// Whether a set is one that no search before this one finds.
+    fn finds(self, state: &Found, set: &Assumed, helpers: &OrderedSet<String>) -> bool {
+        let mut facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
+        match self.assumable {
+            Assumable::Stored => true,
+            Assumable::Any => facts.any(|(predicate, _)| helpers.contains(predicate)),
+        }
     }
 }
 
