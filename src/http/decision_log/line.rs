@@ -161,7 +161,7 @@ pub(super) struct Line {
 
 impl Line {
     /// Its time, and its text without the end of the line.
-    pub(super) fn text(self) -> (Timestamp, String) {
+    pub(super) fn text(&self) -> (Timestamp, String) {
         let (context, n_left_out) = &self.context;
         let json = LineJson {
             time: self.time.text(),

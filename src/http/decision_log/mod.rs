@@ -1,41 +1,32 @@
 //! The decision log: who asked what of whom, and what was decided, one JSON line a decision.
 //!
 //! ```text
-//! handler ─try_send─▶ queue (bounded) ─▶ one thread ─┬▶ file, rotated at a maximum size (file)
-//!             └▶ full: counted as dropped            └▶ collector, in batches (otlp)
+//! handler ─try_send─┬▶ queue (bounded) ─▶ thread ─▶ file, rotated at a maximum size (file)
+//!                   └▶ queue (bounded) ─▶ thread ─▶ collector, in batches (otlp)
 //! ```
 //!
-//! An answer never waits for its line: if file or collector are too slow, lines are dropped and counted in
-//! `portcullis_decisions_dropped_total`, and so is a line that could not be written or sent. Off by default,
-//! because the lines say who uses what. Logged are single decisions: `/authorize`, each resource of
-//! `/authorize_resources`, and each evaluation of AuthZEN. Lists, actions and queries are no decisions about
-//! one resource, and local checks are decided in the caller's database.
+//! An answer never waits for its line, and the file never waits for the collector: if one of them is too
+//! slow, lines for it are dropped and counted in `portcullis_decisions_dropped_total`, and so is a line that
+//! could not be written or sent. Off by default, because the lines say who uses what. Logged are single
+//! decisions: `/authorize`, each resource of `/authorize_resources`, and each evaluation of AuthZEN. Lists,
+//! actions and queries are no decisions about one resource, and local checks are decided in the caller's
+//! database.
 
 mod file;
 mod line;
 mod otlp;
+mod sink;
 
 pub(super) use line::{Decided, Outcome, Witness};
 
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;
-use flume::RecvTimeoutError;
-use line::{Line, Timestamp};
+use line::Line;
 use otlp::Collector;
+use sink::{Place, Sink};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::Duration;
-
-/// How many lines may wait: a second of a busy service.
-const QUEUE: usize = 16_384;
-
-/// How many lines are written and sent at once at most.
-const BATCH: usize = 512;
-
-/// How long lines gather before they are written: to wake the thread for each costs more than to write it.
-const GATHERING: Duration = Duration::from_millis(50);
+use std::time::{Duration, Instant};
 
 /// Why there is no decision log.
 #[derive(Debug, thiserror::Error)]
@@ -56,13 +47,9 @@ pub enum DecisionLogError {
 /// Takes lines without waiting.
 #[derive(Debug)]
 pub struct DecisionLog {
-    /// `None` once the log is closing.
-    queue: Option<flume::Sender<Line>>,
-    dropped: Arc<AtomicU64>,
+    sinks: Vec<Sink>,
     /// Context facts of these predicates are logged.
     facts: LoggedFacts,
-    /// Disconnected once the thread has ended.
-    running: flume::Receiver<()>,
     /// How long closing waits for the last lines.
     end_time: Duration,
 }
@@ -70,40 +57,30 @@ pub struct DecisionLog {
 impl DecisionLog {
     /// The log of a configuration; `None` if it has neither a file nor a collector.
     pub fn open(config: &Config) -> Result<Option<Self>, DecisionLogError> {
-        let file = match &config.decision_log {
-            None => None,
-            Some(path) => {
-                let opened = LogFile::open(path, config.decision_log_bytes, config.decision_log_files);
-                let failed = |error| DecisionLogError::File { path: path.display().to_string(), error };
-                Some(opened.map_err(failed)?)
-            }
-        };
-        let collector = config.decision_log_endpoint.as_ref().map(Collector::new);
-        if file.is_none() && collector.is_none() {
+        let mut places = Vec::new();
+        if let Some(path) = &config.decision_log {
+            let opened = LogFile::open(path, config.decision_log_bytes, config.decision_log_files);
+            let failed = |error| DecisionLogError::File { path: path.display().to_string(), error };
+            places.push(Place::File(opened.map_err(failed)?));
+        }
+        places.extend(config.decision_log_endpoint.as_ref().map(Collector::new).map(Place::Collector));
+        if places.is_empty() {
             return Ok(None);
         }
-        let (queue, lines) = flume::bounded(QUEUE);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let mut sinks = Sinks { file, collector, dropped: Arc::clone(&dropped) };
-        let (ends, running) = flume::bounded(0);
-        let serve = move || {
-            let _ends: flume::Sender<()> = ends;
-            sinks.serve(&lines);
-        };
-        thread::Builder::new().name("decision-log".into()).spawn(serve).map_err(DecisionLogError::Thread)?;
+        let sinks = places.into_iter().map(Sink::start).collect::<io::Result<_>>();
+        let sinks = sinks.map_err(DecisionLogError::Thread)?;
         let (facts, end_time) = (config.decision_log_facts.clone(), config.end_time());
-        Ok(Some(Self { queue: Some(queue), dropped, facts, running, end_time }))
+        Ok(Some(Self { sinks, facts, end_time }))
     }
 
-    /// How many lines were dropped.
-    pub(super) fn n_dropped(&self) -> u64 {
-        self.dropped.load(Ordering::Relaxed)
+    /// How many lines were dropped, for each place where they go.
+    pub(super) fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.sinks.iter().map(|sink| (sink.name, sink.n_dropped()))
     }
 
     fn note(&self, line: Line) {
-        if self.queue.as_ref().is_none_or(|queue| queue.try_send(line).is_err()) {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
+        let line = Arc::new(line);
+        self.sinks.iter().for_each(|sink| sink.take(&line));
     }
 }
 
@@ -111,53 +88,14 @@ impl Drop for DecisionLog {
     /// Waits until the lines that were taken are written, but not for a collector that does not answer: the
     /// process must end in time.
     fn drop(&mut self) {
-        self.queue = None;
-        if self.running.recv_timeout(self.end_time) == Err(RecvTimeoutError::Timeout) {
-            tracing::error!(
-                "the last lines of the decision log are lost: its collector or its disk is too slow"
-            );
-        }
-    }
-}
-
-/// Where lines go.
-struct Sinks {
-    file: Option<LogFile>,
-    collector: Option<Collector>,
-    dropped: Arc<AtomicU64>,
-}
-
-impl Sinks {
-    fn serve(&mut self, lines: &flume::Receiver<Line>) {
-        while let Ok(first) = lines.recv() {
-            thread::sleep(GATHERING);
-            let mut waiting = [first].into_iter().chain(lines.drain()).map(Line::text);
-            loop {
-                let texts: Vec<_> = waiting.by_ref().take(BATCH).collect();
-                if texts.is_empty() {
-                    break;
-                }
-                self.write(&texts);
+        let end = Instant::now() + self.end_time;
+        self.sinks.iter_mut().for_each(Sink::close);
+        for sink in &self.sinks {
+            let n_lines = sink.end_by(end);
+            if n_lines > 0 {
+                let place = sink.name;
+                tracing::error!(n_lines, "the last lines of the decision log are lost: the {place} is too slow");
             }
         }
-    }
-
-    fn write(&mut self, texts: &[(Timestamp, String)]) {
-        let n_lines = texts.len() as u64;
-        if let Some(file) = &mut self.file
-            && let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str()))
-        {
-            self.lost(n_lines, "cannot write the decision log", &error);
-        }
-        if let Some(collector) = &self.collector
-            && let Err(error) = collector.send(texts)
-        {
-            self.lost(n_lines, "cannot send decisions to the collector", &error);
-        }
-    }
-
-    fn lost(&self, n_lines: u64, what: &str, error: &dyn std::fmt::Display) {
-        self.dropped.fetch_add(n_lines, Ordering::Relaxed);
-        tracing::warn!(%error, n_lines, "{what}: the lines are dropped");
     }
 }

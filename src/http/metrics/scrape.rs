@@ -16,7 +16,9 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
     let series = Series::new();
     series.shared(&app.budget);
     if let Some(log) = &app.decision_log {
-        series.dropped.inc_by(log.n_dropped());
+        for (sink, n_lines) in log.dropped() {
+            series.dropped.with_label_values(&[sink]).inc_by(n_lines);
+        }
     }
     for environment in environments {
         let engine = &environment.engine;
@@ -36,7 +38,7 @@ struct Series {
     registry: Registry,
     memory: IntGauge,
     memory_refused: IntCounter,
-    dropped: IntCounter,
+    dropped: IntCounterVec,
     facts: IntGaugeVec,
     bytes: IntGaugeVec,
     version: IntGaugeVec,
@@ -61,10 +63,12 @@ impl Series {
         let memory = IntGauge::new("portcullis_memory_bytes", memory);
         let refused = "Requests that were refused because large bodies and answers used up their memory.";
         let refused = IntCounter::new("portcullis_memory_refused_total", refused);
-        let dropped = "Decisions that the decision log could not write or send.";
-        let dropped = IntCounter::new("portcullis_decisions_dropped_total", dropped);
         Self {
-            dropped: kept(&registry, dropped),
+            dropped: counter(
+                "portcullis_decisions_dropped_total",
+                "Decisions that the decision log could not write or send.",
+                &["sink"],
+            ),
             memory: kept(&registry, memory),
             memory_refused: kept(&registry, refused),
             facts: gauge("portcullis_facts", "Facts that are stored."),

@@ -12,6 +12,13 @@ fn lines(path: &Path) -> Vec<Json> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// How many lines for a file or a collector were dropped.
+fn dropped(service: &Service, sink: &str) -> u64 {
+    let metrics = service.get("/metrics", DEVELOPMENT_KEY);
+    let name = format!("portcullis_decisions_dropped_total{{sink=\"{sink}\"}} ");
+    metrics.lines().find_map(|line| line.strip_prefix(&name)).unwrap().parse().unwrap()
+}
+
 /// Waits until there is a line.
 fn is_written(path: &Path) {
     let end = std::time::Instant::now() + Duration::from_secs(10);
@@ -269,11 +276,7 @@ fn lines_that_are_lost_are_counted_and_no_answer_waits() {
         assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
     }
     service.logs("cannot send decisions to the collector");
-    let dropped = || {
-        let metrics = service.get("/metrics", DEVELOPMENT_KEY);
-        let line = metrics.lines().find_map(|line| line.strip_prefix("portcullis_decisions_dropped_total "));
-        line.unwrap().parse::<u64>().unwrap()
-    };
+    let dropped = || dropped(&service, "collector");
     let end = std::time::Instant::now() + Duration::from_secs(10);
     while dropped() < 3 {
         assert!(std::time::Instant::now() < end, "{} of 3 are counted", dropped());
@@ -291,7 +294,39 @@ fn a_collector_that_does_not_answer_does_not_delay_the_end() {
     assert!(service.stop().success(), "{}", service.log());
     // Its own limit for a batch is five seconds.
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
-    assert!(service.log().contains("the last lines of the decision log are lost"), "{}", service.log());
+    let lost = "the last lines of the decision log are lost: the collector is too slow";
+    assert!(service.log().contains(lost) && service.log().contains("n_lines=1"), "{}", service.log());
+}
+
+#[test]
+fn a_silent_collector_costs_neither_lines_of_the_file_nor_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = format!("http://{}", silent.local_addr().unwrap());
+    let log = path.to_str().unwrap();
+    let service = Service::with_policy(&["--decision-log", log, "--decision-log-endpoint", &address]);
+    let resources: Vec<Json> = (0..1_000).map(|n| value("Repo", &format!("r{n}"))).collect();
+    let many = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resources": resources });
+    let n_written = || std::fs::read(&path).unwrap().iter().filter(|byte| **byte == b'\n').count();
+    // More than its queue of 16,384 lines takes.
+    let n_requests = 25;
+    let mut slowest = Duration::ZERO;
+    for n in 1..=n_requests {
+        let begun = std::time::Instant::now();
+        assert_eq!(service.post("/api/authorize_resources", DEVELOPMENT_KEY, &many, &[]), 200);
+        slowest = slowest.max(begun.elapsed());
+        let end = std::time::Instant::now() + Duration::from_secs(4);
+        while n_written() < n * 1_000 {
+            assert!(std::time::Instant::now() < end, "{} of {n} thousand lines", n_written());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+    assert!(slowest < Duration::from_secs(4), "{slowest:?}: the collector may take five seconds");
+    assert_eq!(lines(&path).len(), n_requests * 1_000);
+    assert_eq!(dropped(&service, "file"), 0);
+    let n_dropped = dropped(&service, "collector");
+    assert!(n_dropped > 4_000, "{n_dropped} are counted");
 }
 
 #[test]

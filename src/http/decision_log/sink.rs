@@ -1,0 +1,144 @@
+//! A place where lines go, with a queue and a thread of its own: neither answers nor another place wait for it.
+
+use super::file::LogFile;
+use super::line::{Line, Timestamp};
+use super::otlp::Collector;
+use flume::RecvTimeoutError;
+use std::fmt::Display;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+/// How many lines may wait: a second of a busy service.
+const QUEUE: usize = 16_384;
+
+/// How many lines are written or sent at once at most.
+const BATCH: usize = 512;
+
+/// How long lines gather before they are written: to wake the thread for each costs more than to write it.
+const GATHERING: Duration = Duration::from_millis(50);
+
+/// A place for lines.
+pub(super) enum Place {
+    /// A file.
+    File(LogFile),
+    /// A collector of OpenTelemetry.
+    Collector(Collector),
+}
+
+/// A queue of lines for a place.
+#[derive(Debug)]
+pub(super) struct Sink {
+    /// What the place is.
+    pub(super) name: &'static str,
+    /// `None` once the log is closing.
+    queue: Option<flume::Sender<Arc<Line>>>,
+    counts: Arc<SinkCounts>,
+    /// Disconnected once the thread has ended.
+    running: flume::Receiver<()>,
+}
+
+/// What becomes of the lines of a sink.
+#[derive(Debug, Default)]
+struct SinkCounts {
+    /// Lines that are neither written nor dropped yet.
+    waiting: AtomicU64,
+    dropped: AtomicU64,
+}
+
+impl Sink {
+    /// Starts the thread of a place.
+    pub(super) fn start(mut place: Place) -> io::Result<Self> {
+        let (queue, lines) = flume::bounded(QUEUE);
+        let (ends, running) = flume::bounded(0);
+        let (counts, name) = (Arc::<SinkCounts>::default(), place.name());
+        let of_thread = Arc::clone(&counts);
+        let serve = move || {
+            let _ends: flume::Sender<()> = ends;
+            place.serve(&lines, &of_thread);
+        };
+        thread::Builder::new().name(format!("log-{name}")).spawn(serve)?;
+        Ok(Self { name, queue: Some(queue), counts, running })
+    }
+
+    /// Takes a line, or drops and counts it if the queue is full.
+    pub(super) fn take(&self, line: &Arc<Line>) {
+        self.counts.waiting.fetch_add(1, Ordering::Relaxed);
+        let is_taken = self.queue.as_ref().is_some_and(|queue| queue.try_send(Arc::clone(line)).is_ok());
+        if !is_taken {
+            self.counts.done(1);
+            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How many lines were dropped.
+    pub(super) fn n_dropped(&self) -> u64 {
+        self.counts.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Takes no more lines.
+    pub(super) fn close(&mut self) {
+        self.queue = None;
+    }
+
+    /// Waits until all lines are written, or this moment has come; returns how many lines are not written.
+    pub(super) fn end_by(&self, end: Instant) -> u64 {
+        match self.running.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Err(RecvTimeoutError::Timeout) => self.counts.waiting.load(Ordering::Relaxed),
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => 0,
+        }
+    }
+}
+
+impl SinkCounts {
+    fn done(&self, n_lines: u64) {
+        self.waiting.fetch_sub(n_lines, Ordering::Relaxed);
+    }
+}
+
+impl Place {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::File(_) => "file",
+            Self::Collector(_) => "collector",
+        }
+    }
+
+    /// Writes lines until no more can come.
+    fn serve(&mut self, lines: &flume::Receiver<Arc<Line>>, counts: &SinkCounts) {
+        while let Ok(first) = lines.recv() {
+            thread::sleep(GATHERING);
+            let mut waiting = [first].into_iter().chain(lines.try_iter()).map(|line| line.text());
+            loop {
+                let texts: Vec<_> = waiting.by_ref().take(BATCH).collect();
+                if texts.is_empty() {
+                    break;
+                }
+                self.write(&texts, counts);
+            }
+        }
+    }
+
+    fn write(&mut self, texts: &[(Timestamp, String)], counts: &SinkCounts) {
+        let n_lines = texts.len() as u64;
+        let lost = |what: &str, error: &dyn Display| {
+            counts.dropped.fetch_add(n_lines, Ordering::Relaxed);
+            tracing::warn!(%error, n_lines, "{what}: the lines are dropped");
+        };
+        match self {
+            Self::File(file) => {
+                if let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str())) {
+                    lost("cannot write the decision log", &error);
+                }
+            }
+            Self::Collector(collector) => {
+                if let Err(error) = collector.send(texts) {
+                    lost("cannot send decisions to the collector", &error);
+                }
+            }
+        }
+        counts.done(n_lines);
+    }
+}
