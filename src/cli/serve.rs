@@ -11,7 +11,7 @@ use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Decision
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use tokio::net::TcpListener;
 use tokio::runtime::Runtime;
 use tokio::sync::oneshot;
@@ -54,7 +54,7 @@ pub(super) fn runtime() -> Result<Runtime, CliError> {
 }
 
 async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliError> {
-    let decision_log = DecisionLog::open(&config)?;
+    let decision_log = DecisionLog::open(&config)?.map(Arc::new);
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = http::engine_settings(&config);
     let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;
@@ -84,7 +84,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         welcome.push_str(&config.data.display().to_string());
     }
     let stop = stop_signal();
-    reload_on_hangup(tls.clone());
+    reload_on_hangup(tls.clone(), decision_log.as_ref().map(Arc::downgrade));
     if let Err(error) = output::to_stdout(&welcome) {
         tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
@@ -188,12 +188,12 @@ async fn stop_signal() {
     }
 }
 
-/// Reloads the certificate on SIGHUP. Without TLS there is nothing to reload: then the signal is ignored,
-/// unless it means that the terminal from which the service was started is gone.
+/// Reloads the certificate and opens the decision log again on SIGHUP. Without both there is nothing to do:
+/// then the signal is ignored, unless it means that the terminal from which the service was started is gone.
 #[cfg(unix)]
-fn reload_on_hangup(tls: Option<Arc<Tls>>) {
+fn reload_on_hangup(tls: Option<Arc<Tls>>, decision_log: Option<Weak<DecisionLog>>) {
     use tokio::signal::unix::{SignalKind, signal};
-    if tls.is_none() && std::io::stdin().is_terminal() {
+    if tls.is_none() && decision_log.is_none() && std::io::stdin().is_terminal() {
         return;
     }
     let mut hangups = match signal(SignalKind::hangup()) {
@@ -204,6 +204,9 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>) {
     };
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
+            if let Some(log) = decision_log.as_ref().and_then(Weak::upgrade) {
+                log.reopen();
+            }
             match tls.as_ref().map(|tls| tls.reload()) {
                 None => tracing::info!("there is no certificate to reload"),
                 Some(Ok(())) => tracing::info!("the certificate was reloaded"),
@@ -216,4 +219,4 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>) {
 }
 
 #[cfg(not(unix))]
-fn reload_on_hangup(_tls: Option<Arc<Tls>>) {}
+fn reload_on_hangup(_tls: Option<Arc<Tls>>, _decision_log: Option<Weak<DecisionLog>>) {}

@@ -193,8 +193,8 @@ impl AppState {
 
     /// Logs decisions.
     #[must_use]
-    pub fn with_decision_log(self, log: DecisionLog) -> Self {
-        Self { decision_log: Some(Arc::new(log)), ..self }
+    pub fn with_decision_log(self, log: Arc<DecisionLog>) -> Self {
+        Self { decision_log: Some(log), ..self }
     }
 
     /// Adds an environment.

@@ -32,6 +32,12 @@ impl LogFile {
         Ok(Self { path: path.to_owned(), file, length, has_part, most, n_kept })
     }
 
+    /// Opens the file of this name again, which another program may have moved away.
+    pub(super) fn reopen(&mut self) -> io::Result<()> {
+        *self = Self::open(&self.path, self.most, self.n_kept)?;
+        Ok(())
+    }
+
     /// Writes these lines, in one file if they fit.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
         let mut text = String::new();
@@ -63,7 +69,10 @@ impl LogFile {
             }
         }
         if self.n_kept == 0 {
-            fs::remove_file(&self.path)?;
+            match fs::remove_file(&self.path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                Ok(()) | Err(_) => {}
+            }
         }
         self.file = append(&self.path)?;
         self.length = 0;
@@ -101,6 +110,23 @@ fn ends_a_line(path: &Path) -> io::Result<bool> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_was_moved_is_begun_anew() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, moved) = (folder.path().join("decisions.log"), folder.path().join("moved"));
+        let mut log = LogFile::open(&path, 1_000, 0).unwrap();
+        log.write(["one"].into_iter()).unwrap();
+        fs::rename(&path, &moved).unwrap();
+        log.write(["two"].into_iter()).unwrap();
+        log.reopen().unwrap();
+        log.write(["three"].into_iter()).unwrap();
+        assert_eq!(fs::read_to_string(&moved).unwrap(), "one\ntwo\n");
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
+        fs::remove_file(&path).unwrap();
+        log.write(["x".repeat(1_000).as_str()].into_iter()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap().len(), 1_001, "a missing file is begun anew, too");
+    }
 
     #[test]
     fn a_part_of_a_line_does_not_spoil_the_next_one() {

@@ -73,6 +73,11 @@ impl DecisionLog {
         Ok(Some(Self { sinks, facts, end_time }))
     }
 
+    /// Opens the file again before the next line, because it may have been moved away.
+    pub fn reopen(&self) {
+        self.sinks.iter().for_each(Sink::reopen);
+    }
+
     /// How many lines were dropped, for each place where they go.
     pub(super) fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.sinks.iter().map(|sink| (sink.name, sink.n_dropped()))

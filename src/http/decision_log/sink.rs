@@ -7,7 +7,7 @@ use flume::RecvTimeoutError;
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -35,17 +35,20 @@ pub(super) struct Sink {
     pub(super) name: &'static str,
     /// `None` once the log is closing.
     queue: Option<flume::Sender<Arc<Line>>>,
-    counts: Arc<SinkCounts>,
+    shared: Arc<Shared>,
     /// Disconnected once the thread has ended.
     running: flume::Receiver<()>,
 }
 
-/// What becomes of the lines of a sink.
+/// What a sink and its thread share.
 #[derive(Debug, Default)]
-struct SinkCounts {
-    /// Lines that are neither written nor dropped yet.
+struct Shared {
+    /// How many lines are neither written nor dropped yet.
     waiting: AtomicU64,
+    /// How many lines were dropped.
     dropped: AtomicU64,
+    /// Whether the place must be opened again.
+    is_moved: AtomicBool,
 }
 
 impl Sink {
@@ -53,29 +56,34 @@ impl Sink {
     pub(super) fn start(mut place: Place) -> io::Result<Self> {
         let (queue, lines) = flume::bounded(QUEUE);
         let (ends, running) = flume::bounded(0);
-        let (counts, name) = (Arc::<SinkCounts>::default(), place.name());
-        let of_thread = Arc::clone(&counts);
+        let (shared, name) = (Arc::<Shared>::default(), place.name());
+        let of_thread = Arc::clone(&shared);
         let serve = move || {
             let _ends: flume::Sender<()> = ends;
             place.serve(&lines, &of_thread);
         };
         thread::Builder::new().name(format!("log-{name}")).spawn(serve)?;
-        Ok(Self { name, queue: Some(queue), counts, running })
+        Ok(Self { name, queue: Some(queue), shared, running })
     }
 
     /// Takes a line, or drops and counts it if the queue is full.
     pub(super) fn take(&self, line: &Arc<Line>) {
-        self.counts.waiting.fetch_add(1, Ordering::Relaxed);
+        self.shared.waiting.fetch_add(1, Ordering::Relaxed);
         let is_taken = self.queue.as_ref().is_some_and(|queue| queue.try_send(Arc::clone(line)).is_ok());
         if !is_taken {
-            self.counts.done(1);
-            self.counts.dropped.fetch_add(1, Ordering::Relaxed);
+            self.shared.done(1);
+            self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// How many lines were dropped.
     pub(super) fn n_dropped(&self) -> u64 {
-        self.counts.dropped.load(Ordering::Relaxed)
+        self.shared.dropped.load(Ordering::Relaxed)
+    }
+
+    /// Opens the place again before the next line.
+    pub(super) fn reopen(&self) {
+        self.shared.is_moved.store(true, Ordering::Relaxed);
     }
 
     /// Takes no more lines.
@@ -86,13 +94,13 @@ impl Sink {
     /// Waits until all lines are written, or this moment has come; returns how many lines are not written.
     pub(super) fn end_by(&self, end: Instant) -> u64 {
         match self.running.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Err(RecvTimeoutError::Timeout) => self.counts.waiting.load(Ordering::Relaxed),
+            Err(RecvTimeoutError::Timeout) => self.shared.waiting.load(Ordering::Relaxed),
             Ok(()) | Err(RecvTimeoutError::Disconnected) => 0,
         }
     }
 }
 
-impl SinkCounts {
+impl Shared {
     fn done(&self, n_lines: u64) {
         self.waiting.fetch_sub(n_lines, Ordering::Relaxed);
     }
@@ -107,7 +115,7 @@ impl Place {
     }
 
     /// Writes lines until no more can come.
-    fn serve(&mut self, lines: &flume::Receiver<Arc<Line>>, counts: &SinkCounts) {
+    fn serve(&mut self, lines: &flume::Receiver<Arc<Line>>, shared: &Shared) {
         while let Ok(first) = lines.recv() {
             thread::sleep(GATHERING);
             let mut waiting = [first].into_iter().chain(lines.try_iter()).map(|line| line.text());
@@ -116,15 +124,30 @@ impl Place {
                 if texts.is_empty() {
                     break;
                 }
-                self.write(&texts, counts);
+                if shared.is_moved.swap(false, Ordering::Relaxed) {
+                    self.reopen();
+                }
+                self.write(&texts, shared);
             }
         }
     }
 
-    fn write(&mut self, texts: &[(Timestamp, String)], counts: &SinkCounts) {
+    fn reopen(&mut self) {
+        match self {
+            Self::File(file) => match file.reopen() {
+                Ok(()) => tracing::info!("the decision log was opened again"),
+                Err(error) => {
+                    tracing::error!(%error, "cannot open the decision log again: its previous file stays in use");
+                }
+            },
+            Self::Collector(_) => {}
+        }
+    }
+
+    fn write(&mut self, texts: &[(Timestamp, String)], shared: &Shared) {
         let n_lines = texts.len() as u64;
         let lost = |what: &str, error: &dyn Display| {
-            counts.dropped.fetch_add(n_lines, Ordering::Relaxed);
+            shared.dropped.fetch_add(n_lines, Ordering::Relaxed);
             tracing::warn!(%error, n_lines, "{what}: the lines are dropped");
         };
         match self {
@@ -139,6 +162,6 @@ impl Place {
                 }
             }
         }
-        counts.done(n_lines);
+        shared.done(n_lines);
     }
 }

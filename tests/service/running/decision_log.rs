@@ -330,6 +330,28 @@ fn a_silent_collector_costs_neither_lines_of_the_file_nor_time() {
 }
 
 #[test]
+fn a_file_that_was_moved_away_is_left_alone_after_a_hangup() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let mut service = Service::with_policy(&["--decision-log", path.to_str().unwrap()]);
+    let ask = |user: &str| {
+        assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question(user, "docs"), &[]), 200);
+    };
+    ask("ada");
+    is_written(&path);
+    let moved = folder.path().join("decisions.log-20261123");
+    std::fs::rename(&path, &moved).unwrap();
+    service.signal("HUP");
+    service.logs("there is no certificate to reload");
+    ask("eve");
+    service.logs("the decision log was opened again");
+    is_written(&path);
+    assert_eq!((&lines(&moved)[0]["actor"]["id"], &lines(&path)[0]["actor"]["id"]), (&json!("ada"), &json!("eve")));
+    assert_eq!((lines(&moved).len(), lines(&path).len()), (1, 1));
+    assert!(service.stop().success(), "{}", service.log());
+}
+
+#[test]
 fn a_full_disk_leaves_no_part_of_a_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
