@@ -157,6 +157,14 @@ impl Service {
         }
     }
 
+    /// The answer of an endpoint that changes nothing. Waits if the service asks for it.
+    pub(super) fn answer<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CliError> {
+        match self.try_ask(path, body)? {
+            ServiceReply::Answer(answer) => Ok(answer),
+            ServiceReply::Refused { message, code } => Err(CliError::Service { message, code }),
+        }
+    }
+
     /// The response of an endpoint that is read.
     pub(super) fn get(
         &self,

@@ -102,6 +102,8 @@ pub struct Engine {
     attributes: Arc<[Attribute]>,
     /// An older version of the policy, which answers instead of the active one.
     older: Option<Arc<Plans>>,
+    /// The time of its questions, if it is not the current one.
+    moment: Option<i64>,
 }
 
 #[derive(Debug)]
@@ -163,8 +165,8 @@ impl Engine {
             counted: Arc::default(),
             ending: watch::Sender::default(),
         };
-        let engine =
-            Self { shared: Arc::new(shared), store, account: None, attributes: Arc::default(), older: None };
+        let (shared, attributes) = (Arc::new(shared), Arc::default());
+        let engine = Self { shared, store, account: None, attributes, older: None, moment: None };
         if let Some(policy) = stored {
             let active = view::off_the_workers(move || Active::of(&policy)).await??;
             engine.activate(Some(Arc::new(active)));
@@ -184,6 +186,12 @@ impl Engine {
     #[must_use]
     pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Self {
         Self { attributes: attributes.into(), ..self.clone() }
+    }
+
+    /// The same engine for questions at another time, in seconds since the epoch.
+    #[must_use]
+    pub fn at_moment(&self, moment: i64) -> Self {
+        Self { moment: Some(moment), ..self.clone() }
     }
 
     /// The turns of its long work.

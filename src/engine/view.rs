@@ -60,7 +60,7 @@ impl Engine {
             counted,
             is_first: attempt.is_first(),
             context: Context::of(&context),
-            now: unix_time(),
+            now: self.moment.unwrap_or_else(unix_time),
             max_rows,
             account: self.account.clone(),
             compiling: Arc::clone(&self.settings().compiling),

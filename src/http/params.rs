@@ -74,6 +74,17 @@ pub(super) fn version(pairs: &[(String, String)], names: &[&str]) -> Result<Opti
     }
 }
 
+/// A time in seconds since the epoch.
+pub(super) fn moment(pairs: &[(String, String)], name: &str) -> Result<Option<i64>, ApiError> {
+    let Some(text) = value(pairs, name) else { return Ok(None) };
+    let seconds = text.parse().map_err(|_| {
+        ApiError::BadRequest(format!(
+            "`{name}`: `{text}` is not a time: write the whole seconds since 1970-01-01 00:00 UTC"
+        ))
+    });
+    seconds.map(Some)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +107,14 @@ mod tests {
         assert_eq!(version(&of("version=7"), &["id", "version"]).unwrap(), Some(7));
         assert!(version(&of("id=x"), &["id"]).is_err());
         assert!(version(&of("id=-1"), &["id"]).is_err());
+    }
+
+    #[test]
+    fn a_time_is_in_seconds() {
+        assert_eq!(moment(&of(""), "at").unwrap(), None);
+        assert_eq!(moment(&of("at=-5&at=1700000000"), "at").unwrap(), Some(1_700_000_000));
+        for text in ["at=", "at=1.5", "at=2026-11-23", "at=9223372036854775808"] {
+            assert!(moment(&of(text), "at").is_err(), "{text}");
+        }
     }
 }

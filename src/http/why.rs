@@ -10,7 +10,7 @@ use super::checks::AuthorizeIn;
 use super::error::ApiError;
 use super::json::{Json, Object, decode_fields};
 use super::openapi::{AnsweredValue, Error, ExplainDecisionRequest};
-use super::params::{pairs, version};
+use super::params::{moment, pairs, version};
 use super::queries::EvaluateIn;
 use super::values::{ArgOut, facts};
 use crate::engine::{
@@ -172,13 +172,18 @@ pub struct AtomOut {
 ///
 /// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
 /// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
-/// height. With `version`, an older version of the policy answers, with the current facts.
+/// height. With `version`, an older version of the policy answers, with the current facts; with `at`, as if it
+/// were that time.
 #[utoipa::path(
     post,
     path = "/explain",
     operation_id = "explain",
     tag = "Checks",
-    params(("version" = Option<u64>, Query, description = "The version of the policy; by default the active one")),
+    params(
+        ("version" = Option<u64>, Query, description = "The version of the policy; by default the active one"),
+        ("at" = Option<i64>, Query, description = "The time for rules that compare with it, in seconds since \
+            1970-01-01 00:00 UTC; by default now"),
+    ),
     request_body(content = ExplainDecisionRequest, example = json!({
         "actor_type": "User", "actor_id": "alice", "action": "read",
         "resource_type": "Repository", "resource_id": "docs",
@@ -194,9 +199,14 @@ async fn explain(
     Json(Object(body)): Json<Object<Map<String, serde_json::Value>>>,
 ) -> Result<Json<WhyOut>, ApiError> {
     let (question, context) = asked(body)?;
-    let engine = match version(&pairs(&uri)?, &["version"])? {
+    let pairs = pairs(&uri)?;
+    let engine = match version(&pairs, &["version"])? {
         Some(id) => environment.engine.at_version(id).await?,
         None => environment.engine.clone(),
+    };
+    let engine = match moment(&pairs, "at")? {
+        Some(moment) => engine.at_moment(moment),
+        None => engine,
     };
     Ok(Json(WhyOut::from(&engine.explain(question, context).await?)))
 }

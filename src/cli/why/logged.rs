@@ -1,7 +1,7 @@
 //! Explains the decisions of a request that the decision log has.
 //!
 //! In: the log and the id of a request. Out: each of its decisions, explained by the service with the policy
-//! version that made it and the current facts. Comparing the logged offset with the current one shows whether
+//! version that made it, its time, and the current facts. Comparing the logged offset with the current one shows whether
 //! anything was written since. Only the context facts in the log are sent. A log has the decisions of all
 //! environments; only those of the key's environment are explained, because the service answers with its facts.
 
@@ -16,6 +16,8 @@ use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
 
 /// How many decisions of a request are explained; one about many resources has more.
 const MOST: usize = 20;
@@ -77,7 +79,8 @@ pub(super) fn explained(
     }
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
-        let explanation: WhyOut = service.ask(&format!("explain?version={policy}"), &decision.body())?;
+        let path = format!("explain?version={policy}&at={}", decision.moment()?);
+        let explanation: WhyOut = service.ask(&path, &decision.body())?;
         let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
@@ -152,6 +155,13 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
 }
 
 impl LoggedDecision {
+    /// Its time in seconds since the epoch, for rules that compare with it.
+    fn moment(&self) -> Result<i64, CliError> {
+        let time = OffsetDateTime::parse(&self.time, &Rfc3339);
+        let unreadable = |_| CliError::Refused(format!("the log has a decision at `{}`, which is no time", self.time));
+        Ok(time.map_err(unreadable)?.unix_timestamp())
+    }
+
     /// The body of the request that explains it.
     fn body(&self) -> Value {
         json!({
@@ -219,6 +229,16 @@ mod tests {
             "actor": actor, "action": "read", "resource": resource, "allowed": true, "took_us": 9,
         });
         format!("{line}\n")
+    }
+
+    #[test]
+    fn a_decision_is_explained_at_its_time() {
+        let at = |time: &str| {
+            let decision: LoggedDecision = serde_json::from_str(&line("r", "1")).unwrap();
+            LoggedDecision { time: time.to_owned(), ..decision }.moment()
+        };
+        assert_eq!(at("2023-11-14T22:13:20.999999Z").unwrap(), 1_700_000_000);
+        assert!(at("now").unwrap_err().to_string().contains("`now`, which is no time"));
     }
 
     #[test]

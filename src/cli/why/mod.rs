@@ -36,7 +36,7 @@ With --data the policy and the facts are those of a data folder, which is read i
 changed; its service may be running.
 
 --request looks up the decisions of a request in a decision log and explains them, with the policy
-version that made them and the current facts.
+version that made them, their time, and the current facts.
 
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt

@@ -157,6 +157,25 @@ fn an_older_version_of_the_policy_explains_with_the_current_facts() {
 }
 
 #[test]
+fn a_grant_for_some_time_is_explained_at_another_time() {
+    let server = Server::empty();
+    let policy = "actor User {} resource Repo {} \
+        allow(user: User, \"read\", _: Repo) if granted_until(user, time) and time > @current_unix_time; \
+        declare granted_until(User, Integer);";
+    assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
+    server.add(&[&["granted_until", "User:ada", "Integer:1700000000"]]);
+    let at = |parameters: &str| server.post(&format!("/api/explain{parameters}"), &question("ada", "read", "a"));
+    assert_eq!(at("").json()["allowed"], json!(false));
+    assert_eq!(at("?at=1700000000").json()["allowed"], json!(false));
+    let then = at("?at=1699999999&version=1").json();
+    assert_eq!(then["allowed"], json!(true), "{then}");
+    let comparison = json!({ "test": "1700000000 > 1699999999" });
+    let steps = then["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["conditions"].as_array().unwrap().contains(&comparison)), "{then}");
+    at("?at=yesterday").fails(400, "`yesterday` is not a time");
+}
+
+#[test]
 fn a_request_that_is_wrong_is_refused_like_a_check() {
     let server = populated();
     let mut body = question("ada", "read", "a");
