@@ -68,10 +68,7 @@ impl Source {
                 if let (false, Json::Object(body)) = (types.is_empty(), &mut body) {
                     body.insert("types".to_owned(), json!(types));
                 }
-                match service.try_ask("review", &body)? {
-                    ServiceReply::Answer(found) => Ok(found),
-                    ServiceReply::Refused { message, code } => Err(CliError::Unanswered { message, code }),
-                }
+                service.answer("review", &body)
             }
         }
     }

@@ -82,7 +82,7 @@ impl ReadyExplainer<'_> {
             }
             Self::Service(service) => {
                 let sent = json!({ "query": body(question), "data_bindings": bindings, "rows": rows });
-                service.ask("why_query", &sent)
+                service.answer("why_query", &sent)
             }
         }
     }

@@ -80,7 +80,7 @@ pub(super) fn explained(
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
         let path = format!("explain?version={policy}&at={}", decision.moment()?);
-        let explanation: WhyOut = service.ask(&path, &decision.body())?;
+        let explanation: WhyOut = service.answer(&path, &decision.body())?;
         let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };

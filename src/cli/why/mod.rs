@@ -142,7 +142,7 @@ fn check(question: &Question) -> Option<WhyQuestion> {
 /// The explanation of the service, or of an engine that holds the files.
 fn hosted(explainer: Explainer<'_>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
     match explainer {
-        Explainer::Service(service) => service.ask("explain", &body(&asked)),
+        Explainer::Service(service) => service.answer("explain", &body(&asked)),
         Explainer::Files { policy, facts } => serve::runtime()?.block_on(async {
             let engine = local::engine(policy, facts).await?;
             Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))

@@ -7,6 +7,8 @@ use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::fact_json;
 use serde_json::{Value as Json, json};
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -85,6 +87,41 @@ fn a_service_is_asked_and_gives_the_same() {
     let asked: Vec<&str> = ["p(User:a)"].into_iter().chain(place).collect();
     let (code, out, err) = run(folder.path(), &asked);
     assert!(code == 1 && out.contains("no predicate `p`") && err.is_empty(), "{out} {err}");
+}
+
+/// A service that is busy once, and then answers with this.
+fn busy_once(answer: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for status in ["503 Service Unavailable", "200 OK"] {
+            let mut stream = listener.accept().unwrap().0;
+            let mut read = BufReader::new(stream.try_clone().unwrap());
+            let (mut line, mut length) = (String::new(), 0);
+            while line != "\r\n" {
+                line.clear();
+                read.read_line(&mut line).unwrap();
+                let lower = line.to_lowercase();
+                length = lower.strip_prefix("content-length: ").map_or(length, |n| n.trim().parse().unwrap());
+            }
+            read.read_exact(&mut vec![0; length]).unwrap();
+            let n = answer.len();
+            let head = format!("HTTP/1.1 {status}\r\nRetry-After: 0\r\nConnection: close\r\nContent-Length: {n}");
+            write!(stream, "{head}\r\n\r\n{answer}").unwrap();
+        }
+    });
+    url
+}
+
+#[test]
+fn a_busy_service_is_asked_again() {
+    let folder = folder();
+    let answer = r#"{"allowed":false,"truncated":false,"policy":null,"policy_version":null,"offset":0,"proof":[],
+        "steps":[],"failures":[],"suggestions":[],"suggestions_truncated":false}"#;
+    let question = r#"allow(User:ada, "read", Repo:a)"#;
+    let (code, out, err) = run(folder.path(), &[question, "--url", &busy_once(answer)]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.starts_with("no: allow("), "{out}");
 }
 
 #[test]
