@@ -164,8 +164,8 @@ impl Command {
             Self::Stats(args) => args.format,
             Self::Facts(args) => args.format(),
             Self::Policy(args) => args.format(),
-            Self::Why(args) => args.format,
-            Self::Review(args) => match args.format {
+            Self::Why(args) => args.format(),
+            Self::Review(args) => match args.format() {
                 ReviewFormat::Json => Format::Json,
                 ReviewFormat::Text | ReviewFormat::Csv => Format::Text,
             },

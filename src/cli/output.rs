@@ -2,7 +2,8 @@
 
 use super::error::CliError;
 use clap::ValueEnum;
-use std::io::{ErrorKind, Write};
+use std::ffi::OsStr;
+use std::io::{ErrorKind, IsTerminal, Write};
 
 /// The format of a command's output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -12,6 +13,15 @@ pub(super) enum Format {
     Text,
     /// One JSON document.
     Json,
+}
+
+/// Whether an output gets colours: a terminal does, unless `NO_COLOR` is set (https://no-color.org).
+pub(super) fn is_coloured(output: &impl IsTerminal) -> bool {
+    wants_colours(output.is_terminal(), std::env::var_os("NO_COLOR").as_deref())
+}
+
+fn wants_colours(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
+    is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
 /// Writes lines to the standard output. A reader that has closed it has seen enough: that is no failure, and
@@ -54,4 +64,15 @@ pub(super) fn output_error(to: &str, error: std::io::Error) -> CliError {
 pub(super) fn to_stderr(text: &str) {
     // If the standard error cannot be written, there is nowhere to report that.
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end_matches('\n'));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_gets_colours_unless_it_wants_none() {
+        assert!(wants_colours(true, None) && wants_colours(true, Some(OsStr::new(""))));
+        assert!(!wants_colours(true, Some(OsStr::new("1"))) && !wants_colours(false, None));
+    }
 }

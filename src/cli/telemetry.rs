@@ -6,6 +6,7 @@
 //! stalls, what does not fit into the queue is lost.
 
 use super::error::CliError;
+use super::output;
 use crate::config::{Config, HttpAddress, LogFormat};
 use async_trait::async_trait;
 use opentelemetry::trace::TracerProvider;
@@ -13,7 +14,7 @@ use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig, WithHttpConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use std::io::{BufWriter, IsTerminal};
+use std::io::BufWriter;
 use std::time::Duration;
 use tracing::level_filters::LevelFilter;
 use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
@@ -71,7 +72,7 @@ where
 {
     let layer = fmt::layer().with_writer(writer);
     let layer = match config.log_format {
-        LogFormat::Text => layer.with_ansi(std::io::stderr().is_terminal()).boxed(),
+        LogFormat::Text => layer.with_ansi(output::is_coloured(&std::io::stderr())).boxed(),
         LogFormat::Json => layer.json().flatten_event(true).with_span_list(false).boxed(),
     };
     layer.with_filter(EnvFilter::builder().parse_lossy(&config.log))

@@ -62,7 +62,17 @@ pub(super) struct Args {
     actions: Vec<String>,
     /// How to write the rows
     #[arg(long, value_enum, default_value_t)]
-    pub(super) format: ReviewFormat,
+    format: ReviewFormat,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Args {
+    /// The format of the output.
+    pub(super) fn format(&self) -> ReviewFormat {
+        if self.json { ReviewFormat::Json } else { self.format }
+    }
 }
 
 /// The format of a review.
@@ -78,7 +88,8 @@ pub(super) enum ReviewFormat {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { origin, actor, resource, types, actions, format } = args;
+    let format = args.format();
+    let Args { origin, actor, resource, types, actions, .. } = args;
     let about = match (actor, resource) {
         (Some(actor), _) => Reviewed::Actor(actor),
         (None, Some(resource)) => Reviewed::Resource(resource),

@@ -3,12 +3,12 @@
 //! The service, or an engine in memory, says which statement to run; this runs each, in one read-only
 //! transaction, until the explanation comes back.
 
-use super::body;
+use super::{AskedWhy, body};
 use crate::cli::bindings::Database;
 use crate::cli::error::CliError;
 use crate::cli::local;
 use crate::cli::service::Service;
-use crate::engine::{CallerRow, Engine, LocalWhyRequest, WhyQuestion};
+use crate::engine::{CallerRow, Engine, LocalWhyRequest};
 use crate::http::{LocalWhyOut, WhyOut};
 use serde_json::json;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(super) async fn explained(
     explainer: Explainer<'_>,
     document: &Path,
     address: &str,
-    question: &WhyQuestion,
+    question: &AskedWhy,
 ) -> Result<WhyOut, CliError> {
     let (text, database) = Database::described(document, address).await?;
     let asked = match explainer {
@@ -60,7 +60,7 @@ pub(super) async fn explained(
 impl ReadyExplainer<'_> {
     async fn next(
         &self,
-        question: &WhyQuestion,
+        question: &AskedWhy,
         bindings: &str,
         rows: &[Vec<Option<String>>],
     ) -> Result<LocalWhyOut, CliError> {
@@ -74,8 +74,8 @@ impl ReadyExplainer<'_> {
                 };
                 let request = LocalWhyRequest {
                     bindings: bindings.to_owned(),
-                    question: question.clone(),
-                    context: Vec::new(),
+                    question: question.question.clone(),
+                    context: question.context.clone(),
                     rows: rows.iter().map(row).collect(),
                 };
                 Ok(engine.explain_on_caller(request).await?.into())

@@ -6,18 +6,20 @@
 
 mod database;
 mod logged;
+#[cfg(test)]
+mod tests;
 mod tree;
 
 use super::error::{CliError, UsageError};
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format};
+use super::facts_file::{self, FactJson};
 use super::{Verdict, compile, folder, local, serve};
-use crate::engine::{WhyQuestion, builtin};
+use crate::engine::{Fact, WhyQuestion, builtin};
 use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
 use serde_json::{Value, json};
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Say why a question is answered yes or no
@@ -41,7 +43,9 @@ version that made them, their time, and the current facts.
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
   portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
-  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --format json
+  portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --json
+  portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' \\
+      --context 'is_public(Repo:anvils)'
   portcullis why policy.polar 'allow(User:1, \"read\", Issue:7)' --bindings bindings.yaml \\
       --database sqlite:app.db
   portcullis why 'allow(User:1, \"read\", Issue:7)' --url https://authz.example.com \\
@@ -67,14 +71,35 @@ pub(super) struct Args {
     /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL", requires = "bindings")]
     database: Option<String>,
+    /// A fact that counts for this question alone, in the notation of questions or as JSON; may be repeated
+    #[arg(long, value_name = "FACT", value_parser = facts_file::fact, conflicts_with = "request")]
+    context: Vec<Fact>,
     /// How to write the explanation
     #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    format: Format,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Args {
+    /// The format of the output.
+    pub(super) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
+/// A question, with its context facts.
+#[derive(Clone, Debug)]
+struct AskedWhy {
+    question: WhyQuestion,
+    context: Vec<Fact>,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { origin, question: asked, request, decision_log, bindings, database, format } = args;
-    let colours = std::io::stdout().is_terminal();
+    let format = args.format();
+    let Args { origin, question: asked, request, decision_log, bindings, database, context, .. } = args;
+    let colours = output::is_coloured(&std::io::stdout());
     let origin = origin.origin()?;
     let text = match (&origin, asked, request, decision_log) {
         (Origin::Service(service), None, Some(request), Some(log)) => {
@@ -87,7 +112,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             }
         }
         (origin, Some(text), _, _) => {
-            let why = explanation(origin, bindings.zip(database), question(&text)?)?;
+            let asked = AskedWhy { question: question(&text)?, context };
+            let why = explanation(origin, bindings.zip(database), asked)?;
             match format {
                 Format::Text => tree::text(&text, &why, colours),
                 Format::Json => format!("{:#}", json!(why)),
@@ -103,7 +129,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
 fn explanation(
     origin: &Origin,
     local: Option<(PathBuf, String)>,
-    asked: WhyQuestion,
+    asked: AskedWhy,
 ) -> Result<WhyOut, CliError> {
     let explainer = match origin {
         Origin::Service(service) => Explainer::Service(service),
@@ -140,46 +166,36 @@ fn check(question: &Question) -> Option<WhyQuestion> {
 }
 
 /// The explanation of the service, or of an engine that holds the files.
-fn hosted(explainer: Explainer<'_>, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+fn hosted(explainer: Explainer<'_>, asked: AskedWhy) -> Result<WhyOut, CliError> {
     match explainer {
         Explainer::Service(service) => service.answer("explain", &body(&asked)),
         Explainer::Files { policy, facts } => serve::runtime()?.block_on(async {
             let engine = local::engine(policy, facts).await?;
-            Ok(WhyOut::from(&engine.explain(asked, Vec::new()).await?))
+            Ok(WhyOut::from(&engine.explain(asked.question, asked.context).await?))
         }),
     }
 }
 
 /// The explanation of an engine that holds an environment of a data folder.
-fn of_folder(folder: &Path, asked: WhyQuestion) -> Result<WhyOut, CliError> {
+fn of_folder(folder: &Path, asked: AskedWhy) -> Result<WhyOut, CliError> {
     let runtime = serve::runtime()?;
     let held = folder::hold(folder, &runtime)?;
-    let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked, Vec::new()))?);
+    let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked.question, asked.context))?);
     Ok(WhyOut { policy_version: held.state.policy_version, offset: held.state.offset, ..why })
 }
 
 /// The body of the request to a service.
-fn body(asked: &WhyQuestion) -> Value {
-    match asked {
+fn body(AskedWhy { question, context }: &AskedWhy) -> Value {
+    let mut body = match question {
         WhyQuestion::Authorize { actor, action, resource } => json!({
             "actor_type": actor.ty, "actor_id": actor.id, "action": action,
             "resource_type": resource.ty, "resource_id": resource.id,
         }),
         WhyQuestion::Evaluate(query) => local::evaluate_body(query),
+    };
+    if let (false, Value::Object(body)) = (context.is_empty(), &mut body) {
+        let facts: Vec<FactJson> = context.iter().cloned().map(FactJson::from).collect();
+        body.insert("context_facts".to_owned(), json!(facts));
     }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_check_and_a_conjunction_are_asked_as_their_endpoints_ask() {
-        let check = question(r#"allow(User:ada, "read", Repo:x)"#).unwrap();
-        assert_eq!(body(&check)["resource_id"], json!("x"));
-        let open = question(r#"allow(User:ada, "read", Repo:_) and is_public(Repo:y)"#).unwrap();
-        let sent = body(&open);
-        assert_eq!((&sent["predicate"][0], &sent["calls"][0][0]), (&json!("allow"), &json!("is_public")));
-        assert!(question("p(_)").unwrap_err().to_string().contains("needs a type"));
-    }
+    body
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! yes: allow(User:ada, "read", Doc:plan)
+//! lines are those of policy.polar
 //!
 //! allow(User:ada, "read", Doc:plan)
 //! └─ has_permission(User:ada, "read", Doc:plan)  line 4: "read" if "reader" on "folder";
@@ -58,7 +59,11 @@ enum Tone {
 pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     let tree = Tree { why, colours };
     let answer = if why.allowed { tree.toned(Tone::Good, "yes") } else { tree.toned(Tone::Bad, "no") };
-    let mut text = format!("{answer}: {question}\n\n");
+    let mut text = format!("{answer}: {question}\n");
+    if let Some(file) = &why.policy {
+        let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &format!("lines are those of {file}")));
+    }
+    text.push('\n');
     let roots: Vec<Item<'_>> = if why.proof.is_empty() {
         why.failures.first().map(|_| Item::Goal(0)).into_iter().collect()
     } else {
@@ -98,7 +103,7 @@ impl<'w> Tree<'w> {
         let mut n_lines = 0;
         while let Some((item, lead, below)) = open.pop() {
             if n_lines == LINES {
-                text.push_str("… and more: --format json shows everything\n");
+                text.push_str("… and more: --json shows everything\n");
                 return;
             }
             n_lines += 1;
@@ -185,7 +190,8 @@ impl<'w> Tree<'w> {
             }
             (None, None) => String::new(),
         };
-        format!("{}  {}", shown(&step.fact), self.toned(Tone::Quiet, &by))
+        let every = every(&step.fact).map(|every| self.toned(Tone::Quiet, &format!(" ({every})")));
+        format!("{}{}  {}", shown(&step.fact), every.unwrap_or_default(), self.toned(Tone::Quiet, &by))
     }
 
     fn condition(&self, condition: &ConditionOut) -> String {
@@ -245,33 +251,17 @@ fn shortened(text: &str) -> String {
     shown
 }
 
+/// The wildcards of what holds, in words.
+fn every(atom: &AtomOut) -> Option<String> {
+    let of_type = |ty: &Option<String>| format!("every {}", ty.as_deref().unwrap_or("value"));
+    let wildcards = atom.args.iter().filter(|arg| arg.id.is_none());
+    let mut words: Vec<String> = wildcards.map(|arg| of_type(&arg.ty)).collect();
+    words.dedup();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
 /// In the notation of questions.
 fn shown(atom: &AtomOut) -> String {
     let arg = |arg: &crate::http::ArgOut| Arg { ty: arg.ty.clone(), id: arg.id.clone() };
     Atom { predicate: atom.predicate.clone(), args: atom.args.iter().map(arg).collect() }.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_terminal_shows_colours() {
-        let why = WhyOut {
-            allowed: false,
-            truncated: true,
-            policy: None,
-            policy_version: None,
-            offset: 0,
-            proof: Vec::new(),
-            steps: Vec::new(),
-            failures: Vec::new(),
-            suggestions: Vec::new(),
-            suggestions_truncated: true,
-        };
-        assert!(text("p()", &why, true).starts_with("\x1b[31mno\x1b[0m: p()\n"));
-        assert!(text("p()", &why, false).contains("The search for facts that would change"));
-        let plain = text("p()", &WhyOut { allowed: true, suggestions_truncated: false, ..why }, false);
-        assert!(plain.starts_with("yes: p()\n") && plain.contains("ended at its limit"), "{plain}");
-    }
 }

@@ -34,6 +34,7 @@ fn a_proof_is_a_tree() {
     let question = r#"allow(User:ada, "read", Repo:a)"#;
     let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
     let expected = r#"yes: allow(User:ada, "read", Repo:a)
+lines are those of policy.polar
 
 allow(User:ada, "read", Repo:a)  always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
 └─ has_permission(User:ada, "read", Repo:a)  line 22: "read" if "reader";
@@ -50,6 +51,7 @@ fn a_no_is_a_tree_of_what_is_missing() {
     let question = r#"allow(User:bob, "write", Repo:a)"#;
     let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
     let expected = r#"no: allow(User:bob, "write", Repo:a)
+lines are those of policy.polar
 
 allow(User:bob, "write", Repo:a)
 ├─ no such fact
@@ -162,6 +164,26 @@ write         Repo:a
     let (code, _, err) = run(folder.path(), &["--data", "d", "--environment", "other", question]);
     assert!(code == 1 && err.contains("other"), "{err}");
     assert_eq!(run(folder.path(), &["policy.polar", question, "--data", "d"]).0, 2);
+}
+
+#[test]
+fn a_context_fact_counts_for_one_question() {
+    let folder = folder();
+    let question = r#"allow(User:bob, "write", Repo:a)"#;
+    let writer = r#"has_role(User:bob, "writer", Repo:a)"#;
+    let asked = ["policy.polar", question, "--facts", "facts.txt", "--context", writer];
+    let (code, out, err) = run(folder.path(), &asked);
+    assert_eq!((code, err.as_str()), (0, ""));
+    assert!(out.starts_with("yes: ") && out.contains(&format!("{writer}  of the request")), "{out}");
+    let server = Server::start();
+    fs::write(folder.path().join("key"), portcullis::http::DEVELOPMENT_KEY).unwrap();
+    let url = format!("http://{}", server.address);
+    let asked = [question, "--url", url.as_str(), "--key-file", "key", "--context", writer, "--json"];
+    let (code, out, err) = run(folder.path(), &asked);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert_eq!(serde_json::from_str::<Json>(&out).unwrap()["allowed"], true);
+    let (code, _, err) = run(folder.path(), &["policy.polar", question, "--context", "p(User:?)"]);
+    assert!(code == 2 && err.contains("a fact must have values"), "{err}");
 }
 
 #[test]
