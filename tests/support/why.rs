@@ -2,12 +2,14 @@
 //! found.
 //!
 //! Of a yes: every leaf is a fact that exists, every other step an instance of its rule, every negation true,
-//! and the height is the least one. Of a no: what is said to be missing is missing, what is said to hold
-//! holds, and a refutation is a proof.
+//! and the height is the least one. Of a no: each attempt is an instance of its rule, with conditions that hold
+//! and one that does not.
+
+mod failure;
 
 use super::notation::{Cell, Fact, Value};
 use super::oracle::Oracle;
-use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition, WhyLack, WhyStep};
+use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition, WhyStep};
 use portcullis_compiler::ir::{
     CompareOp, ConstId, Literal, LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType,
 };
@@ -182,73 +184,31 @@ impl Judge<'_> {
                 let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
                 shown && (is_new || repeats || heights.is_empty())
             }
-            LiteralKind::Compare { op, left, right } => {
-                match (self.value(env, *left), self.value(env, *right)) {
-                    (Some(left), Some(right)) => compare(*op, &left, &right),
-                    (None, _) | (_, None) => true,
-                }
-            }
-            LiteralKind::OneOf { polarity, term, values } => {
-                let listed = |value: &Cell| values.iter().any(|known| self.constant(*known) == *value);
-                let value = self.value(env, *term);
-                value.is_none_or(|value| listed(&value) == (*polarity == Polarity::Positive))
-            }
-            LiteralKind::NotOfType { var, types } => {
-                let excluded = VarType::OneOf(types.clone());
-                env[var.index()].as_ref().is_none_or(|value| !self.admits(&excluded, value))
-            }
-            LiteralKind::False => false,
+            LiteralKind::Compare { .. }
+            | LiteralKind::OneOf { .. }
+            | LiteralKind::NotOfType { .. }
+            | LiteralKind::False => self.truth(env, literal).unwrap_or(true),
         };
         if is_true { Ok(()) } else { Err(format!("a condition does not hold: {condition:?}")) }
     }
 
-    /// What is missing is missing, and what is met holds.
-    fn failure(&self, question: &Question, why: &Why) -> Result<(), String> {
-        let failures = &why.explanation.failures;
-        for (at, goal) in failures.iter().enumerate() {
-            // The question itself may ask for some of several values, or for one value twice.
-            let is_narrower = at == 0 && narrows(question);
-            if let Some(atom) = goal.atom.as_ref().filter(|atom| !is_narrower && self.holds(atom)) {
-                return Err(format!("{atom} holds"));
+    /// Whether a condition that is no predicate holds; `None` if a value is not known.
+    fn truth(&self, env: &Env, literal: &Literal) -> Option<bool> {
+        match &literal.kind {
+            LiteralKind::Compare { op, left, right } => {
+                Some(compare(*op, &self.value(env, *left)?, &self.value(env, *right)?))
             }
-            for attempt in &goal.attempts {
-                for met in &attempt.met {
-                    match met {
-                        WhyCondition::Holds(atom) if !self.holds(atom) => {
-                            return Err(format!("{atom} does not hold"));
-                        }
-                        WhyCondition::Absent(atom) if !is_open(atom) && self.holds(atom) => {
-                            return Err(format!("{atom} is not absent"));
-                        }
-                        WhyCondition::Step(_) => return Err("a step of what fails".into()),
-                        WhyCondition::Holds(_) | WhyCondition::Absent(_) | WhyCondition::Test(_) => {}
-                    }
-                }
-                match &attempt.lacks {
-                    WhyLack::Fact(atom) => {
-                        let is_it = |fact: &&Fact| {
-                            let values = fact.args.iter().cloned().map(Cell::Value);
-                            let matching =
-                                cells(atom).iter().zip(values).all(|(cell, value)| cell.covers(&value));
-                            fact.predicate == atom.predicate && fact.args.len() == atom.args.len() && matching
-                        };
-                        let facts = self.stored.iter().chain(self.context).chain(self.bound);
-                        if let Some(fact) = facts.into_iter().find(is_it) {
-                            return Err(format!("{fact} is a fact"));
-                        }
-                    }
-                    WhyLack::Goal(goal) if *goal < failures.len() => {}
-                    WhyLack::Goal(goal) => return Err(format!("there is no goal {goal}")),
-                    WhyLack::Refuted(step) if *step < why.explanation.steps.len() => {}
-                    WhyLack::Refuted(step) => return Err(format!("there is no step {step}")),
-                    WhyLack::Test(_) => {}
-                }
+            LiteralKind::OneOf { polarity, term, values } => {
+                let value = self.value(env, *term)?;
+                let is_listed = values.iter().any(|known| self.constant(*known) == value);
+                Some(is_listed == (*polarity == Polarity::Positive))
             }
-        }
-        if failures.is_empty() && !why.explanation.truncated {
-            Err("a no without a reason".into())
-        } else {
-            Ok(())
+            LiteralKind::NotOfType { var, types } => {
+                let value = env[var.index()].as_ref()?;
+                Some(!self.admits(&VarType::OneOf(types.clone()), value))
+            }
+            LiteralKind::False => Some(false),
+            LiteralKind::Atom { .. } => None,
         }
     }
 

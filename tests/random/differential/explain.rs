@@ -4,7 +4,7 @@
 use super::judge::{Wrong, may_be_refused};
 use super::page::answer;
 use super::tally::count;
-use portcullis::engine::{FactOrigin, Why, WhyAtom, WhyBy, WhyCondition};
+use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -42,7 +42,9 @@ pub(crate) struct Explained {
     pub(crate) suggested: Counter<usize>,
     /// Questions that cannot be explained: a rule only tests a value.
     pub(crate) unexplained: Counter<usize>,
-    /// Proofs and noes that are not said to be complete.
+    /// Questions whose explanation ended at its limit with neither proof nor reasons.
+    unknown: Counter<usize>,
+    /// Proofs and noes with reasons that are not said to be complete.
     truncated: [Counter<usize>; 2],
     /// The steps of proofs: those that rules derive, facts of the store, facts of the request.
     steps: [Counter<usize>; 3],
@@ -137,13 +139,18 @@ fn granted(atom: &WhyAtom) -> Fact {
 impl Explained {
     fn note(&self, why: &Why) {
         let [of_proofs, of_noes] = &self.truncated;
+        let (counted, truncated) = match why.explanation.verdict {
+            Verdict::Holds => (&self.proved, of_proofs),
+            Verdict::Fails => (&self.disproved, of_noes),
+            Verdict::Unknown => return count(&self.unknown),
+        };
+        count(counted);
         if why.explanation.truncated {
-            count(if why.allowed { of_proofs } else { of_noes });
+            count(truncated);
         }
-        if !why.allowed {
-            return count(&self.disproved);
+        if why.explanation.verdict == Verdict::Fails {
+            return;
         }
-        count(&self.proved);
         let [derived, stored, sent] = &self.steps;
         for step in &why.explanation.steps {
             match &step.by {
@@ -173,8 +180,10 @@ impl Explained {
         assert!(holds(&self.disproved, 10, &self.proved), "too few noes are explained");
         assert!(holds(&self.suggested, 20, &self.proved), "too few facts are suggested");
         assert!(!holds(&self.unexplained, 10, &self.proved), "too few questions can be explained");
-        let [of_proofs, _] = &self.truncated;
+        let [of_proofs, of_noes] = &self.truncated;
         assert!(!holds(of_proofs, 20, &self.proved), "too many proofs may not be the shortest");
+        assert!(!holds(of_noes, 10, &self.disproved), "too many noes may have more reasons");
+        assert!(!holds(&self.unknown, 20, &self.proved), "too many explanations end at their limit with nothing");
     }
 }
 
@@ -187,13 +196,14 @@ impl fmt::Display for Explained {
             f,
             "{} proofs ({of_proofs} truncated; of height 0, 1 and so on: {}; steps: {derived} by rules, \
              {stored} stored facts, {sent} of the request; {} negations), {} noes with reasons \
-             ({of_noes} truncated), {} suggestions, {} without explanation",
+             ({of_noes} truncated), {} suggestions, {} without explanation, {} with nothing within the limit",
             self.proved.get(),
             heights.join(", "),
             self.negations.get(),
             self.disproved.get(),
             self.suggested.get(),
             self.unexplained.get(),
+            self.unknown.get(),
         )
     }
 }
