@@ -1,4 +1,4 @@
-//! The AuthZEN Authorization API: requests and responses as its specification and certification show them.
+//! The AuthZEN Authorization API: requests and responses as its certification shows them.
 
 use portcullis::config::{Config, PublicUrl};
 use portcullis::http::DEVELOPMENT_KEY;

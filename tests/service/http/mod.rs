@@ -10,6 +10,7 @@
 )]
 
 mod authzen;
+mod authzen_examples;
 mod checks;
 mod codes;
 mod connections;
