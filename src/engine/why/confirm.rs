@@ -8,10 +8,23 @@ use crate::engine::{Engine, EngineError};
 use crate::store::{ConsistentRead, Fact, Reader};
 use portcullis_compiler::question::Question;
 use portcullis_compiler::why::{Budget, SuggestionSearch};
+use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
+
+/// How long all searches and all answers for suggestions may take together.
+const TIME: Duration = Duration::from_secs(1);
+
+/// What is known of a suggestion.
+enum Confirmation {
+    Holds,
+    Fails,
+    /// The answer would take too much.
+    Unknown,
+}
 
 impl Engine {
-    /// Those of the suggestions with which the question holds. If it holds with none of them, sets of more
-    /// facts are searched for.
+    /// Those of the suggestions with which the question holds. If it holds with none of them, others are
+    /// searched for.
     pub(super) async fn confirmed(
         &self,
         attempt: ConsistentRead<'_>,
@@ -20,6 +33,7 @@ impl Engine {
         context: &[Fact],
         suggestions: Suggestions,
     ) -> Result<Suggestions, EngineError> {
+        let end = Instant::now() + TIME;
         let mut found = suggestions;
         let mut confirmed = Suggestions::default();
         loop {
@@ -29,12 +43,20 @@ impl Engine {
                     confirmed.truncated = true;
                     break;
                 }
-                if self.would_hold(attempt, question, context, &suggestion).await? {
-                    confirmed.sets.push(suggestion);
+                let asked = self.confirmation(attempt, question, context, &suggestion);
+                match timeout_at(end, asked).await {
+                    Ok(Ok(Confirmation::Holds)) => confirmed.sets.push(suggestion),
+                    Ok(Ok(Confirmation::Fails)) => {}
+                    Ok(Ok(Confirmation::Unknown)) => confirmed.truncated = true,
+                    Ok(Err(error)) => return Err(error),
+                    Err(_) => return Ok(Suggestions { truncated: true, ..confirmed }),
                 }
             }
             let Some(search) = found.next.filter(|_| confirmed.sets.is_empty()) else { return Ok(confirmed) };
-            found = self.further(attempt, view, question, context, search).await?;
+            match timeout_at(end, self.further(attempt, view, question, context, search)).await {
+                Ok(further) => found = further?,
+                Err(_) => return Ok(Suggestions { truncated: true, ..confirmed }),
+            }
         }
     }
 
@@ -63,15 +85,15 @@ impl Engine {
 
     /// Whether the question holds with further context facts. A set of facts that cannot be asked about is
     /// none that can be suggested.
-    async fn would_hold(
+    async fn confirmation(
         &self,
         attempt: ConsistentRead<'_>,
         question: &Question,
         context: &[Fact],
         suggestion: &Suggestion,
-    ) -> Result<bool, EngineError> {
+    ) -> Result<Confirmation, EngineError> {
         let Some(facts) = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>() else {
-            return Ok(false);
+            return Ok(Confirmation::Fails);
         };
         let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
         let asked = async {
@@ -81,13 +103,10 @@ impl Engine {
             read(attempt, is_heavy, move |reader| Ok(prepared.has_answers(reader)?)).await
         };
         match asked.await {
-            Err(
-                EngineError::BadRequest(_)
-                | EngineError::Refused(_)
-                | EngineError::TooLarge(_)
-                | EngineError::Timeout(_),
-            ) => Ok(false),
-            answered => answered,
+            Ok(true) => Ok(Confirmation::Holds),
+            Ok(false) | Err(EngineError::BadRequest(_) | EngineError::Refused(_)) => Ok(Confirmation::Fails),
+            Err(EngineError::TooLarge(_) | EngineError::Timeout(_)) => Ok(Confirmation::Unknown),
+            Err(error) => Err(error),
         }
     }
 }
