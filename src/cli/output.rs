@@ -15,7 +15,7 @@ pub(super) enum Format {
     Json,
 }
 
-/// Whether an output gets colours: a terminal does, unless `NO_COLOR` is set (https://no-color.org).
+/// Whether an output gets colours: a terminal does, unless `NO_COLOR` is set (<https://no-color.org>).
 pub(super) fn is_coloured(output: &impl IsTerminal) -> bool {
     wants_colours(output.is_terminal(), std::env::var_os("NO_COLOR").as_deref())
 }

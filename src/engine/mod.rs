@@ -67,8 +67,8 @@ pub use settings::EngineSettings;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 pub use why::{
-    CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, Suggestions, Verdict,
-    Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion, WhyRule, WhyStep,
+    CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, Suggestions,
+    Verdict, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion, WhyRule, WhyStep,
 };
 
 use crate::share::{Account, Turns};

@@ -77,11 +77,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A run whose answers may assume up to this many facts.
-    pub(super) fn assuming(
-        world: &'r mut World<'w, R>,
-        most_assumed: usize,
-        assumable: Assumable,
-    ) -> Self {
+    pub(super) fn assuming(world: &'r mut World<'w, R>, most_assumed: usize, assumable: Assumable) -> Self {
         Self {
             world,
             state: Found::new(),

@@ -158,7 +158,8 @@ impl LoggedDecision {
     /// Its time in seconds since the epoch, for rules that compare with it.
     fn moment(&self) -> Result<i64, CliError> {
         let time = OffsetDateTime::parse(&self.time, &Rfc3339);
-        let unreadable = |_| CliError::Refused(format!("the log has a decision at `{}`, which is no time", self.time));
+        let unreadable =
+            |_| CliError::Refused(format!("the log has a decision at `{}`, which is no time", self.time));
         Ok(time.map_err(unreadable)?.unix_timestamp())
     }
 

@@ -11,9 +11,9 @@ mod tests;
 mod tree;
 
 use super::error::{CliError, UsageError};
+use super::facts_file::{self, FactJson};
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format};
-use super::facts_file::{self, FactJson};
 use super::{Verdict, compile, folder, local, serve};
 use crate::engine::{Fact, WhyQuestion, builtin};
 use crate::http::WhyOut;

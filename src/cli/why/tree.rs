@@ -80,11 +80,10 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         let facts: Vec<String> = suggestion.iter().map(shown).collect();
         let _ = writeln!(text, "  {}", facts.join(" and "));
     }
-    if why.suggestions_truncated {
-        text.push_str(match why.suggestions.is_empty() {
-            true => "\nThe search for facts that would change the answer ended at its limit.\n",
-            false => "  and perhaps with others: not everything was tried\n",
-        });
+    if why.suggestions_truncated && why.suggestions.is_empty() {
+        text.push_str("\nThe search for facts that would change the answer ended at its limit.\n");
+    } else if why.suggestions_truncated {
+        text.push_str("  and perhaps with others: not everything was tried\n");
     }
     text
 }

@@ -25,7 +25,9 @@ use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest,
 use crate::store::{ConsistentRead, Fact, Reader};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Question};
-use portcullis_compiler::why::{Budget, Explanation, Reasons, Rules, Suggestion, SuggestionSearch, Suggestions, Verdict, WhyError};
+use portcullis_compiler::why::{
+    Budget, Explanation, Reasons, Rules, Suggestion, SuggestionSearch, Suggestions, Verdict, WhyError,
+};
 use std::sync::Arc;
 
 /// A question about facts of which the caller's database has some, with what the database said so far.

@@ -99,7 +99,10 @@ impl Drop for DecisionLog {
             let n_lines = sink.end_by(end);
             if n_lines > 0 {
                 let place = sink.name;
-                tracing::error!(n_lines, "the last lines of the decision log are lost: the {place} is too slow");
+                tracing::error!(
+                    n_lines,
+                    "the last lines of the decision log are lost: the {place} is too slow"
+                );
             }
         }
     }

@@ -183,7 +183,10 @@ impl Explained {
         let [of_proofs, of_noes] = &self.truncated;
         assert!(!holds(of_proofs, 20, &self.proved), "too many proofs may not be the shortest");
         assert!(!holds(of_noes, 10, &self.disproved), "too many noes may have more reasons");
-        assert!(!holds(&self.unknown, 20, &self.proved), "too many explanations end at their limit with nothing");
+        assert!(
+            !holds(&self.unknown, 20, &self.proved),
+            "too many explanations end at their limit with nothing"
+        );
     }
 }
 

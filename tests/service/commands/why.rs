@@ -108,7 +108,8 @@ fn busy_once(answer: &'static str) -> String {
             }
             read.read_exact(&mut vec![0; length]).unwrap();
             let n = answer.len();
-            let head = format!("HTTP/1.1 {status}\r\nRetry-After: 0\r\nConnection: close\r\nContent-Length: {n}");
+            let head =
+                format!("HTTP/1.1 {status}\r\nRetry-After: 0\r\nConnection: close\r\nContent-Length: {n}");
             write!(stream, "{head}\r\n\r\n{answer}").unwrap();
         }
     });

@@ -164,7 +164,8 @@ fn a_grant_for_some_time_is_explained_at_another_time() {
         declare granted_until(User, Integer);";
     assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
     server.add(&[&["granted_until", "User:ada", "Integer:1700000000"]]);
-    let at = |parameters: &str| server.post(&format!("/api/explain{parameters}"), &question("ada", "read", "a"));
+    let at =
+        |parameters: &str| server.post(&format!("/api/explain{parameters}"), &question("ada", "read", "a"));
     assert_eq!(at("").json()["allowed"], json!(false));
     assert_eq!(at("?at=1700000000").json()["allowed"], json!(false));
     let then = at("?at=1699999999&version=1").json();
@@ -216,8 +217,7 @@ fn what_is_too_deep_or_too_wide_is_cut_in_time() {
     "#;
     assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
     let folder = |name: &str, n: usize| format!("Folder:{name}{n}");
-    let parent =
-        |child: &str, parent: &str| fact_json(&["has_relation", child, "String:parent", parent]);
+    let parent = |child: &str, parent: &str| fact_json(&["has_relation", child, "String:parent", parent]);
     let insert = |facts: Vec<Json>| {
         for part in facts.chunks(20_000) {
             assert_eq!(server.post("/api/batch", &json!([{ "inserts": part }])).status, 200);

@@ -152,7 +152,8 @@ fn a_decision_of_another_environment_is_not_explained() {
     let why = |key: &str| {
         let mut command = program::portcullis(folder.path());
         let given = ["why", "--request", "asked-in-a", "--decision-log", "decisions.log", "--format", "json"];
-        let run = command.args(given).args(["--url", &service.caller.url]).env("PORTCULLIS_API_KEY", key).output();
+        let run =
+            command.args(given).args(["--url", &service.caller.url]).env("PORTCULLIS_API_KEY", key).output();
         let run = run.unwrap();
         (run.status.code(), String::from_utf8([run.stdout, run.stderr].concat()).unwrap())
     };
@@ -346,7 +347,10 @@ fn a_file_that_was_moved_away_is_left_alone_after_a_hangup() {
     ask("eve");
     service.logs("the decision log was opened again");
     is_written(&path);
-    assert_eq!((&lines(&moved)[0]["actor"]["id"], &lines(&path)[0]["actor"]["id"]), (&json!("ada"), &json!("eve")));
+    assert_eq!(
+        (&lines(&moved)[0]["actor"]["id"], &lines(&path)[0]["actor"]["id"]),
+        (&json!("ada"), &json!("eve"))
+    );
     assert_eq!((lines(&moved).len(), lines(&path).len()), (1, 1));
     assert!(service.stop().success(), "{}", service.log());
 }

@@ -74,7 +74,8 @@ impl Judge<'_> {
         });
         let Some(rule) = attempt.rule else { return asks(question, &said) };
         let rule = &self.program.rules[rule.index()];
-        let Some(atom) = goal.atom.as_ref().filter(|atom| atom.predicate == self.name(rule.head.index())) else {
+        let Some(atom) = goal.atom.as_ref().filter(|atom| atom.predicate == self.name(rule.head.index()))
+        else {
             return Err("a rule of another predicate".into());
         };
         let mut env: Env = vec![None; rule.vars.len()];
@@ -199,7 +200,8 @@ fn asks(question: &Question, said: &[Said<'_>]) -> Result<(), String> {
         question.atoms.iter().any(|asked| {
             let values: Vec<Cell> = asked.args.iter().map(|&var| super::asked(question, var)).collect();
             let pairs = cells(atom);
-            let agree = pairs.iter().zip(&values).all(|(cell, asked)| cell.covers(asked) || asked.covers(cell));
+            let agree =
+                pairs.iter().zip(&values).all(|(cell, asked)| cell.covers(asked) || asked.covers(cell));
             asked.predicate == atom.predicate && agree
         })
     };
@@ -217,7 +219,8 @@ fn asks(question: &Question, said: &[Said<'_>]) -> Result<(), String> {
 
 /// Whether two texts are said to be equal that are not: arguments that no condition of the rule compares.
 fn differs(test: &str) -> bool {
-    test.starts_with('"') && test.split_once("\" = \"").is_some_and(|(left, right)| {
-        left.trim_start_matches('"') != right.trim_end_matches('"')
-    })
+    test.starts_with('"')
+        && test
+            .split_once("\" = \"")
+            .is_some_and(|(left, right)| left.trim_start_matches('"') != right.trim_end_matches('"'))
 }

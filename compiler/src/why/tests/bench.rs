@@ -101,8 +101,14 @@ impl Bench {
         let shape = Shape::of(&self.program, &question);
         let rules = Rules::new(&self.program, &self.catalog, &shape).unwrap();
         let mut read = Read { rows: &self.rows, n_reads: 0 };
-        let found: Result<Reasons, WhyError<String>> =
-            rules.explain(&self.program, &question, 1_000, &mut read, self.budget, Some(SuggestionSearch::new(5)));
+        let found: Result<Reasons, WhyError<String>> = rules.explain(
+            &self.program,
+            &question,
+            1_000,
+            &mut read,
+            self.budget,
+            Some(SuggestionSearch::new(5)),
+        );
         (found.unwrap(), read.n_reads)
     }
 

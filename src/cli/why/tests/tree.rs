@@ -90,7 +90,8 @@ p(User:a)  line 1: a rule
 #[test]
 fn a_circle_of_goals_ends() {
     let goal = |id: &str, lacks: usize| {
-        let attempts = json!([{ "rule": { "line": 3, "text": "a rule" }, "met": [], "lacks": { "goal": lacks } }]);
+        let attempts =
+            json!([{ "rule": { "line": 3, "text": "a rule" }, "met": [], "lacks": { "goal": lacks } }]);
         json!({ "goal": atom("p", &[id]), "may_be_fact": false, "attempts": attempts, "n_others": 0 })
     };
     draws(
@@ -126,7 +127,8 @@ p(User:_, Folder:_, Folder:_) (every User, every Folder)  line 1: a rule
 #[test]
 fn other_attempts_are_counted_and_suggestions_may_be_incomplete() {
     let met = json!([{ "holds": atom("q", &["User:a"]) }, { "absent": atom("r", &["User:a"]) }]);
-    let attempts = json!([{ "rule": { "line": 3, "text": "a rule" }, "met": met, "lacks": { "test": "1 > 2" } }]);
+    let attempts =
+        json!([{ "rule": { "line": 3, "text": "a rule" }, "met": met, "lacks": { "test": "1 > 2" } }]);
     let goal = json!({ "goal": atom("p", &[]), "may_be_fact": true, "attempts": attempts, "n_others": 4 });
     let sets = json!([[atom("q", &["User:a"]), atom("r", &["User:b"])]]);
     draws(

@@ -185,7 +185,6 @@ fn wrong_arguments_are_refused() {
     }
     let (code, _, err) = run(&["policy.polar", "--actor", "User:a", "--type", "Resource"]);
     assert!(code == 1 && err.contains("no resource has the type `Resource`"), "{err}");
-    let (code, out, _) =
-        run(&["policy.polar", "--actor", "User:a", "--type", "Resource", "--json"]);
+    let (code, out, _) = run(&["policy.polar", "--actor", "User:a", "--type", "Resource", "--json"]);
     assert!(code == 1 && out.contains("\"code\": \"invalid_request\""), "{out}");
 }
