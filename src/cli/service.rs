@@ -161,7 +161,7 @@ impl Service {
     pub(super) fn answer<T: DeserializeOwned>(&self, path: &str, body: &Json) -> Result<T, CliError> {
         match self.try_ask(path, body)? {
             ServiceReply::Answer(answer) => Ok(answer),
-            ServiceReply::Refused { message, code } => Err(CliError::Service { message, code }),
+            ServiceReply::Refused { message, code } => Err(CliError::Unanswered { message, code }),
         }
     }
 

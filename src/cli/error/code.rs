@@ -56,6 +56,8 @@ codes! {
     InvalidDecisionLog = "invalid_decision_log",
     /// The decision log has no decision for the request.
     UnknownRequest = "unknown_request",
+    /// A request was decided in another environment than the key's.
+    OtherEnvironment = "other_environment",
     /// The record of an interrupted import does not fit.
     CannotResume = "cannot_resume",
     /// The data folder has no such environment.
@@ -123,8 +125,9 @@ impl CliError {
             Self::Changed(_) => CommandCode::FileChanged,
             Self::NoPolicyFile(_) => CommandCode::NoPolicyFile,
             Self::NotCorrectable { .. } => CommandCode::NotCorrectable,
-            Self::LoggedLine { .. } => CommandCode::InvalidDecisionLog,
+            Self::LoggedLine { .. } | Self::LoggedTime { .. } => CommandCode::InvalidDecisionLog,
             Self::UnknownRequest { .. } => CommandCode::UnknownRequest,
+            Self::OtherEnvironment { .. } => CommandCode::OtherEnvironment,
             Self::Resume(_) => CommandCode::CannotResume,
             Self::Restore(RestoreError::NoBackup(_) | RestoreError::Exists(_)) => CommandCode::FileError,
             Self::Restore(RestoreError::Served(_)) => CommandCode::EnvironmentInUse,

@@ -277,6 +277,29 @@ pub(super) enum CliError {
         /// What is wrong with the line.
         error: serde_json::Error,
     },
+    /// A decision in the log has no time.
+    #[error(
+        "`{}` has a decision at `{time}`, which is not a time; give the file of the setting `decision_log`",
+        .log.display()
+    )]
+    LoggedTime {
+        /// The file.
+        log: PathBuf,
+        /// What the decision has instead.
+        time: String,
+    },
+    /// A request was decided in another environment than the key's.
+    #[error(
+        "request `{request}` was decided in environment `{decided_in}`, and the key is for `{key_for}`: give a key for `{decided_in}`"
+    )]
+    OtherEnvironment {
+        /// The id of the request.
+        request: String,
+        /// The environment in the log.
+        decided_in: String,
+        /// The environment of the key.
+        key_for: String,
+    },
     /// The decision log has nothing about a request.
     #[error(
         "`{}` contains no decision for request `{request}`: check the id, and that this log is of that time",

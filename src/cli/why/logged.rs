@@ -79,7 +79,7 @@ pub(super) fn explained(
     }
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
-        let path = format!("explain?version={policy}&at={}", decision.moment()?);
+        let path = format!("explain?version={policy}&at={}", decision.moment(log)?);
         let explanation: WhyOut = service.answer(&path, &decision.body())?;
         let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
@@ -97,10 +97,11 @@ fn of_environment(
     let (own, others): (Vec<_>, Vec<_>) =
         decisions.into_iter().partition(|decision| decision.environment == environment);
     match others.first() {
-        Some(LoggedDecision { environment: other, .. }) if own.is_empty() => Err(CliError::Refused(format!(
-            "request `{request}` was decided in environment `{other}`, and the key is for `{environment}`: give a \
-             key for `{other}`"
-        ))),
+        Some(other) if own.is_empty() => Err(CliError::OtherEnvironment {
+            request: request.to_owned(),
+            decided_in: other.environment.clone(),
+            key_for: environment.to_owned(),
+        }),
         Some(_) | None => Ok(own),
     }
 }
@@ -156,10 +157,9 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
 
 impl LoggedDecision {
     /// Its time in seconds since the epoch, for rules that compare with it.
-    fn moment(&self) -> Result<i64, CliError> {
+    fn moment(&self, log: &Path) -> Result<i64, CliError> {
         let time = OffsetDateTime::parse(&self.time, &Rfc3339);
-        let unreadable =
-            |_| CliError::Refused(format!("the log has a decision at `{}`, which is no time", self.time));
+        let unreadable = |_| CliError::LoggedTime { log: log.into(), time: self.time.clone() };
         Ok(time.map_err(unreadable)?.unix_timestamp())
     }
 
@@ -236,7 +236,7 @@ mod tests {
     fn a_decision_is_explained_at_its_time() {
         let at = |time: &str| {
             let decision: LoggedDecision = serde_json::from_str(&line("r", "1")).unwrap();
-            LoggedDecision { time: time.to_owned(), ..decision }.moment()
+            LoggedDecision { time: time.to_owned(), ..decision }.moment(Path::new("decisions.log"))
         };
         assert_eq!(at("2023-11-14T22:13:20.999999Z").unwrap(), 1_700_000_000);
         assert!(at("now").unwrap_err().to_string().contains("`now`, which is no time"));

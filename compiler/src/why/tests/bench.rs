@@ -6,7 +6,8 @@ use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
 use crate::source::SourceMap;
 use crate::why::{
-    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, SuggestionSearch, Verdict, WhyError,
+    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, SuggestionSearch, Verdict,
+    WhyError,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
