@@ -175,7 +175,7 @@ impl LocalStatement<'_> {
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(at, column.clone(), representation, &filter.set)?);
+            of_column.push(lowering.value_in_set(at, column, representation, &filter.set)?);
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
             let column = column.clone();

@@ -27,7 +27,7 @@ impl Lowering<'_, Local<'_>> {
         let KeyedRow { row, representation, set } = keyed;
         let inside = At { output: SelectOutput::Values(representation), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, row)?));
-        let test = self.value_in_set(at, row, representation, set)?;
+        let test = self.value_in_set(at, &row, representation, set)?;
         Ok(build::is_true(build::nested(test)))
     }
 
@@ -47,7 +47,7 @@ impl Lowering<'_, Local<'_>> {
     pub(in crate::sql) fn value_in_set(
         &mut self,
         at: At<'_>,
-        value: Sql,
+        value: &Sql,
         representation: &Representation,
         selects: &[Select],
     ) -> Result<Sql, CompileError> {

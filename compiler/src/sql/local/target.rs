@@ -150,7 +150,7 @@ impl Printing for Lowering<'_, Local<'_>> {
     fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError> {
         let representation = self.represent(at, value);
         let value = self.expr(at, value)?;
-        self.value_in_set(at, value, &representation, selects)
+        self.value_in_set(at, &value, &representation, selects)
     }
 
     fn holds_text(&self, at: At<'_>, column: usize) -> bool {

@@ -204,7 +204,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 branches.iter().for_each(|branch| self.branch(at, branch, frequency));
             }
             Condition::None(branches) => {
-                branches.iter().for_each(|branch| self.denied(at, branch, frequency))
+                branches.iter().for_each(|branch| self.denied(at, branch, frequency));
             }
         }
     }
