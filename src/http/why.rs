@@ -172,8 +172,8 @@ pub struct AtomOut {
 ///
 /// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
 /// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
-/// height. With `version`, an older version of the policy answers, with the current facts; with `at`, as if it
-/// were that time.
+/// height. With `version`, an older version of the policy answers, with the current facts; with `at`, as if
+/// it were that time.
 #[utoipa::path(
     post,
     path = "/explain",

@@ -2,8 +2,8 @@
 //! found.
 //!
 //! Of a yes: every leaf is a fact that exists, every other step an instance of its rule, every negation true,
-//! and the height is the least one. Of a no: each attempt is an instance of its rule, with conditions that hold
-//! and one that does not.
+//! and the height is the least one. Of a no: each attempt is an instance of its rule, with conditions that
+//! hold and one that does not.
 
 mod failure;
 

@@ -1,9 +1,10 @@
 //! Explains the decisions of a request that the decision log has.
 //!
 //! In: the log and the id of a request. Out: each of its decisions, explained by the service with the policy
-//! version that made it, its time, and the current facts. Comparing the logged offset with the current one shows whether
-//! anything was written since. Only the context facts in the log are sent. A log has the decisions of all
-//! environments; only those of the key's environment are explained, because the service answers with its facts.
+//! version that made it, its time, and the current facts. Comparing the logged offset with the current one
+//! shows whether anything was written since. Only the context facts in the log are sent. A log has the
+//! decisions of all environments; only those of the key's environment are explained, because the service
+//! answers with its facts.
 
 use super::tree;
 use crate::cli::error::CliError;

@@ -1,4 +1,5 @@
-//! A place where lines go, with a queue and a thread of its own: neither answers nor another place wait for it.
+//! A place where lines go, with a queue and a thread of its own: neither answers nor another place wait for
+//! it.
 
 use super::file::LogFile;
 use super::line::{Line, Timestamp};

@@ -1,8 +1,8 @@
 //! The judge of a no.
 //!
 //! Each attempt must be an instance of its rule: the goal is the rule's head, each condition that is said to
-//! hold is a condition of the rule with the same values, and holds; and the one that is lacked is another one,
-//! and does not hold.
+//! hold is a condition of the rule with the same values, and holds; and the one that is lacked is another
+//! one, and does not hold.
 
 use super::{Env, Judge, cells, is_open, narrows};
 use crate::notation::Cell;
