@@ -6,7 +6,7 @@
 
 use super::ids::{Alias, TableId, TableRef};
 use super::plan::{Table, TableBody};
-use super::select::{Condition, Expr, From, FromKind, Select};
+use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use crate::primitive::{BOOLEAN, STRING};
@@ -54,7 +54,7 @@ impl Anchors<'_> {
                     Condition::OneOf { expr, .. } if self.narrows(&select.from, *expr) => {
                         reached.extend(expr.alias());
                     }
-                    Condition::In { expr, selects }
+                    Condition::In { expr, selects, .. }
                         if selects.iter().all(|select| self.is_anchored(select)) =>
                     {
                         reached.extend(expr.alias());
@@ -89,7 +89,10 @@ impl Anchors<'_> {
     pub(crate) fn has_index_among(&self, row: &Select, around: &[From]) -> bool {
         let from: Vec<From> = around.iter().chain(&row.from).copied().collect();
         let has_set = |condition: &Condition| match condition {
-            Condition::In { expr, .. } => matches!(expr, Expr::Given(_) | Expr::Column { .. }),
+            Condition::In { expr, used: SetUse::ToFind, .. } => {
+                matches!(expr, Expr::Given(_) | Expr::Column { .. })
+            }
+            Condition::In { used: SetUse::ToTest, .. } => false,
             Condition::Compare { op: CompareOp::Equal, left: Expr::Given(_), right: Expr::Const(_) }
             | Condition::Compare { op: CompareOp::Equal, left: Expr::Const(_), right: Expr::Given(_) }
             | Condition::OneOf { expr: Expr::Given(_), .. } => true,

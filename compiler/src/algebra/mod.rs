@@ -36,4 +36,4 @@ pub(crate) use embedded::{Embedded, LiteralRows};
 pub(crate) use ids::{Alias, EmbeddedId, TableId, TableRef};
 pub(crate) use plan::{Plan, PlanAnswer, Range, Repeats, Table, TableBody};
 pub(crate) use prune::prune;
-pub(crate) use select::{Condition, Expr, From, FromKind, ITSELF, Select};
+pub(crate) use select::{Condition, Expr, From, FromKind, ITSELF, Select, SetUse};

@@ -2,7 +2,7 @@
 
 use super::ids::TableRef;
 use super::plan::{Plan, PlanAnswer, Repeats, TableBody};
-use super::select::{Condition, Expr, FromKind, Select};
+use super::select::{Condition, Expr, FromKind, Select, SetUse};
 use crate::datalog::print::Names;
 use std::fmt::Write;
 
@@ -71,8 +71,11 @@ impl Names<'_> {
                     let _ =
                         writeln!(text, "{indent}    where {} in {}", self.expr(*expr), literals.join(" "));
                 }
-                Condition::In { expr, selects } => {
-                    let kind = format!("where {} in", self.expr(*expr));
+                Condition::In { expr, selects, used } => {
+                    let kind = match used {
+                        SetUse::ToFind => format!("where {} in", self.expr(*expr)),
+                        SetUse::ToTest => format!("where {} among", self.expr(*expr)),
+                    };
                     selects.iter().for_each(|select| self.select(text, plan, select, &kind, depth + 1));
                 }
                 Condition::Any(branches) => {

@@ -86,11 +86,23 @@ pub(crate) enum Condition {
         expr: Expr,
         /// The selects.
         selects: Vec<Select>,
+        /// What the set is for.
+        used: SetUse,
     },
     /// Some branch has a row.
     Any(Vec<Select>),
     /// No branch has a row.
     None(Vec<Select>),
+}
+
+/// What a set is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub(crate) enum SetUse {
+    /// An index finds the rows whose value is in the set.
+    #[default]
+    ToFind,
+    /// Other conditions find the rows, and whether their value is in the set is tested.
+    ToTest,
 }
 
 /// A value. Their order means nothing.

@@ -22,6 +22,7 @@ mod semi_joins;
 pub(crate) mod sets;
 mod setting;
 mod share_rows;
+mod tested;
 
 pub(crate) use guards::take_common;
 pub(crate) use setting::{Purpose, Row, Setting};
@@ -197,6 +198,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
             Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
             Purpose::Store | Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
         },
+    },
+    Pass {
+        name: "test-sets",
+        does: "looks a value up in one set alone; the other sets that it must be in are only tested",
+        applies: |setting| setting.features.arrays_are_looked_up,
+        keeps: Keeps::Entailed,
+        run: |draft, setting| tested::test_sets(&mut draft.plan, setting),
     },
     Pass {
         name: "factor-guards",

@@ -11,7 +11,7 @@
 
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
-use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, TableBody};
+use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
@@ -120,7 +120,7 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) 
             if let Some(alias) = other.alias() {
                 set_tests(&mut set, alias, anchors);
             }
-            select.filter.push(Condition::In { expr: own, selects: vec![set] });
+            select.filter.push(Condition::In { expr: own, selects: vec![set], used: SetUse::ToFind });
         }
         _ => {
             select.from.extend(from);

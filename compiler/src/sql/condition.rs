@@ -33,7 +33,7 @@ where
         match condition {
             Condition::Compare { op, left, right } => self.comparison(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.in_literals(at, *expr, literals),
-            Condition::In { expr, selects } => self.in_selects(at, *expr, selects),
+            Condition::In { expr, selects, used } => self.in_selects(at, *expr, selects, *used),
             Condition::Any(branches) => {
                 let at = at_alternatives(at, branches);
                 let branches = branches.iter().map(|branch| self.branch(at, branch));

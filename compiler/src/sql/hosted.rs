@@ -8,7 +8,7 @@ use super::build;
 use super::lower::{Lowering, Unconstrained, column_names, cte_kind};
 use super::printing::Printing;
 use super::strategy::Fence;
-use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select};
+use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
 use crate::catalog::{Relation, RelationSource};
 use crate::dialect::Placeholder;
 use crate::ir::{CompareOp, ConstId};
@@ -198,7 +198,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         Ok(build::in_list(value, list))
     }
 
-    fn in_selects(&mut self, _: At<'_>, _: Expr, _: &[Select]) -> Result<Sql, CompileError> {
+    fn in_selects(&mut self, _: At<'_>, _: Expr, _: &[Select], _: SetUse) -> Result<Sql, CompileError> {
         Err(CompileError::Bug("a set in a plan over stored relations".into()))
     }
 

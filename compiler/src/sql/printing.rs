@@ -4,7 +4,7 @@
 //! a value is written, how two values are compared, how a source is read. `hosted` and `local` implement it.
 
 use super::at::At;
-use crate::algebra::{Expr, FromKind, Select};
+use crate::algebra::{Expr, FromKind, Select, SetUse};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
@@ -31,7 +31,13 @@ pub(super) trait Printing {
     fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError>;
 
     /// `value IN (selects)`
-    fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError>;
+    fn in_selects(
+        &mut self,
+        at: At<'_>,
+        value: Expr,
+        selects: &[Select],
+        used: SetUse,
+    ) -> Result<Sql, CompileError>;
 
     /// Whether the column of this number comes out of a select as text.
     fn holds_text(&self, at: At<'_>, column: usize) -> bool;

@@ -4,7 +4,7 @@
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
 use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
-use super::equal::{Counted, asks_as_much};
+use super::equal::{Counted, asks_as_much, entails};
 use super::multiset::{contains, is_subset, missing, without_repeats};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::catalog::SourceId;
@@ -27,6 +27,8 @@ pub(crate) enum Keeps {
     AllButImplied,
     /// Their atoms, and it adds alternatives that deny more.
     Stricter,
+    /// As many atoms. Those that are not kept are equalities, and follow from the other ones.
+    Entailed,
     /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
     /// equals it, and adds what holds anyway.
     Equals,
@@ -41,9 +43,12 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     let inlines = match keeps {
         // A table that keeps one of several selects would be inlined only afterwards.
         Keeps::Relations | Keeps::Covering => Inlines::Nothing,
-        Keeps::Atoms | Keeps::Once | Keeps::AllButImplied | Keeps::Stricter | Keeps::Equals => {
-            Inlines::Single
-        }
+        Keeps::Atoms
+        | Keeps::Once
+        | Keeps::AllButImplied
+        | Keeps::Stricter
+        | Keeps::Entailed
+        | Keeps::Equals => Inlines::Single,
         Keeps::Selects | Keeps::SelectsOnce | Keeps::EqualsInSelects => Inlines::Every,
     };
     let mut left = WORK;
@@ -58,6 +63,7 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
         | Keeps::Covering
         | Keeps::AllButImplied
         | Keeps::Stricter
+        | Keeps::Entailed
         | Keeps::Equals
         | Keeps::EqualsInSelects
         | Keeps::Relations => all,
@@ -161,7 +167,9 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
         Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
         Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
         // It may add what holds anyway, but must not leave the alternative out.
-        Keeps::Equals | Keeps::EqualsInSelects => new.iter().any(|new| asks(keeps, new, old, plan)),
+        Keeps::Entailed | Keeps::Equals | Keeps::EqualsInSelects => {
+            new.iter().any(|new| asks(keeps, new, old, plan))
+        }
         // What values decide is not looked at.
         Keeps::Relations => true,
     };
@@ -194,6 +202,7 @@ fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> 
     match keeps {
         Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),
         Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
+        Keeps::Entailed => new.len() >= old.len() && entails(new, &missing(new, old)),
         Keeps::Equals => asks_as_much(Counted::All, new, old),
         Keeps::EqualsInSelects => asks_as_much(Counted::Independent, new, old),
         Keeps::Once | Keeps::SelectsOnce => is_subset(old, new),

@@ -203,7 +203,7 @@ impl<'a> Atoms<'a> {
             Condition::OneOf { expr, literals } => {
                 vec![vec![PlanAtom::OneOf(self.value(*expr, scope), literals.clone())]]
             }
-            Condition::In { expr, selects } => {
+            Condition::In { expr, selects, .. } => {
                 let value = self.value(*expr, scope);
                 let mut all = Vec::new();
                 for select in selects {

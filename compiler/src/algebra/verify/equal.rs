@@ -44,6 +44,20 @@ fn asks_as_much_inside(
         && each_has_its_own(counted, new, old)
 }
 
+/// Whether these atoms are equalities that follow from those of an alternative.
+pub(super) fn entails(alternative: &Alternative, atoms: &[&PlanAtom]) -> bool {
+    let mut classes = Vec::new();
+    for (left, right) in equalities(alternative) {
+        join(&mut classes, left, right);
+    }
+    atoms.iter().all(|atom| match atom {
+        PlanAtom::Compare(CompareOp::Equal, left, right) => {
+            left == right || classes.iter().any(|class| class.contains(left) && class.contains(right))
+        }
+        PlanAtom::Compare(..) | PlanAtom::Source(_) | PlanAtom::OneOf(..) | PlanAtom::None(_) => false,
+    })
+}
+
 fn sources(alternative: &Alternative) -> Alternative {
     alternative.iter().filter(|atom| matches!(atom, PlanAtom::Source(_))).cloned().collect()
 }

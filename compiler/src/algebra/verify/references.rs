@@ -163,7 +163,7 @@ impl ReferenceWalk<'_> {
                     }
                 }
             }
-            Condition::In { expr, selects } => {
+            Condition::In { expr, selects, .. } => {
                 let kind = self.expr(*expr, place, scope)?;
                 for select in selects {
                     match self.select(select, place, scope)?.as_slice() {

@@ -45,7 +45,7 @@ pub(super) fn probed(mut row: Select, is_better: &impl Fn(&Select) -> bool) -> S
 
 fn probe(row: &mut Select, taken: TakenAliases, is_better: &impl Fn(&Select) -> bool) {
     match row.filter.as_mut_slice() {
-        [Condition::In { expr, selects }] => {
+        [Condition::In { expr, selects, .. }] => {
             let [set] = selects.as_mut_slice() else { return };
             if !is_better(set) {
                 return;
@@ -100,7 +100,7 @@ enum Looked {
 /// The value that is looked up and the set, if the only condition of a select is a lookup in a set.
 fn set_of(select: &mut Select) -> Option<(Looked, &mut Vec<Select>)> {
     let Select { from, filter, .. } = select;
-    let [Condition::In { expr, selects }] = filter.as_mut_slice() else { return None };
+    let [Condition::In { expr, selects, .. }] = filter.as_mut_slice() else { return None };
     let looked = match (from.as_slice(), *expr) {
         ([], Expr::Given(_)) => Looked::Key,
         ([], Expr::Column { alias, column }) => Looked::Outer { alias, column },

@@ -4,7 +4,7 @@ use super::arms::{by_arms, merge_sets, probed};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::{Account, Keeps, Verifier};
-use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, Table};
+use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse, Table};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
@@ -155,7 +155,8 @@ pub(in super::super) fn shown(filter: &Filter, var: usize, tables: &[Table]) -> 
     selects.extend(filter.rows.iter().cloned());
     selects.extend(filter.looked_up.iter().flat_map(|looked_up| &looked_up.rows).cloned());
     if !filter.set.is_empty() {
-        selects.push(test(Condition::In { expr: column, selects: filter.set.clone() }));
+        let (selects_of_set, used) = (filter.set.clone(), SetUse::ToFind);
+        selects.push(test(Condition::In { expr: column, selects: selects_of_set, used }));
     }
     selects.extend(filter.guards.iter().cloned());
     plan

@@ -123,7 +123,7 @@ impl RowProbe<'_> {
     /// or some if the others may get copies; says whether there were any.
     fn put(&self, select: &mut Select, taken: &mut TakenAliases) -> bool {
         for condition in &mut select.filter {
-            if let Condition::In { expr, selects } = condition
+            if let Condition::In { expr, selects, .. } = condition
                 && *expr == self.column
                 && selects.iter().all(|set| set.output.len() == 1)
             {
@@ -183,7 +183,9 @@ impl RowProbe<'_> {
 
 fn has_set(column: Expr, select: &Select) -> bool {
     select.filter.iter().any(|condition| match condition {
-        Condition::In { expr, selects } => *expr == column && selects.iter().all(|set| set.output.len() == 1),
+        Condition::In { expr, selects, .. } => {
+            *expr == column && selects.iter().all(|set| set.output.len() == 1)
+        }
         Condition::Any(branches) => {
             branches.iter().all(Select::reads_nothing)
                 && branches.iter().any(|branch| has_set(column, branch))

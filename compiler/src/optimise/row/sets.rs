@@ -11,7 +11,7 @@ use super::{is_of_row, rows_of};
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
-use crate::algebra::{Condition, Expr, From, Plan, Select};
+use crate::algebra::{Condition, Expr, From, Plan, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 
@@ -86,7 +86,7 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
         if let Some(main) = set.output.first().copied().and_then(Expr::alias) {
             set_tests(&mut set, main, anchors);
         }
-        select.filter.push(Condition::In { expr: own, selects: vec![set] });
+        select.filter.push(Condition::In { expr: own, selects: vec![set], used: SetUse::ToFind });
         if is_whole {
             return;
         }

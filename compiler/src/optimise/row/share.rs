@@ -10,7 +10,7 @@
 
 use super::rows_of;
 use crate::algebra::aliases::TakenAliases;
-use crate::algebra::{Condition, Expr, From, FromKind, Select};
+use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::ir::CompareOp;
 
 /// A value of the row, whichever source of an alternative shows it.
@@ -56,7 +56,7 @@ fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> S
             (vec![From { alias, kind }], Expr::Column { alias, column })
         }
     };
-    let filter = vec![Condition::In { expr, selects: sets }, Condition::Any(same)];
+    let filter = vec![Condition::In { expr, selects: sets, used: SetUse::ToFind }, Condition::Any(same)];
     Select { from, filter, output: Vec::new() }
 }
 
@@ -64,7 +64,7 @@ fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> S
 /// probe: another set of the same value is a condition of its own.
 fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
     select.filter.iter().enumerate().find_map(|(place, condition)| {
-        let Condition::In { expr, selects } = condition else { return None };
+        let Condition::In { expr, selects, .. } = condition else { return None };
         let [Select { output, .. }] = selects.as_slice() else { return None };
         let [shown] = output.as_slice() else { return None };
         let is_implied = select.filter.iter().any(|condition| match condition {

@@ -11,7 +11,7 @@ use super::sets::in_query;
 use super::target::Local;
 use super::template::{Template, ValuePlace};
 use crate::algebra::verify::Verifier;
-use crate::algebra::{Condition, Embedded, Plan, Select};
+use crate::algebra::{Condition, Embedded, Plan, Select, SetUse};
 use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::Catalog;
 use crate::dialect::Dialect;
@@ -175,7 +175,7 @@ impl LocalStatement<'_> {
             of_column.push(build::nested(build::all(vec![is, holds])));
         }
         if !filter.set.is_empty() {
-            of_column.push(lowering.value_in_set(at, column, representation, &filter.set)?);
+            of_column.push(lowering.value_in_set(at, column, representation, &filter.set, SetUse::ToFind)?);
         }
         if let Some(looked_up) = filter.looked_up.as_ref().filter(|looked_up| !looked_up.rows.is_empty()) {
             let column = column.clone();

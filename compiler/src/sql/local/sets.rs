@@ -3,7 +3,7 @@
 
 use super::target::Local;
 use crate::algebra::readers::needed;
-use crate::algebra::{Select, TableId};
+use crate::algebra::{Select, SetUse, TableId};
 use crate::question::CompileError;
 use crate::sql::at::{At, SelectOutput};
 use crate::sql::build;
@@ -27,7 +27,7 @@ impl Lowering<'_, Local<'_>> {
         let KeyedRow { row, representation, set } = keyed;
         let inside = At { output: SelectOutput::Values(representation), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, row)?));
-        let test = self.value_in_set(at, &row, representation, set)?;
+        let test = self.value_in_set(at, &row, representation, set, SetUse::ToFind)?;
         Ok(build::is_true(build::nested(test)))
     }
 
@@ -50,10 +50,11 @@ impl Lowering<'_, Local<'_>> {
         value: &Sql,
         representation: &Representation,
         selects: &[Select],
+        used: SetUse,
     ) -> Result<Sql, CompileError> {
         let text = representation.as_text(value.clone(), self.inputs.features);
         let mut any = Vec::new();
-        for part in self.set_parts(at, representation, selects) {
+        for part in self.set_parts(at, representation, selects, used) {
             let native = (value.clone(), representation);
             let text = (text.clone(), &Representation::Text);
             any.push(match part.comparison {

@@ -6,7 +6,7 @@
 use super::analysis::{Caller, of_column};
 use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;
-use crate::algebra::{Expr, FromKind, Plan, Select};
+use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
 use crate::bindings::{Family, Fit, SqlType};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
@@ -147,10 +147,16 @@ impl Printing for Lowering<'_, Local<'_>> {
         self.one_of(value, &representation, column_of, literals)
     }
 
-    fn in_selects(&mut self, at: At<'_>, value: Expr, selects: &[Select]) -> Result<Sql, CompileError> {
+    fn in_selects(
+        &mut self,
+        at: At<'_>,
+        value: Expr,
+        selects: &[Select],
+        used: SetUse,
+    ) -> Result<Sql, CompileError> {
         let representation = self.represent(at, value);
         let value = self.expr(at, value)?;
-        self.value_in_set(at, &value, &representation, selects)
+        self.value_in_set(at, &value, &representation, selects, used)
     }
 
     fn holds_text(&self, at: At<'_>, column: usize) -> bool {

@@ -4,7 +4,7 @@ use super::report::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, S
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
-use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
+use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId, TableRef};
 use crate::catalog::{RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
@@ -89,7 +89,8 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.condition(at, condition, Frequency::Once);
         }
         if let Some(column) = self.column.filter(|_| !filter.set.is_empty()) {
-            let set = Condition::In { expr: Expr::Given(column.var), selects: filter.set.clone() };
+            let selects = filter.set.clone();
+            let set = Condition::In { expr: Expr::Given(column.var), selects, used: SetUse::ToFind };
             self.condition(at, &set, Frequency::Once);
         }
         if let Some(looked_up) = &filter.looked_up {
@@ -181,8 +182,8 @@ impl<'w, 'l> Walk<'w, 'l> {
         match condition {
             Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
-            Condition::In { expr, selects } => {
-                let parts = self.lowering.set_parts(at, &self.lowering.represent(at, *expr), selects);
+            Condition::In { expr, selects, used } => {
+                let parts = self.lowering.set_parts(at, &self.lowering.represent(at, *expr), selects, *used);
                 self.in_parts(at, *expr, &parts);
                 let is_array = parts.iter().all(|part| part.strategy == SetStrategy::Array);
                 let kind = if is_array { SetKind::Array } else { SetKind::Subquery };

@@ -104,7 +104,7 @@ impl Lowering<'_, Local<'_>> {
             matches!(condition, Condition::In { .. }) && free_aliases(condition) == [*alias]
         };
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
-        let [Condition::In { expr, selects }] = sets.as_slice() else { return None };
+        let [Condition::In { expr, selects, .. }] = sets.as_slice() else { return None };
         let is_simple =
             |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
         let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));

@@ -1,6 +1,6 @@
 //! Look-ups in sets, and the comparisons with their values.
 
-use crate::algebra::Select;
+use crate::algebra::{Select, SetUse};
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::sql::at::{At, SourceScope};
@@ -97,12 +97,13 @@ impl KeyStrategy {
 }
 
 impl Lowering<'_, Local<'_>> {
-    /// How a value that is represented like this is looked up in a set: in each of these parts.
+    /// How a value that is represented like this is looked up in a set with this use: in each of these parts.
     pub(in crate::sql) fn set_parts<'s>(
         &self,
         at: At<'_>,
         representation: &Representation,
         selects: &'s [Select],
+        used: SetUse,
     ) -> Vec<SetPart<'s>> {
         let is_same = |select: &&Select| {
             let at = At { scope: SourceScope::of(select), ..at };
@@ -127,12 +128,13 @@ impl Lowering<'_, Local<'_>> {
                 let features = self.inputs.features;
                 // No index finds a value that is cast.
                 let is_cast = comparison == ComparisonStrategy::Text && !representation.is_text();
-                let strategy = if is_cast || at.hashes_sets {
+                let is_tested = is_cast || used == SetUse::ToTest;
+                let strategy = if is_tested || at.hashes_sets {
                     SetStrategy::hashed(features)
                 } else {
                     SetStrategy::indexed(features)
                 };
-                let stays_test = features.joins_sets && (is_cast || at.hashes_sets && at.depth > 0);
+                let stays_test = features.joins_sets && (is_tested || at.hashes_sets && at.depth > 0);
                 SetPart { selects, comparison, strategy, stays_test }
             })
             .collect()

@@ -5,8 +5,8 @@ mod passes;
 use super::{Keeps, Open, Verifier};
 use crate::algebra::sample::{column, equal};
 use crate::algebra::{
-    Alias, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range, Select, Table,
-    TableBody, TableId, TableRef,
+    Alias, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range, Select, SetUse,
+    Table, TableBody, TableId, TableRef,
 };
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
@@ -228,7 +228,11 @@ fn the_same_question_in_another_form_is_no_loss() {
     };
     let in_set = |plan: &mut Plan| {
         let set = read(&[(8, OWNER)], Vec::new(), vec![column(8, 1)]);
-        answer(plan).filter.push(Condition::In { expr: column(4, 0), selects: vec![set] });
+        answer(plan).filter.push(Condition::In {
+            expr: column(4, 0),
+            selects: vec![set],
+            used: SetUse::ToFind,
+        });
     };
     let of = |change: &dyn Fn(&mut Plan)| {
         let mut plan = sound();

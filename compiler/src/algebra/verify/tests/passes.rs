@@ -4,7 +4,7 @@ use super::{LOCKED, OWNER, TABLE, answer, column, equal, read, sound};
 use crate::algebra::verify::Keeps;
 use crate::algebra::verify::accounts::check;
 use crate::algebra::{
-    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+    Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableBody, TableId, TableRef,
 };
 
 fn with(filter: Vec<Condition>) -> Plan {
@@ -102,6 +102,29 @@ fn a_value_may_be_replaced_by_one_that_equals_it() {
         let of_any = law(&[equal(x, given(0)), equal(y, given(0)), ban(&[equal(given(0), given(0))])]);
         assert_eq!(of_any.is_err(), keeps == Keeps::EqualsInSelects, "{keeps:?}: the ban names no row");
     }
+}
+
+#[test]
+fn a_set_may_move_into_another_set_of_the_value() {
+    let x = column(4, 0);
+    let owned = |filter: &[Condition], shown| {
+        let selects = vec![read(&[(8, OWNER)], filter.to_vec(), vec![shown])];
+        Condition::In { expr: x, selects, used: SetUse::ToFind }
+    };
+    let locked = |expr| {
+        let selects = vec![read(&[(9, LOCKED)], Vec::new(), vec![column(9, 0)])];
+        Condition::In { expr, selects, used: SetUse::ToTest }
+    };
+    let [user, document] = [column(8, 0), column(8, 1)];
+    let before = with(vec![owned(&[], document), locked(x)]);
+    let law = |filter: Vec<Condition>| check(Keeps::Entailed, &before, &with(filter), &[]);
+    assert_eq!(law(vec![owned(&[locked(document)], document)]), Ok(()));
+    // It is lost, or tests another value.
+    assert!(law(vec![owned(&[], document)]).is_err());
+    assert!(law(vec![owned(&[locked(user)], document)]).is_err());
+    assert!(law(vec![owned(&[locked(column(9, 0))], document)]).is_err());
+    // The other set shows another value.
+    assert!(law(vec![owned(&[locked(document)], user)]).is_err());
 }
 
 /// `not (locked and not (row and owner of row))`, where `row` is a row that is read around it anyway.
