@@ -159,6 +159,17 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                    WHERE r.user_id = ? AND r.folder_id = d.folder_id AND d.size <= q.most
                      AND (r.role = 'viewer' AND q.kind = 'view' OR r.role = 'editor' AND q.kind = 'edit'))",
     },
+    // The time is that of the request.
+    Pattern {
+        shape: "pattern-grant-until",
+        title: "A grant that ends",
+        why: "The user's grants are few, and each is compared with the time of the request, which is in the text. Do not cache such a filter.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and lent(u, f, until) and @current_unix_time < until;",
+        expert: "d.folder_id IN (SELECT folder_id FROM loans WHERE user_id = ? AND until > NOW)",
+    },
     // Two alternatives that differ only in whose quota counts.
     Pattern {
         shape: "pattern-quota-of-a-deputy",
@@ -206,6 +217,16 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
         shorthand: r#""read" if "read" on "folder" and "owner";"#,
         rule: "",
         expert: "VIEWED AND d.owner_id = ?",
+    },
+    // Two sets of folders, of which only one may be looked up in the index.
+    Pattern {
+        shape: "pattern-two-roles-at-once",
+        title: "Two roles on one folder at once",
+        why: "The folders of one role are looked up in a hash table of those of the other, so the work grows with their sum. Two arrays next to each other would be compared element by element.",
+        reads_each_row: false,
+        shorthand: r#""read" if "viewer" on "folder" and "editor" on "folder";"#,
+        rule: "",
+        expert: "VIEWED AND d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor')",
     },
     Pattern {
         shape: "pattern-denied-relation",

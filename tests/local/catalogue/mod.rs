@@ -7,6 +7,8 @@ mod kinds;
 
 pub(crate) use kinds::PATTERNS;
 
+use std::time::{SystemTime, UNIX_EPOCH};
+
 pub(crate) const SCHEMA: &str = "
 CREATE TEMPORARY TABLE documents (
   id INTEGER UNIQUE, owner_id INTEGER, folder_id INTEGER, deleted INTEGER, status TEXT, size INTEGER);
@@ -21,7 +23,7 @@ INSERT INTO tenants VALUES (100, 0), (101, 1);
 CREATE TEMPORARY TABLE folder_roles (user_id INTEGER, role TEXT, folder_id INTEGER);
 INSERT INTO folder_roles VALUES
   (1, 'viewer', 10), (1, 'viewer', 12), (2, 'viewer', 11), (2, 'viewer', 11), (2, 'editor', 10), (3, 'viewer', NULL),
-  (NULL, 'viewer', 10), (3, 'editor', 12);
+  (NULL, 'viewer', 10), (3, 'editor', 12), (2, 'editor', 11), (1, 'editor', 12);
 CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
 INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
 CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
@@ -32,6 +34,8 @@ CREATE TEMPORARY TABLE parents (folder_id INTEGER, parent_id INTEGER);
 INSERT INTO parents VALUES (10, 11), (11, 12), (12, 12), (NULL, 10), (10, NULL);
 CREATE TEMPORARY TABLE role_permissions (role TEXT, permission TEXT);
 INSERT INTO role_permissions VALUES ('viewer', 'read'), ('viewer', 'read'), ('editor', 'write'), (NULL, 'read');
+CREATE TEMPORARY TABLE loans (user_id INTEGER, folder_id INTEGER, until BIGINT);
+INSERT INTO loans VALUES (1, 10, 99999999999), (1, 12, 1000000000), (2, 11, 99999999999), (2, 10, NULL), (3, NULL, 99999999999);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
 ";
@@ -50,6 +54,8 @@ facts:
     query: SELECT id, deleted FROM documents
   size(Document:_, Integer:_):
     query: SELECT id, size FROM documents
+  lent(User:_, Folder:_, Integer:_):
+    query: SELECT user_id, folder_id, until FROM loans
   limit(User:_, Integer:_):
     query: SELECT user_id, most FROM limits
   has_relation(Folder:_, tenant, Tenant:_):
@@ -86,7 +92,7 @@ pub(crate) const POLICY: &str = r#"
 actor User {}
 resource Tenant {}
 resource Folder {
-  roles = ["viewer"];
+  roles = ["viewer", "editor"];
   permissions = ["read"];
   relations = { tenant: Tenant, parent: Folder };
   "read" if "viewer";
@@ -100,6 +106,7 @@ declare deleted(Document);
 declare status(Document, String);
 declare size(Document, Integer);
 declare flag(Document, Integer);
+declare lent(User, Folder, Integer);
 declare limit(User, Integer);
 declare permits(String, String);
 declare quota(User, Folder, String, Integer);
@@ -138,7 +145,21 @@ impl Pattern {
     pub(crate) fn expert(&self, user: &str, name: &str) -> String {
         let condition = self.expert.replace("VIEWED", kinds::VIEWED).replace("DEPUTY", kinds::DEPUTY);
         let condition = condition.replace("BELOW", kinds::BELOW).replace("ACTIVE", kinds::ACTIVE);
-        let condition = condition.replace('?', user);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
+        let condition = condition.replace("NOW", &now.to_string()).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))
     }
+}
+
+/// A text with the time of the request, the only number of ten digits, replaced by a fixed one.
+pub(crate) fn at_fixed_time(text: &str) -> String {
+    let mut fixed = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(start);
+        let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        fixed.extend([before, if end == 10 { "1800000000" } else { &number[..end] }]);
+        rest = &number[end..];
+    }
+    fixed + rest
 }
