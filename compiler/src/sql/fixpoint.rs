@@ -8,10 +8,10 @@ use super::build::{self, CteKind};
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
 use super::strategy::{RowStrategy, repeats_of_only};
-use crate::algebra::{Repeats, Select, Table, TableBody};
+use crate::algebra::{Plan, Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
-use sqlparser::ast::{Cte, SetExpr};
+use sqlparser::ast::{Cte, SetExpr, TableFactor};
 
 impl<T> Lowering<'_, T>
 where
@@ -40,15 +40,13 @@ where
                 Ok(vec![build::cte(&table.name, &columns, build::query(nothing))])
             }
             TableBody::Recursive { base, step } => {
-                let base = arms(self, base)?;
+                let starts = arms(self, base)?;
                 let body = if self.inputs.features.flat_recursive_arms {
                     let step = arms(self, step)?;
-                    build::union(base.into_iter().chain(step).collect(), Repeats::Removed)
+                    build::union(starts.into_iter().chain(step).collect(), Repeats::Removed)
                 } else {
-                    let base = match base.len() {
-                        0 | 1 => base.into_iter().next(),
-                        _ => build::union(base, Repeats::Kept).map(|all| self.start(table, all)),
-                    };
+                    let base =
+                        build::union(starts, Repeats::Kept).map(|all| self.start(at, table, base, all));
                     let step = self.recursive_arm(at, table, step)?;
                     build::union(base.into_iter().chain(step).collect(), Repeats::Removed)
                 };
@@ -62,13 +60,35 @@ where
         }
     }
 
-    /// All rows that a recursion starts from, as one arm. The estimates of several arms add up, and each step
-    /// multiplies them.
-    fn start(&self, table: &Table, all: SetExpr) -> SetExpr {
-        match RowStrategy::of(table.n_columns, self.inputs.features) {
-            RowStrategy::Array => build::elements_of(build::array_of(build::query(all))),
-            RowStrategy::Query => Self::wrap(all),
+    /// All rows that a recursion starts from, as one arm.
+    fn start(&self, at: At<'_>, table: &Table, base: &[Select], all: SetExpr) -> SetExpr {
+        match RowStrategy::of_start(table, base, at.tables, &self.inputs) {
+            RowStrategy::Arrays => as_few(all, table.n_columns),
+            RowStrategy::Query if base.len() > 1 => Self::wrap(all),
+            RowStrategy::Query => all,
         }
+    }
+
+    /// The tables under the names by which an answer reads them, and what makes them so.
+    pub(super) fn tested_as_few(&self, plan: &Plan) -> (Vec<Table>, Vec<Cte>) {
+        let mut tables = plan.tables.clone();
+        let mut few = Vec::new();
+        for (id, table) in TableId::all(&plan.tables).zip(&mut tables) {
+            match RowStrategy::of_tested(plan, id, table, self.inputs.features) {
+                RowStrategy::Query => {}
+                RowStrategy::Arrays => {
+                    let names = column_names(table.n_columns);
+                    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+                    let alias = self.named("s");
+                    let item = |name: &String| build::item(build::column(&alias, build::ident(name)), None);
+                    let from = build::joined(vec![build::table(build::ident(&table.name), &alias)]);
+                    let all = build::select(names.iter().map(item).collect(), from, Vec::new());
+                    table.name.push_str("_few");
+                    few.push(build::cte(&table.name, &columns, build::query(as_few(all, table.n_columns))));
+                }
+            }
+        }
+        (tables, few)
     }
 
     pub(super) fn no_rows(&self, n_columns: usize) -> SetExpr {
@@ -102,4 +122,28 @@ where
         let from = build::joined(vec![build::derived(query, "l")]);
         Ok(Some(build::select(vec![build::star()], from, Vec::new())))
     }
+}
+
+/// Rows that the database estimates as few: those of an array.
+fn as_few(rows: SetExpr, n_columns: usize) -> SetExpr {
+    match n_columns {
+        1 => build::elements_of(build::array_of(build::query(rows))),
+        _ => rows_of_arrays(rows, n_columns),
+    }
+}
+
+/// Rows through an array for each column: `SELECT unnest(a.c0), unnest(a.c1) FROM (SELECT array_agg(s.c0) …)`.
+/// All arrays are filled in one order, and taken apart in step.
+fn rows_of_arrays(rows: SetExpr, n_columns: usize) -> SetExpr {
+    let names = column_names(n_columns);
+    let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+    let of_each = |function: &str, alias: &str, from: Vec<TableFactor>| {
+        let item = |name: &String| {
+            let value = build::column(alias, build::ident(name));
+            build::item(build::call(function, vec![value]), Some(build::ident(name)))
+        };
+        build::select(names.iter().map(item).collect(), build::joined(from), Vec::new())
+    };
+    let arrays = of_each("array_agg", "s", vec![build::derived_as(build::query(rows), "s", &columns)]);
+    of_each("unnest", "a", vec![build::derived(build::query(arrays), "a")])
 }

@@ -102,9 +102,10 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering(plan, None, None);
         let ctes = lowering.tables(plan)?;
-        let query = body(&mut lowering, At::top(&plan.tables), plan.answer.selects())?;
+        let (tables, few) = lowering.tested_as_few(plan);
+        let query = body(&mut lowering, At::top(&tables), plan.answer.selects())?;
         let mut all = lowering.read_queries()?;
-        all.extend(ctes);
+        all.extend(ctes.into_iter().chain(few));
         lowering.printed(&build::with(query, cte_kind(&plan.tables), all), Extent::Statement)
     }
 

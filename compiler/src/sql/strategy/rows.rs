@@ -1,8 +1,10 @@
 //! How tables and fixpoints read rows.
 
-use crate::algebra::{ITSELF, Repeats, Select, Table, TableBody, TableId};
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Condition, ITSELF, Plan, Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::Features;
 use crate::limits;
+use crate::sql::lower::Inputs;
 
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
@@ -10,8 +12,8 @@ const STATE_READINGS: usize = 8;
 /// How rows are read by a query that is planned by how many they seem to be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum RowStrategy {
-    /// From an array of their one column, which is estimated at ten elements.
-    Array,
+    /// From an array for each column, which is estimated at ten elements.
+    Arrays,
     /// As they are.
     Query,
 }
@@ -26,9 +28,30 @@ pub(in crate::sql) enum StateStrategy {
 }
 
 impl RowStrategy {
-    /// For rows of so many columns.
-    pub(in crate::sql) fn of(n_columns: usize, features: &Features) -> Self {
-        if features.arrays_count_as_few && n_columns == 1 { Self::Array } else { Self::Query }
+    /// For the rows that a recursion starts from. The estimates of several arms add up, that of another
+    /// recursion is ten times what it starts from, and each step multiplies them.
+    pub(in crate::sql) fn of_start(
+        table: &Table,
+        base: &[Select],
+        tables: &[Table],
+        inputs: &Inputs<'_>,
+    ) -> Self {
+        let anchors = Anchors { catalog: inputs.catalog, tables };
+        let is_overestimated = base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables));
+        let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
+        Self::few_if(is_overestimated && is_small, inputs.features)
+    }
+
+    /// For a table whose rows an answer reads. The cost of testing the rows of a recursion one by one counts
+    /// for each row that it is estimated at.
+    pub(in crate::sql) fn of_tested(plan: &Plan, id: TableId, table: &Table, features: &Features) -> Self {
+        let is_recursive = matches!(table.body, TableBody::Recursive { .. });
+        let mut answer = plan.answer.selects().iter().chain([&plan.guard]);
+        Self::few_if(is_recursive && answer.any(|select| tests_rows(select, id)), features)
+    }
+
+    fn few_if(counts_as_many: bool, features: &Features) -> Self {
+        if counts_as_many && features.arrays_count_as_few { Self::Arrays } else { Self::Query }
     }
 }
 
@@ -41,10 +64,8 @@ pub(in crate::sql) fn read_by_state(
 ) -> RowStrategy {
     let is_read = state.body.selects().any(|select| select.n_readings(id) > 0);
     match read.body {
-        TableBody::Recursive { .. } if is_read => RowStrategy::of(read.n_columns, features),
-        TableBody::Recursive { .. } | TableBody::Union(_) | TableBody::WholeState { .. } => {
-            RowStrategy::Query
-        }
+        TableBody::Recursive { .. } => RowStrategy::few_if(is_read && read.n_columns == 1, features),
+        TableBody::Union(_) | TableBody::WholeState { .. } => RowStrategy::Query,
     }
 }
 
@@ -61,4 +82,29 @@ impl StateStrategy {
 /// rarely repeats them.
 pub(in crate::sql) fn repeats_of_only(table: &Table, only: &Select) -> Repeats {
     if only.from.len() >= limits::LONG_JOIN { table.repeats } else { Repeats::Kept }
+}
+
+/// Whether a select reads a recursion, itself or through a table.
+fn reads_recursion(select: &Select, tables: &[Table]) -> bool {
+    let mut found = false;
+    select.for_each_source(&mut |from| {
+        let read = from.kind.table().and_then(|table| tables.get(table.index()));
+        found |= read.is_some_and(|read| match &read.body {
+            TableBody::Union(selects) => selects.iter().any(|select| reads_recursion(select, tables)),
+            TableBody::Recursive { .. } => true,
+            // It is read from arrays already.
+            TableBody::WholeState { .. } => false,
+        });
+    });
+    found
+}
+
+/// Whether a select, or one inside it, tests each row of a table by what it reads elsewhere.
+fn tests_rows(select: &Select, table: TableId) -> bool {
+    let is_test = |condition: &Condition| {
+        let reads = condition.branches().iter().any(|branch| !branch.reads_nothing());
+        reads && matches!(condition, Condition::Any(_) | Condition::None(_))
+    };
+    let is_read = select.from.iter().any(|from| from.kind.table() == Some(table));
+    is_read && select.filter.iter().any(is_test) || select.branches().any(|branch| tests_rows(branch, table))
 }
