@@ -8,13 +8,18 @@
 //! declaration that does, `assumed` and `session` what else the list of assumptions says, `constants` what
 //! the keys of the bindings name, `limits` how long a text may get, `starting_end` from where stored facts
 //! are read, `catalogue` the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how
-//! PostgreSQL runs it, `embeddings` the same in every statement that may hold one, `explained` what
-//! `/explain_query` says of a text, `whole_state` rules that read their own result twice. The shape of the
-//! most usual texts is kept under `snapshots/local`.
+//! PostgreSQL runs it, `jit` that it compiles none of them, `embeddings` the same in every statement that may
+//! hold one, `row_security` in policies of PostgreSQL, `explained` what `/explain_query` says of a text,
+//! `whole_state` rules that read their own result twice, `applications` how long the texts for whole
+//! applications are. The shape of the most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
 
+#[path = "../../benches/applications/application.rs"]
+#[expect(dead_code, reason = "the benchmark needs more of it")]
+mod application;
+mod applications;
 mod assumed;
 mod catalogue;
 mod checked;
@@ -27,11 +32,16 @@ mod explained;
 mod filters;
 mod forms;
 mod ids;
+mod jit;
 mod limits;
 mod pattern_plans;
 mod patterns;
 mod plans;
+#[path = "../../benches/applications/question.rs"]
+#[expect(dead_code, reason = "the benchmark needs more of it")]
+mod question;
 mod recursion;
+mod row_security;
 mod service;
 mod session;
 mod starting_end;

@@ -108,6 +108,83 @@ fn a_cast_column_beside_a_type() {
     }
 }
 
+/// Roles that a folder has from its parent, and a document from its folder, held by users and by groups: what
+/// lies above the folder is found by one recursion, which all of them read on PostgreSQL.
+#[test]
+fn what_is_closed_is_not_closed_again() {
+    const DRIVE: &str = r#"
+actor User {}
+actor Group { relations = { member: User }; }
+resource Folder {
+  roles = ["owner", "editor", "viewer"];
+  relations = { parent: Folder, creator: User };
+  "owner" if "creator";
+  "editor" if "owner";
+  "viewer" if "editor";
+  role if role on "parent";
+}
+resource Doc {
+  roles = ["owner", "editor", "viewer"];
+  permissions = ["read", "write", "share"];
+  relations = { folder: Folder };
+  role if role on "folder";
+  "read" if "viewer";
+  "write" if "editor";
+  "share" if "owner";
+}
+has_role(user: User, role: String, folder: Folder) if
+  has_relation(group, "member", user) and has_role(group, role, folder);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  has_relation(Folder:_, parent, Folder:_):
+    query: SELECT id, parent_id FROM folders
+  has_relation(Folder:_, creator, User:_):
+    query: SELECT id, creator FROM creators
+  has_relation(Group:_, member, User:_):
+    query: SELECT team, who FROM members
+  has_role(Group:_, String:_, Folder:_):
+    query: SELECT team, role, id FROM team_roles
+";
+    let service = Service::new(DRIVE, "", &format!("{document}{TYPES}  User: integer\n  Group: integer\n"));
+    for dialect in DIALECTS {
+        let caller = caller(dialect);
+        caller
+            .script(
+                "CREATE TEMPORARY TABLE creators (id INTEGER, creator INTEGER);
+                 INSERT INTO creators VALUES (1, 5), (3, 5), (2, NULL);
+                 CREATE TEMPORARY TABLE members (team INTEGER, who INTEGER);
+                 INSERT INTO members VALUES (7, 6), (8, 6), (NULL, 6);
+                 CREATE TEMPORARY TABLE team_roles (team INTEGER, role TEXT, id INTEGER);
+                 INSERT INTO team_roles VALUES (7, 'editor', 1), (8, 'viewer', 3), (9, 'owner', 1);",
+            )
+            .unwrap();
+        for (user, doc, expected) in [
+            ("5", "11", "read share write"),
+            ("6", "11", "read write"),
+            ("6", "12", "read"),
+            ("5", "13", ""),
+            ("9", "11", ""),
+        ] {
+            let sql = service.sql_for(
+                dialect,
+                &format!("allow(User:{user}, String:?, Doc:{doc})"),
+                Way::Actions,
+                "",
+            );
+            let mut actions: Vec<String> =
+                printed(&caller, &sql).unwrap().into_iter().flatten().flatten().collect();
+            actions.sort();
+            assert_eq!(actions.join(" "), expected, "{sql}");
+            if dialect == Dialect::Postgresql {
+                assert_eq!(sql.matches(" folders AS ").count(), 1, "{sql}");
+            }
+        }
+    }
+}
+
 /// PostgreSQL compares and recurses over texts of one collation only, and the document does not say which a
 /// column has.
 #[test]

@@ -1,0 +1,159 @@
+//! PostgreSQL compiles no statement that touches few rows, at its default settings.
+//!
+//! It compiles what it estimates as costly, and that takes seconds. Of tables that were never analysed it
+//! knows nothing, supposes thousands of rows in each, and ten times what a recursion starts from. Every other
+//! test runs without compilation, so that a bad estimate does not slow it down.
+
+use super::catalogue::{DOCUMENT, PATTERNS, SCHEMA};
+use super::service::Service;
+use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::expert::database::Database;
+use portcullis_testkit::local::ways::Way;
+use serde_json::Value as Json;
+
+/// Groups in groups, folders above folders, and organizations above organizations: each recursion starts from
+/// what another one reaches.
+const CHAIN: &str = r#"
+actor User {}
+actor Group { relations = { member: User, parent: Group }; }
+resource Org {
+  roles = ["editor", "viewer"];
+  permissions = ["read", "edit"];
+  relations = { parent: Org };
+  "viewer" if "editor";
+  role if role on "parent";
+  "read" if "viewer";
+  "edit" if "editor";
+}
+resource Folder {
+  roles = ["editor", "viewer"];
+  permissions = ["read", "edit"];
+  relations = { parent: Folder, org: Org };
+  "viewer" if "editor";
+  role if role on "parent";
+  role if role on "org";
+  "read" if "viewer";
+  "edit" if "editor";
+}
+resource Document {
+  permissions = ["read", "edit"];
+  relations = { folder: Folder };
+  "read" if "read" on "folder";
+  "edit" if "edit" on "folder";
+}
+has_relation(group: Group, "member", user: User) if has_relation(inner, "parent", group) and has_relation(inner, "member", user);
+has_role(user: User, role: String, org: Org) if has_relation(group, "member", user) and has_role(group, role, org);
+"#;
+
+const CHAIN_DOCUMENT: &str = "
+facts:
+  has_relation(Group:_, member, User:_):
+    query: SELECT group_id, user_id FROM members
+  has_relation(Group:_, parent, Group:_):
+    query: SELECT group_id, parent_id FROM group_parents
+  has_relation(Org:_, parent, Org:_):
+    query: SELECT org_id, parent_id FROM org_parents
+  has_relation(Folder:_, parent, Folder:_):
+    query: SELECT folder_id, parent_id FROM folder_parents
+  has_relation(Folder:_, org, Org:_):
+    query: SELECT folder_id, org_id FROM folder_orgs
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM documents
+  has_role(Group:_, String:_, Org:_):
+    query: SELECT group_id, role, org_id FROM group_roles
+  has_role(User:_, String:_, Org:_):
+    query: SELECT user_id, role, org_id FROM user_roles
+sql_types: { User: integer, Group: integer, Org: integer, Folder: integer, Document: integer }
+tables: { Document: documents.id }
+";
+
+const CHAIN_SCHEMA: &str = "
+CREATE TABLE members (group_id INTEGER, user_id INTEGER);
+CREATE TABLE group_parents (group_id INTEGER, parent_id INTEGER);
+CREATE TABLE org_parents (org_id INTEGER, parent_id INTEGER);
+CREATE TABLE folder_parents (folder_id INTEGER, parent_id INTEGER);
+CREATE TABLE folder_orgs (folder_id INTEGER, org_id INTEGER);
+CREATE TABLE documents (id INTEGER, folder_id INTEGER);
+CREATE TABLE group_roles (group_id INTEGER, role TEXT, org_id INTEGER);
+CREATE TABLE user_roles (user_id INTEGER, role TEXT, org_id INTEGER);
+INSERT INTO members VALUES (1, 1);
+INSERT INTO group_parents VALUES (1, 2);
+INSERT INTO org_parents VALUES (1, 2);
+INSERT INTO folder_parents VALUES (1, 2);
+INSERT INTO folder_orgs VALUES (2, 1);
+INSERT INTO documents VALUES (1, 1);
+INSERT INTO group_roles VALUES (2, 'viewer', 2);
+INSERT INTO user_roles VALUES (3, 'editor', 2);
+";
+
+/// The indexes that a team has on the tables of the catalogue, apart from those of unique columns.
+const INDEXES: &str = "
+CREATE INDEX ON documents (owner_id);
+CREATE INDEX ON documents (folder_id);
+CREATE INDEX ON parents (folder_id);
+CREATE INDEX ON parents (parent_id);
+CREATE INDEX ON folder_roles (user_id);
+CREATE INDEX ON blocks (document_id, user_id);
+CREATE INDEX ON quotas (user_id, folder_id);
+CREATE INDEX ON deputies (deputy_id);
+CREATE INDEX ON limits (user_id);
+CREATE INDEX ON loans (user_id);
+";
+
+/// A statement, and what it is called.
+type Named = (String, String);
+
+#[test]
+fn no_pattern_is_compiled_over_tables_without_statistics() {
+    let mut statements = Vec::new();
+    for pattern in PATTERNS {
+        let without = |section| DOCUMENT.split(section).next().unwrap();
+        for (declared, document) in [("all", DOCUMENT), ("types", without("tables:"))] {
+            let service = Service::new(&pattern.policy(), "", document);
+            statements.extend(of_document(&service, &format!("{}, {declared}", pattern.shape)));
+        }
+    }
+    none_is_compiled(&format!("{}{INDEXES}", SCHEMA.replace("TEMPORARY ", "")), &statements);
+}
+
+#[test]
+fn no_chain_of_recursions_is_compiled_over_tables_without_statistics() {
+    let service = Service::new(CHAIN, "", CHAIN_DOCUMENT);
+    none_is_compiled(CHAIN_SCHEMA, &of_document(&service, "chain"));
+}
+
+/// A page, a count, an update, a check and the actions of documents.
+fn of_document(service: &Service, name: &str) -> Vec<Named> {
+    let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
+    let check = service.sql("allow(User:1, \"read\", Document:1)", Way::Authorize, "");
+    let actions = service.sql("allow(User:1, String:?, Document:1)", Way::Actions, "");
+    let page = format!("SELECT * FROM documents WHERE {filter} ORDER BY id DESC LIMIT 50");
+    let count = format!("SELECT count(*) FROM documents WHERE {filter}");
+    let update = format!("UPDATE documents SET folder_id = folder_id WHERE {filter}");
+    let all = [("page", page), ("count", count), ("update", update), ("check", check), ("actions", actions)];
+    all.map(|(kind, sql)| (format!("{name}, {kind}"), sql)).into()
+}
+
+/// PostgreSQL must plan these statements, over tables that it knows nothing of, below the cost at which it
+/// begins to compile.
+fn none_is_compiled(schema: &str, statements: &[Named]) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let wrong = runtime.block_on(async {
+        let cluster = Cluster::start(&["jit=on"]).unwrap();
+        let database =
+            Database::connect(&format!("host={} user=postgres dbname=postgres", cluster.folder)).await;
+        database.first_column(schema).await;
+        let most = database.first_column("SHOW jit_above_cost").await.concat().parse::<f64>().unwrap();
+        let mut wrong = Vec::new();
+        for (name, sql) in statements {
+            let json = database.first_column(&format!("EXPLAIN (FORMAT JSON) {sql}")).await;
+            let plan: Json = serde_json::from_str(&json.concat()).unwrap();
+            let cost = plan[0]["Plan"]["Total Cost"].as_f64().unwrap();
+            if cost >= most || plan[0].get("JIT").is_some() {
+                wrong.push(format!("{name}: costs {cost}"));
+            }
+        }
+        wrong
+    });
+    assert!(wrong.is_empty(), "compiled:\n{}", wrong.join("\n"));
+}
