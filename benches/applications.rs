@@ -7,10 +7,10 @@
 //!
 //! Each folder of `benches/applications` is an application: tables with rows by `generate_series`, the
 //! indexes that a good team has, policies, bindings, and questions with the expert's SQL, whose form is
-//! described in `applications/question.rs`. PostgreSQL runs with its default settings. Both statements must
-//! return the same rows, or the run fails; then they run in turns under `EXPLAIN (ANALYZE, TIMING OFF)`. The
-//! ratio is that of planning and execution together. Only the server's time counts, so any build measures the
-//! same: `cargo bench --profile dev` saves building a release.
+//! described in `tests/support/applications/question.rs`. PostgreSQL runs with its default settings. Both
+//! statements must return the same rows, or the run fails; then they run in turns under `EXPLAIN (ANALYZE,
+//! TIMING OFF)`. The ratio is that of planning and execution together. Only the server's time counts, so any
+//! build measures the same: `cargo bench --profile dev` saves building a release.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,32 +20,31 @@
     reason = "a measurement prints, and ends at the first error"
 )]
 
-#[path = "applications/application.rs"]
-mod application;
 #[path = "applications/compare.rs"]
 mod compare;
 #[path = "local/measure.rs"]
 mod measure;
-#[path = "applications/question.rs"]
-mod question;
 #[path = "applications/report.rs"]
 mod report;
 #[path = "applications/sqlite.rs"]
 mod sqlite;
+#[path = "applications/variant.rs"]
+mod variant;
 
-use application::{Application, SCRIPTS, Variant};
 use clap::{Parser, ValueEnum};
 use compare::compare;
 use measure::Rounds;
+use portcullis_testkit::applications::question::Question;
+use portcullis_testkit::applications::{Application, SCRIPTS};
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::expert::database::{Database, run_file};
 use portcullis_testkit::server::Server;
-use question::Question;
 use report::Row;
 use serde_json::json;
 use sqlite::SqliteCopy;
 use std::process::ExitCode;
 use std::time::Duration;
+use variant::Variant;
 
 // As in the service: SQLite allocates through it too.
 #[global_allocator]
@@ -135,7 +134,7 @@ async fn measure_all(
         if !options.json {
             println!("{}, {}\n{}", application.name, variant.name(), report::head());
         }
-        let bindings = application.bindings(variant);
+        let bindings = variant.bindings(application);
         let copy = match variant {
             Variant::Sqlite => Some(SqliteCopy::of(&database, options.timeout).await),
             Variant::Fresh | Variant::Full | Variant::Types | Variant::None => None,

@@ -1,7 +1,7 @@
 //! The service's statement beside the expert's: the same rows, and what both cost.
 
 use crate::measure::{Pair, Rounds};
-use crate::question::Question;
+use portcullis_testkit::applications::question::Question;
 use portcullis_testkit::expert::database::Database;
 use portcullis_testkit::server::Server;
 use std::time::Instant;

@@ -1,8 +1,8 @@
 //! What was measured, for people and for programs.
 
-use crate::application::Variant;
 use crate::compare::Outcome;
 use crate::measure::Cost;
+use crate::variant::Variant;
 use serde_json::{Value as Json, json};
 use std::fmt::Write as _;
 

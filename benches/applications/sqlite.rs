@@ -5,7 +5,7 @@
 
 use crate::compare::{Outcome, difference, statement};
 use crate::measure::{Cost, Pair, Rounds};
-use crate::question::Question;
+use portcullis_testkit::applications::question::Question;
 use portcullis_testkit::expert::database::Database;
 use portcullis_testkit::server::Server;
 use rusqlite::types::{Value, ValueRef};

@@ -16,9 +16,6 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
 
-#[path = "../../benches/applications/application.rs"]
-#[expect(dead_code, reason = "the benchmark needs more of it")]
-mod application;
 mod applications;
 mod assumed;
 mod catalogue;
@@ -37,9 +34,6 @@ mod limits;
 mod pattern_plans;
 mod patterns;
 mod plans;
-#[path = "../../benches/applications/question.rs"]
-#[expect(dead_code, reason = "the benchmark needs more of it")]
-mod question;
 mod recursion;
 mod row_security;
 mod service;

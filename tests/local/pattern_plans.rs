@@ -92,8 +92,8 @@ fn indexes_find_the_rows_of_every_pattern_that_has_one() {
 }
 
 /// The other statements of an application, and a user who sees much: no statement reads a table from end to
-/// end that the expert's does not, and none looks one column up in two arrays, which PostgreSQL compares element
-/// by element.
+/// end that the expert's does not, and none looks one column up in two arrays, which PostgreSQL compares
+/// element by element.
 #[test]
 fn every_statement_of_every_user_is_planned_as_an_experts() {
     let statements: Vec<(&Pattern, &str, String)> = PATTERNS
@@ -129,7 +129,7 @@ fn compares_arrays(line: &str) -> bool {
     let line = line.trim();
     let columns: Vec<&str> = line
         .match_indices(" = ANY ($")
-        .map(|(at, _)| line[..at].rsplit(['(', ' ']).next().unwrap_or_default())
+        .map(|(at, _)| line.split_at(at).0.rsplit(['(', ' ']).next().unwrap_or_default())
         .collect();
     // The alternatives of an OR have an array each.
     let is_of_one_row =

@@ -1,7 +1,7 @@
 //! A filter as a policy of row-level security, on PostgreSQL.
 //!
-//! Under a policy the tables that the policy's condition reads have policies, too. So a condition may not read
-//! the table whose policy it is; the tests show what the database says then, and what helps.
+//! Under a policy the tables that the policy's condition reads have policies, too. So a condition may not
+//! read the table whose policy it is; the tests show what the database says then, and what helps.
 
 use super::catalogue::{DOCUMENT, PATTERNS, Pattern};
 use super::embeddings::{USERS, database, filter, service};

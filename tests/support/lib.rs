@@ -25,6 +25,7 @@
 )]
 #![allow(missing_debug_implementations, reason = "only the tests of this repository hold these types")]
 
+pub mod applications;
 pub mod assertions;
 pub mod cluster;
 pub mod cycles;

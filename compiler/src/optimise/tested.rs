@@ -58,7 +58,7 @@ impl Tester<'_> {
     fn test_shown(&self, select: &mut Select) {
         for at in (0..select.filter.len()).rev() {
             let Some(shown) = select.filter.get(at).and_then(finds) else { continue };
-            if !select.output.contains(&shown) || self.is_key(select, shown) {
+            if !select.output.contains(&shown) || self.may_be_key(select, shown) {
                 continue;
             }
             let others = select.filter.iter().filter(|condition| !matches!(condition, Condition::In { .. }));
@@ -70,16 +70,16 @@ impl Tester<'_> {
         }
     }
 
-    /// Whether an index finds at most one row with this value.
-    fn is_key(&self, select: &Select, value: Expr) -> bool {
+    /// Whether an index may find one row for this value: the column is a key, or nothing promises which column
+    /// is.
+    fn may_be_key(&self, select: &Select, value: Expr) -> bool {
         let Expr::Column { alias, column } = value else { return false };
         let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
-        match (kind, self.bindings) {
-            (Some(FromKind::Source(source)), Some(bindings)) => {
-                Keys { catalog: self.anchors.catalog, bindings }.is_key(source, column)
-            }
-            _ => false,
-        }
+        let (Some(FromKind::Source(source)), Some(bindings)) = (kind, self.bindings) else { return false };
+        let catalog = self.anchors.catalog;
+        let ty = catalog.relation(source).columns().nth(column).map(|(ty, _)| ty);
+        let is_promised = ty.is_some_and(|ty| bindings.tables.contains_key(ty));
+        !is_promised || Keys { catalog, bindings }.is_key(source, column)
     }
 }
 

@@ -132,8 +132,8 @@ fn as_few(rows: SetExpr, n_columns: usize) -> SetExpr {
     }
 }
 
-/// Rows through an array for each column: `SELECT unnest(a.c0), unnest(a.c1) FROM (SELECT array_agg(s.c0) …)`.
-/// All arrays are filled in one order, and taken apart in step.
+/// Rows through an array for each column: `SELECT unnest(a.c0), … FROM (SELECT array_agg(s.c0), …) AS a`. All
+/// arrays are filled in one order, and taken apart in step.
 fn rows_of_arrays(rows: SetExpr, n_columns: usize) -> SetExpr {
     let names = column_names(n_columns);
     let columns: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -158,8 +158,9 @@ pub(crate) fn at_fixed_time(text: &str) -> String {
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let (before, number) = rest.split_at(start);
         let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
-        fixed.extend([before, if end == 10 { "1800000000" } else { &number[..end] }]);
-        rest = &number[end..];
+        let (number, after) = number.split_at(end);
+        fixed.extend([before, if number.len() == 10 { "1800000000" } else { number }]);
+        rest = after;
     }
     fixed + rest
 }

@@ -27,15 +27,15 @@ const MOST_BYTES: (usize, usize) = (4 << 10, 6 << 10);
 
 /// A question of one case, with both statements around it.
 #[derive(Debug)]
-pub(crate) struct Question {
+pub struct Question {
     /// The file, the statement and the case.
-    pub(crate) name: String,
+    pub name: String,
     actor: String,
     ask: Ask,
     /// The application's statement, `:filter` for the text that the service returns.
     statement: String,
     /// The expert's statement.
-    pub(crate) expert: String,
+    pub expert: String,
 }
 
 /// What is asked about the actor.
@@ -60,7 +60,7 @@ struct Group {
 
 impl Question {
     /// Every question of a file.
-    pub(crate) fn read(file: &Path) -> Vec<Self> {
+    pub fn read(file: &Path) -> Vec<Self> {
         let mut groups: Vec<Group> = Vec::new();
         let mut filter = None;
         for (head, body) in sections(file) {
@@ -87,7 +87,7 @@ impl Question {
     }
 
     /// The endpoint that answers with SQL, and the body for it.
-    pub(crate) fn request(&self, bindings: &str) -> (&'static str, Json) {
+    pub fn request(&self, bindings: &str) -> (&'static str, Json) {
         let actor = json!({ "actor_type": ACTOR_TYPE, "actor_id": self.actor });
         let mut body = json!({ "query": actor, "data_bindings": bindings });
         let mut put = |name: &str, value: &str| body["query"][name] = value.into();
@@ -114,17 +114,17 @@ impl Question {
     }
 
     /// The application's statement around the SQL that the service returned.
-    pub(crate) fn around(&self, sql: &str) -> String {
+    pub fn around(&self, sql: &str) -> String {
         self.statement.replace(":filter", sql)
     }
 
     /// Whether the order of the rows is part of the answer.
-    pub(crate) fn is_ordered(&self) -> bool {
+    pub fn is_ordered(&self) -> bool {
         self.statement.contains("ORDER BY")
     }
 
     /// How long the service's text may be.
-    pub(crate) fn most_bytes(&self) -> usize {
+    pub fn most_bytes(&self) -> usize {
         match self.ask {
             Ask::Check { .. } | Ask::Actions { .. } => MOST_BYTES.0,
             Ask::List { .. } => MOST_BYTES.1,

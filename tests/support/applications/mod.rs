@@ -1,8 +1,13 @@
-//! An application: a folder with its tables, policies, bindings and questions.
+//! The applications of `benches/applications`: each is a folder with its tables, policies, bindings and
+//! questions.
+//!
+//! `cargo bench --bench applications` measures them; `tests/local/applications.rs` counts the bytes of their
+//! texts.
 
-use crate::question::Question;
-use clap::ValueEnum;
-use portcullis_testkit::repository;
+pub mod question;
+
+use crate::repository;
+use question::Question;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -10,58 +15,21 @@ use std::path::{Path, PathBuf};
 const FOLDER: &str = "benches/applications";
 
 /// Makes the database, in this order.
-pub(crate) const SCRIPTS: &[&str] = &["schema.sql", "data.sql", "indexes.sql"];
-
-/// How much of the bindings the service gets, and what the database knows of its tables.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Variant {
-    /// The document as it is, on tables that were never analysed
-    Fresh,
-    /// The document as it is: `sql_types` and `tables`
-    Full,
-    /// Without `tables`
-    Types,
-    /// Without both
-    None,
-    /// The document as it is, on a copy of the tables in SQLite
-    Sqlite,
-}
-
-impl Variant {
-    /// What tables and JSON call it.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Fresh => "fresh",
-            Self::Full => "full",
-            Self::Types => "types",
-            Self::None => "none",
-            Self::Sqlite => "sqlite",
-        }
-    }
-
-    /// The sections that are taken out of the bindings.
-    fn without(self) -> &'static [&'static str] {
-        match self {
-            Self::Fresh | Self::Full | Self::Sqlite => &[],
-            Self::Types => &["tables:"],
-            Self::None => &["sql_types:", "tables:"],
-        }
-    }
-}
+pub const SCRIPTS: &[&str] = &["schema.sql", "data.sql", "indexes.sql"];
 
 /// An application.
 #[derive(Debug)]
-pub(crate) struct Application {
+pub struct Application {
     /// The name of its folder, and of its database.
-    pub(crate) name: String,
+    pub name: String,
     bindings: String,
     /// Each policy with its questions.
-    pub(crate) policies: Vec<(String, Vec<Question>)>,
+    pub policies: Vec<(String, Vec<Question>)>,
 }
 
 impl Application {
     /// Every application in the order of their names.
-    pub(crate) fn all() -> Vec<Self> {
+    pub fn all() -> Vec<Self> {
         let folders = entries(&repository().join(FOLDER)).into_iter().filter(|path| path.is_dir());
         folders.map(|folder| Self::read(&folder)).collect()
     }
@@ -92,27 +60,29 @@ impl Application {
     }
 
     /// A file of its folder, from the root of the repository.
-    pub(crate) fn file(&self, name: &str) -> String {
+    pub fn file(&self, name: &str) -> String {
         format!("{FOLDER}/{}/{name}", self.name)
     }
 
-    /// The bindings of a variant.
-    pub(crate) fn bindings(&self, variant: Variant) -> String {
-        if variant == Variant::Sqlite {
-            // A UUID is a text there.
-            return format!("dialect: sqlite\n{}", self.bindings.replace(": uuid\n", ": text\n"));
-        }
+    /// The bindings without these sections, which are named as `tables:`.
+    pub fn bindings_without(&self, sections: &[&str]) -> String {
         let mut kept = String::new();
         let mut is_kept = true;
         for line in self.bindings.lines() {
             if line.starts_with(|c: char| c.is_ascii_alphabetic()) {
-                is_kept = !variant.without().contains(&line);
+                is_kept = !sections.contains(&line);
             }
             if is_kept {
                 kept.extend([line, "\n"]);
             }
         }
         kept
+    }
+
+    /// The bindings for a copy of the tables in SQLite.
+    pub fn bindings_of_sqlite(&self) -> String {
+        // A UUID is a text there.
+        format!("dialect: sqlite\n{}", self.bindings.replace(": uuid\n", ": text\n"))
     }
 }
 
