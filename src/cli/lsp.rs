@@ -1,9 +1,19 @@
 //! `portcullis lsp`: the language server for editors.
 
-use super::Verdict;
 use super::error::CliError;
-use crate::lsp;
+use super::{Verdict, serve, tables};
+use crate::engine::{self, Engine, EngineError, EngineSettings};
+use crate::lsp::{self, Ran, Settings, Workbench};
 use lsp_server::Connection;
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::question::Question;
+use portcullis_compiler::{Dialect, compile_text};
+use std::path::Path;
+use std::sync::Arc;
+use tokio::runtime::Runtime;
+
+/// The pages of diagnostic codes in the sources from which the program was built.
+const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/diagnostics");
 
 /// Run the language server for editors
 #[derive(Debug, clap::Args)]
@@ -19,13 +29,48 @@ pub(super) struct Args {
     /// Use the standard input and output, which is the default; some editors pass this flag
     #[arg(long)]
     stdio: bool,
+    /// The address of the folder fixtures/diagnostics, to which the codes of diagnostics link; without it,
+    /// the sources from which the program was built, if they are still there
+    #[arg(long, value_name = "URL")]
+    pages: Option<String>,
+    /// The dialect of the SQL of a rule: sqlite or postgresql
+    #[arg(long, default_value_t = Dialect::Sqlite)]
+    dialect: Dialect,
 }
 
-pub(super) fn run(Args { stdio: _ }: Args) -> Result<Verdict, CliError> {
+pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, CliError> {
+    let program = Rest { runtime: serve::runtime()?, dialect };
+    let pages = pages.or_else(|| Path::new(PAGES).is_dir().then(|| format!("file://{PAGES}")));
     let (connection, threads) = Connection::stdio();
-    lsp::serve(&connection)?;
+    let settings = Settings { workbench: &program, pages: pages.as_deref() };
+    lsp::serve(&connection, settings)?;
     // The threads end when the connection does.
     drop(connection);
     threads.join().map_err(CliError::Editor)?;
     Ok(Verdict::Good)
+}
+
+/// The parts of the program that the language server does not have.
+struct Rest {
+    runtime: Runtime,
+    dialect: Dialect,
+}
+
+impl Workbench for Rest {
+    fn run_test(&self, program: Program) -> Result<Ran, String> {
+        let report = self.runtime.block_on(async {
+            let engine = Engine::in_memory(EngineSettings::default()).await?;
+            engine.test_policy(&Arc::new(program), false).await
+        });
+        let report = report.map_err(|error| error.to_string())?;
+        let test = report.tests.into_iter().next().ok_or("the test did not run")?;
+        Ok(Ran { passed: test.passed, total: test.total, failures: test.failures })
+    }
+
+    fn sql(&self, program: &Program, question: &Question) -> Result<String, String> {
+        let catalog = tables::catalog(program).map_err(|error| error.to_string())?;
+        let statement = compile_text(program, &catalog, question, self.dialect, engine::unix_time());
+        let statement = statement.map_err(|error| EngineError::uncompiled(error, question).to_string())?;
+        Ok(format!("{};", statement.sql.trim_end()))
+    }
 }

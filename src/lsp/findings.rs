@@ -3,16 +3,29 @@
 use super::document::Document;
 use super::position;
 use gen_lsp_types as lsp;
-use portcullis_compiler::diagnostic::{Diagnostic, Fix, Severity};
+use portcullis_compiler::diagnostic::{Code, Diagnostic, Fix, Severity};
 use std::collections::HashMap;
 
+/// Where a document and the pages of codes are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Addresses<'a> {
+    /// The document.
+    pub(super) uri: &'a lsp::Uri,
+    /// The folder with the pages, if it is known.
+    pub(super) pages: Option<&'a str>,
+}
+
 /// All findings of a document.
-pub(super) fn diagnostics(uri: &lsp::Uri, document: &Document) -> Vec<lsp::Diagnostic> {
-    document.findings.iter().map(|found| diagnostic(uri, document, found)).collect()
+pub(super) fn diagnostics(addresses: Addresses<'_>, document: &Document) -> Vec<lsp::Diagnostic> {
+    document.findings.iter().map(|found| diagnostic(addresses, document, found)).collect()
 }
 
 /// The fixes of the findings that touch a range.
-pub(super) fn fixes(uri: &lsp::Uri, document: &Document, range: &lsp::Range) -> Vec<lsp::CodeAction> {
+pub(super) fn fixes(
+    addresses: Addresses<'_>,
+    document: &Document,
+    range: &lsp::Range,
+) -> Vec<lsp::CodeAction> {
     let fixes = document.findings.iter().filter_map(|found| Some((found, found.fix.as_ref()?)));
     let touching = fixes.filter(|(found, _)| {
         let place = position::range(&document.source, found.primary.span);
@@ -21,13 +34,13 @@ pub(super) fn fixes(uri: &lsp::Uri, document: &Document, range: &lsp::Range) -> 
     let action = |(found, fix): (&Diagnostic, &Fix)| {
         let edit = lsp::TextEdit::new(position::range(&document.source, fix.span), fix.replacement.clone());
         let edit = lsp::WorkspaceEdit {
-            changes: Some(HashMap::from([(uri.clone(), vec![edit])])),
+            changes: Some(HashMap::from([(addresses.uri.clone(), vec![edit])])),
             ..Default::default()
         };
         lsp::CodeAction {
             title: title(document, fix),
             kind: Some(lsp::CodeActionKind::QuickFix),
-            diagnostics: Some(vec![diagnostic(uri, document, found)]),
+            diagnostics: Some(vec![diagnostic(addresses, document, found)]),
             is_preferred: Some(true),
             edit: Some(edit),
             ..Default::default()
@@ -49,7 +62,13 @@ fn title(document: &Document, fix: &Fix) -> String {
     }
 }
 
-fn diagnostic(uri: &lsp::Uri, document: &Document, found: &Diagnostic) -> lsp::Diagnostic {
+/// The page of a code, which says what it means and shows a wrong and a corrected policy.
+fn page(pages: &str, code: Code) -> lsp::Uri {
+    lsp::Uri(format!("{}/{}-{}.md", pages.trim_end_matches('/'), code.as_str(), code.slug()))
+}
+
+fn diagnostic(addresses: Addresses<'_>, document: &Document, found: &Diagnostic) -> lsp::Diagnostic {
+    let Addresses { uri, pages } = addresses;
     let labels = found.secondary.iter().map(|label| {
         let location = lsp::Location::new(uri.clone(), position::range(&document.source, label.span));
         lsp::DiagnosticRelatedInformation { location, message: label.text.clone() }
@@ -67,6 +86,7 @@ fn diagnostic(uri: &lsp::Uri, document: &Document, found: &Diagnostic) -> lsp::D
             Severity::Warning => lsp::DiagnosticSeverity::Warning,
         }),
         code: Some(found.code.as_str().to_owned().into()),
+        code_description: pages.map(|pages| lsp::CodeDescription::new(page(pages, found.code))),
         source: Some("portcullis".to_owned()),
         message: lines.join("\n").into(),
         related_information: Some(labels.collect()),

@@ -1,42 +1,75 @@
 //! What is known at a position: the rule in longhand with the types of its variables, and the facts that it
-//! reads; or the facts and rules of a predicate.
+//! reads; before it, the types of the variable there; or the facts and rules of a predicate.
 
 use super::document::Document;
+use super::names::{Named, Names};
 use super::position;
 use gen_lsp_types::{Hover, MarkupContent, MarkupKind, Position};
 use portcullis_compiler::ir::{
     LiteralKind, Program, Rule, Signature, SignatureArg, Term, TypeId, VarType, print,
 };
 use portcullis_compiler::source::Span;
-use portcullis_compiler::syntax::names::{Named, names};
 use std::fmt::Write;
 
 /// How many rules are shown; a shorthand rule has one for each alternative of its body.
 const RULES: usize = 12;
 
-/// What is shown at a position; nothing while the policy has errors.
+/// What is shown at a position: of a policy with errors, what is known without the statements that have them.
 pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
-    let program = document.program.as_ref()?;
+    let program = document.sound_program()?;
     let byte = position::byte(&document.source, at);
-    let holds = |span: Span| (span.start as usize..=span.end as usize).contains(&byte);
-    let predicate = names(&document.policy).into_iter().find_map(|name| match name.named {
-        Named::Predicate(predicate, arity) if holds(name.span) => Some((predicate, arity, name.span)),
-        Named::Predicate(_, _) | Named::Type(_) | Named::Declared(_, _) => None,
-    });
-    let (text, span) = if let Some((predicate, arity, span)) = predicate {
-        (of_predicate(program, predicate, arity), span)
-    } else {
-        // Implied rules have an empty span, and generated ones a name that begins with `'`.
-        let is_written = |rule: &Rule| {
-            let head = program.predicates.get_index(rule.head.index());
-            rule.span.start < rule.span.end && head.is_some_and(|head| !head.name.starts_with('\''))
-        };
-        let is_here = |rule: &&Rule| is_written(rule) && holds(rule.span);
-        let rules: Vec<&Rule> = program.rules.iter().filter(is_here).collect();
-        (of_rules(program, &rules), rules.first()?.span)
+    let names = Names::of(&document.policy);
+    // Implied rules have an empty span, and generated ones a name that begins with `'`.
+    let is_written = |rule: &Rule| {
+        let head = program.predicates.get_index(rule.head.index());
+        rule.span.start < rule.span.end && head.is_some_and(|head| !head.name.starts_with('\''))
     };
+    let holds = |span: Span| (span.start as usize..=span.end as usize).contains(&byte);
+    let is_here = |rule: &&Rule| is_written(rule) && holds(rule.span);
+    let rules: Vec<&Rule> = program.rules.iter().filter(is_here).collect();
+    let named = names.at(byte).find_map(|name| match name.named {
+        Named::Predicate(predicate, arity) => Some((of_predicate(program, predicate, arity), name.span)),
+        Named::Variable(_, variable) => Some((of_variable(program, variable, &rules)?, name.span)),
+        Named::Type(_) | Named::Declared(_) | Named::Fixture(_) => None,
+    });
+    let (text, span) = match named {
+        Some(known) => known,
+        None => (of_rules(program, &rules), rules.first()?.span),
+    };
+    if text.is_empty() {
+        return None;
+    }
     let contents = MarkupContent::new(MarkupKind::Markdown, text);
     Some(Hover::new(contents.into(), Some(position::range(&document.source, span))))
+}
+
+/// A variable with the types that it has in rules, and these rules.
+fn of_variable(program: &Program, variable: &str, rules: &[&Rule]) -> Option<String> {
+    let vars = rules.iter().flat_map(|rule| &rule.vars).filter(|var| var.name == variable);
+    let mut types: Vec<TypeId> = Vec::new();
+    for var in vars {
+        match &var.ty {
+            VarType::OneOf(possible) => types.extend(possible),
+            VarType::Any => return Some(of_rules(program, rules)),
+        }
+    }
+    types.sort_unstable();
+    types.dedup();
+    let names: Vec<&str> = types
+        .iter()
+        .filter_map(|ty| program.types.get(ty.index()))
+        .map(|ty| ty.name.as_str())
+        .filter(|name| !name.is_empty())
+        .collect();
+    let shown = match names.as_slice() {
+        [] => return (!rules.is_empty()).then(|| of_rules(program, rules)),
+        [name] => format!("{variable}: {name}"),
+        names => format!("{variable}: {{{}}}", names.join(", ")),
+    };
+    let mut text = String::new();
+    code(&mut text, std::iter::once(shown));
+    text.push_str(&of_rules(program, rules));
+    Some(text)
 }
 
 /// The rules of a predicate, and what may be stored of it.

@@ -1,9 +1,9 @@
 //! Finds the definitions of a name and the references to it.
 
 use super::document::Document;
+use super::names::{Named, Names};
 use super::position;
 use gen_lsp_types::{Position, Range};
-use portcullis_compiler::syntax::names::names;
 
 /// The definitions of the name at a position. A predicate is defined by the heads of its rules.
 pub(super) fn definitions(document: &Document, at: Position) -> Vec<Range> {
@@ -17,10 +17,10 @@ pub(super) fn references(document: &Document, at: Position, with_definitions: bo
 
 fn same(document: &Document, at: Position, wanted: impl Fn(bool) -> bool) -> Vec<Range> {
     let byte = position::byte(&document.source, at);
-    let names = names(&document.policy);
-    // The cursor may be right after the name.
-    let asked = names.iter().find(|name| (name.span.start as usize..=name.span.end as usize).contains(&byte));
-    let Some(asked) = asked else { return Vec::new() };
-    let same = names.iter().filter(|name| name.named == asked.named && wanted(name.defines));
-    same.map(|name| position::range(&document.source, name.span)).collect()
+    let names = Names::of(&document.policy);
+    let meant: Vec<Named<'_>> = names.at(byte).map(|name| name.named).collect();
+    let same = names.found.iter().filter(|name| meant.contains(&name.named) && wanted(name.defines));
+    let mut spans: Vec<_> = same.map(|name| name.span).collect();
+    spans.dedup();
+    spans.into_iter().map(|span| position::range(&document.source, span)).collect()
 }

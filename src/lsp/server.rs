@@ -1,13 +1,12 @@
-//! Reads messages and answers them.
+//! Reads messages, keeps the open documents and publishes their diagnostics.
 
+use super::commands::{RUN_TEST, SHOW_SQL, Workbench};
 use super::document::Document;
-use super::{completion, findings, hover, outline, places, position};
+use super::findings::{self, Addresses};
 use gen_lsp_types as lsp;
 use gen_lsp_types::Notification as _;
-use lsp_server::{
-    Connection, ErrorCode, ExtractError, Message, Notification, ProtocolError, Request, Response,
-};
-use portcullis_compiler::syntax::format;
+use lsp_server::{Connection, Message, Notification, ProtocolError};
+use serde_json::Value;
 use std::collections::HashMap;
 
 /// Why the server ended before the editor ended it.
@@ -24,19 +23,39 @@ pub enum ServerError {
     Message(#[from] serde_json::Error),
 }
 
+/// What a session needs of the rest of the program.
+#[derive(Clone, Copy)]
+pub struct Settings<'s> {
+    /// Executes commands.
+    pub workbench: &'s dyn Workbench,
+    /// The address of the folder with the pages of diagnostic codes, if there is one.
+    pub pages: Option<&'s str>,
+}
+
+impl std::fmt::Debug for Settings<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Settings").field("pages", &self.pages).finish_non_exhaustive()
+    }
+}
+
 /// Serves an editor until it shuts the session down.
 ///
 /// # Errors
 /// [`ServerError`] if the session ends in any other way.
-pub fn serve(connection: &Connection) -> Result<(), ServerError> {
-    let (id, _) = connection.initialize_start()?;
+pub fn serve(connection: &Connection, settings: Settings<'_>) -> Result<(), ServerError> {
+    let (id, params) = connection.initialize_start()?;
     let server_info = lsp::ServerInfo {
         name: "portcullis".to_owned(),
         version: Some(env!("CARGO_PKG_VERSION").to_owned()),
     };
     let result = lsp::InitializeResult::new(capabilities(), Some(server_info));
     connection.initialize_finish(id, serde_json::to_value(result)?)?;
-    let mut session = EditorSession { connection, documents: HashMap::new() };
+    // An editor that pulls diagnostics would show pushed ones a second time.
+    let diagnostics = match params.pointer("/capabilities/textDocument/diagnostic") {
+        None | Some(Value::Null) => Diagnostics::Pushed,
+        Some(_) => Diagnostics::Pulled,
+    };
+    let mut session = EditorSession { connection, settings, diagnostics, documents: HashMap::new() };
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
@@ -68,6 +87,11 @@ fn capabilities() -> lsp::ServerCapabilities {
         trigger_characters: Some(vec!["\"".to_owned(), ":".to_owned()]),
         ..Default::default()
     };
+    let renaming = lsp::RenameOptions { prepare_provider: Some(true), ..Default::default() };
+    let commands = lsp::ExecuteCommandOptions {
+        commands: vec![RUN_TEST.to_owned(), SHOW_SQL.to_owned()],
+        ..Default::default()
+    };
     lsp::ServerCapabilities {
         text_document_sync: Some(lsp::TextDocumentSyncKind::Full.into()),
         document_formatting_provider: Some(true.into()),
@@ -75,6 +99,10 @@ fn capabilities() -> lsp::ServerCapabilities {
         folding_range_provider: Some(true.into()),
         hover_provider: Some(true.into()),
         completion_provider: Some(completion),
+        rename_provider: Some(renaming.into()),
+        code_lens_provider: Some(lsp::CodeLensOptions::default()),
+        execute_command_provider: Some(commands),
+        diagnostic_provider: Some(lsp::DiagnosticOptions::default().into()),
         definition_provider: Some(true.into()),
         references_provider: Some(true.into()),
         code_action_provider: Some(fixes.into()),
@@ -82,16 +110,42 @@ fn capabilities() -> lsp::ServerCapabilities {
     }
 }
 
+/// How an editor gets the diagnostics of a document.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Diagnostics {
+    /// The server sends them after each change.
+    Pushed,
+    /// The editor asks for them.
+    Pulled,
+}
+
 /// A session.
-struct EditorSession<'c> {
+pub(super) struct EditorSession<'c> {
     connection: &'c Connection,
-    documents: HashMap<lsp::Uri, Document>,
+    pub(super) settings: Settings<'c>,
+    diagnostics: Diagnostics,
+    pub(super) documents: HashMap<lsp::Uri, Document>,
 }
 
 impl EditorSession<'_> {
     /// Sends a message. If the editor has gone, the loop ends when it next reads.
     fn send(&self, message: Message) {
         let _ = self.connection.sender.send(message);
+    }
+
+    /// Shows a message to the user.
+    pub(super) fn show(&self, kind: lsp::MessageType, message: String) {
+        let params = lsp::ShowMessageParams::new(kind, message);
+        let method = lsp::ShowMessageNotification::METHOD.to_string();
+        // Such parameters can always be written.
+        if let Ok(params) = serde_json::to_value(params) {
+            self.send(Notification { method, params }.into());
+        }
+    }
+
+    /// Where a document and the pages of codes are.
+    pub(super) fn addresses<'a>(&'a self, uri: &'a lsp::Uri) -> Addresses<'a> {
+        Addresses { uri, pages: self.settings.pages }
     }
 
     /// Reports a message that cannot be read, in the editor's log.
@@ -127,7 +181,10 @@ impl EditorSession<'_> {
                 let params: lsp::DidCloseTextDocumentParams = serde_json::from_value(notification.params)?;
                 let uri = params.text_document.uri;
                 self.documents.remove(&uri);
-                self.publish(uri, None, Vec::new())
+                match self.diagnostics {
+                    Diagnostics::Pushed => self.publish(uri, None, Vec::new()),
+                    Diagnostics::Pulled => Ok(()),
+                }
             }
             // Other notifications need no action.
             _ => Ok(()),
@@ -137,9 +194,15 @@ impl EditorSession<'_> {
     /// Stores the new text of a document and publishes its diagnostics.
     fn replace(&mut self, uri: lsp::Uri, version: i32, text: String) -> Result<(), serde_json::Error> {
         let document = Document::of(&uri.0, text);
-        let diagnostics = findings::diagnostics(&uri, &document);
-        self.documents.insert(uri.clone(), document);
-        self.publish(uri, Some(version), diagnostics)
+        let published = match self.diagnostics {
+            Diagnostics::Pushed => {
+                let found = findings::diagnostics(self.addresses(&uri), &document);
+                self.publish(uri.clone(), Some(version), found)
+            }
+            Diagnostics::Pulled => Ok(()),
+        };
+        self.documents.insert(uri, document);
+        published
     }
 
     fn publish(
@@ -153,73 +216,4 @@ impl EditorSession<'_> {
         self.send(Notification { method, params }.into());
         Ok(())
     }
-
-    fn answer(&self, request: Request) -> Response {
-        let id = request.id.clone();
-        let answered = match request.method.as_str() {
-            "textDocument/formatting" => reply::<lsp::DocumentFormattingRequest>(request, |params| {
-                let document = self.documents.get(&params.text_document.uri)?;
-                let text = format(&document.source).ok()?;
-                let edit = lsp::TextEdit::new(position::whole(&document.source), text);
-                Some(if edit.new_text == document.source.text() { Vec::new() } else { vec![edit] })
-            }),
-            "textDocument/documentSymbol" => reply::<lsp::DocumentSymbolRequest>(request, |params| {
-                Some(outline::symbols(self.documents.get(&params.text_document.uri)?).into())
-            }),
-            "textDocument/foldingRange" => reply::<lsp::FoldingRangeRequest>(request, |params| {
-                Some(outline::folds(self.documents.get(&params.text_document.uri)?))
-            }),
-            "textDocument/codeAction" => reply::<lsp::CodeActionRequest>(request, |params| {
-                let only = params.context.only.as_deref();
-                if only.is_some_and(|only| !only.contains(&lsp::CodeActionKind::QuickFix)) {
-                    return Some(Vec::new());
-                }
-                let uri = params.text_document.uri;
-                let fixes = findings::fixes(&uri, self.documents.get(&uri)?, &params.range);
-                Some(fixes.into_iter().map(Into::into).collect())
-            }),
-            "textDocument/hover" => reply::<lsp::HoverRequest>(request, |params| {
-                let at = params.text_document_position_params;
-                hover::hover(self.documents.get(&at.text_document.uri)?, at.position)
-            }),
-            "textDocument/completion" => reply::<lsp::CompletionRequest>(request, |params| {
-                let at = params.text_document_position_params;
-                let document = self.documents.get(&at.text_document.uri)?;
-                Some(completion::items(document, at.position).into())
-            }),
-            "textDocument/definition" => reply::<lsp::DefinitionRequest>(request, |params| {
-                let at = params.text_document_position_params;
-                let uri = at.text_document.uri;
-                let ranges = places::definitions(self.documents.get(&uri)?, at.position);
-                Some(lsp::Definition::LocationList(locations(&uri, ranges)).into())
-            }),
-            "textDocument/references" => reply::<lsp::ReferencesRequest>(request, |params| {
-                let at = params.text_document_position_params;
-                let uri = at.text_document.uri;
-                let with_definitions = params.context.include_declaration;
-                let ranges = places::references(self.documents.get(&uri)?, at.position, with_definitions);
-                Some(locations(&uri, ranges))
-            }),
-            other => {
-                let message = format!("`{other}` is not supported");
-                return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
-            }
-        };
-        answered
-            .unwrap_or_else(|error| Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string()))
-    }
-}
-
-/// Answers a request; `null` if its document is not open.
-fn reply<R: lsp::Request>(
-    request: Request,
-    answer: impl FnOnce(R::Params) -> R::Result,
-) -> Result<Response, ExtractError<Request>> {
-    let method = request.method.clone();
-    let (id, params) = request.extract::<R::Params>(&method)?;
-    Ok(Response::new_ok(id, answer(params)))
-}
-
-fn locations(uri: &lsp::Uri, ranges: Vec<lsp::Range>) -> Vec<lsp::Location> {
-    ranges.into_iter().map(|range| lsp::Location::new(uri.clone(), range)).collect()
 }

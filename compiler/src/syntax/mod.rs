@@ -20,7 +20,6 @@ mod error;
 mod format;
 mod grammar;
 mod lexer;
-pub mod names;
 mod print;
 mod read;
 mod token;

@@ -1,0 +1,175 @@
+//! Completions: declared names inside a string literal; elsewhere variables, types, predicates and keywords.
+//!
+//! An unfinished line rarely parses. So the words around the position decide what to offer, and the names come
+//! from the statements that do parse.
+//!
+//! ```text
+//! words around the position ─ place ─▶ Place ─┬─ items ─▶ completions
+//! tree ─ names ─▶ blocks, predicates ─────────┘
+//! ```
+
+mod items;
+mod place;
+
+use super::document::Document;
+use super::names::blocks::{Blocks, Kind};
+use super::names::longhand::Wanted;
+use super::names::{Named, Names};
+use super::words::{Around, Current, Spot, spot};
+use super::{names, position};
+use gen_lsp_types::{CompletionItem, CompletionItemKind, Position};
+use items::Items;
+use place::{Holder, Place, place};
+use portcullis_compiler::builtin::{ACTOR, ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE, RESOURCE};
+use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
+use portcullis_compiler::source::Span;
+use portcullis_compiler::syntax::ast::{BlockKind, Item};
+
+const AT_TOP: &[&str] = &[
+    "actor", "resource", "global", "extends", "declare", "test", "fixture", "if", "and", "or", "not", "in",
+    "matches",
+];
+const IN_BLOCK: &[&str] = &[
+    "roles",
+    "permissions",
+    "relations",
+    "if",
+    "and",
+    "or",
+    "not",
+    "on",
+    "global",
+    "role",
+    "permission",
+    "resource",
+    "actor",
+    "matches",
+    "in",
+];
+const IN_TEST: &[&str] = &["setup", "assert", "assert_not", "iff", "fixture", "or", "and", "not"];
+
+/// What may be inserted at a position, without repetitions; the likely first.
+pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
+    let byte = position::byte(&document.source, at);
+    let Some(spot) = spot(document.source.text(), byte) else { return Vec::new() };
+    let range = position::range(&document.source, Span::new(byte - spot.typed, byte));
+    let names = Names::of(&document.policy);
+    let mut items = Items::new(range, spot.current == Current::Text);
+    match place(&spot) {
+        Place::Relation { block, held } => relations(&names.blocks, block, held.as_deref(), &mut items),
+        Place::Held { block, relation } => {
+            let block = names.blocks.named(block);
+            let related = block.and_then(|block| names.blocks.related(block, &relation));
+            let related = related.and_then(|ty| names.blocks.named(ty));
+            related.into_iter().for_each(|related| items.declared(&names.blocks, related, |_| true));
+        }
+        Place::Own { block } => {
+            let block = names.blocks.named(block);
+            block.into_iter().for_each(|block| items.declared(&names.blocks, block, |_| true));
+            // A name before `on` is declared by the related block.
+            for related in block.into_iter().flat_map(|block| related_blocks(&names.blocks, block)) {
+                items.declared(&names.blocks, related, |kind| !matches!(kind, Kind::Relation(_)));
+            }
+        }
+        Place::Global => {
+            let global = names.blocks.global();
+            global.into_iter().for_each(|global| items.declared(&names.blocks, global, |_| true));
+        }
+        Place::Named { wanted, of } => named(&names.blocks, wanted, of, &mut items),
+        Place::Text => {
+            let all = 0..names.blocks.list.len();
+            all.for_each(|block| items.declared(&names.blocks, block, |_| true));
+        }
+        Place::Free => {}
+        Place::Fixture => fixtures(&names, &mut items),
+        Place::Type => types(&names.blocks, &mut items),
+        Place::Extended { kind, by } => {
+            let blocks =
+                names.blocks.list.iter().filter(|block| block.kind == kind && block.name.value != by);
+            blocks.for_each(|block| items.add(&block.name.value, CompletionItemKind::Class));
+        }
+        Place::Word => words(document, &spot, &names, &mut items),
+    }
+    items.found
+}
+
+/// The relations of a block; first those that lead to a block with the name that is held.
+fn relations(blocks: &Blocks<'_>, block: &str, held: Option<&str>, items: &mut Items) {
+    let Some(block) = blocks.named(block) else { return };
+    let leads_to_it = |kind: Kind<'_>| match kind {
+        Kind::Relation(ty) => {
+            let related = blocks.named(ty);
+            related.zip(held).is_some_and(|(related, held)| blocks.find(related, held).is_some())
+        }
+        Kind::Role | Kind::Permission => false,
+    };
+    items.declared(blocks, block, leads_to_it);
+    items.declared(blocks, block, |kind| matches!(kind, Kind::Relation(_)));
+}
+
+/// The blocks that the relations of a block lead to.
+fn related_blocks(blocks: &Blocks<'_>, block: usize) -> Vec<usize> {
+    let related = blocks.declared(block).into_iter().filter_map(|declared| match declared.kind {
+        Kind::Relation(ty) => blocks.named(ty),
+        Kind::Role | Kind::Permission => None,
+    });
+    related.collect()
+}
+
+/// The names of one kind, for values of a type if it is known.
+fn named(blocks: &Blocks<'_>, wanted: Wanted, of: Holder<'_>, items: &mut Items) {
+    let of = match of {
+        Holder::Nobody => vec![blocks.global()],
+        Holder::Type(ty) => vec![blocks.named(ty)],
+        Holder::Unknown => vec![None],
+    };
+    let known: Vec<usize> = of.into_iter().flatten().collect();
+    let all = if known.is_empty() { (0..blocks.list.len()).collect() } else { known };
+    all.into_iter().for_each(|block| items.declared(blocks, block, |kind| wanted.is(kind)));
+}
+
+fn types(blocks: &Blocks<'_>, items: &mut Items) {
+    let blocks = blocks.list.iter().filter(|block| block.kind != BlockKind::Global);
+    blocks.for_each(|block| items.add(&block.name.value, CompletionItemKind::Class));
+    for name in [STRING, INTEGER, BOOLEAN, ACTOR, RESOURCE] {
+        items.add(name, CompletionItemKind::Class);
+    }
+}
+
+fn fixtures(names: &names::Names<'_>, items: &mut Items) {
+    for name in names.found.iter().filter(|name| name.defines) {
+        if let Named::Fixture(name) = name.named {
+            items.add(name, CompletionItemKind::Variable);
+        }
+    }
+}
+
+/// Variables of the statement, keywords, predicates and types.
+fn words(document: &Document, spot: &Spot<'_>, names: &Names<'_>, items: &mut Items) {
+    for variable in place::variables(spot) {
+        items.add(variable, CompletionItemKind::Variable);
+    }
+    let keywords = match spot.around {
+        Around::Top => AT_TOP,
+        Around::Block(_) => IN_BLOCK,
+        Around::Test => IN_TEST,
+        Around::Facts => &["fixture"],
+    };
+    keywords.iter().for_each(|keyword| items.add(keyword, CompletionItemKind::Keyword));
+    for item in &document.policy.items {
+        match item {
+            Item::Rule(rule) => items.add(&rule.name.value, CompletionItemKind::Function),
+            Item::Declare(declare) => items.add(&declare.name.value, CompletionItemKind::Function),
+            Item::Block(_) | Item::Fixture(_) | Item::Test(_) => {}
+        }
+    }
+    for name in &names.found {
+        if let Named::Predicate(name, _) = name.named {
+            items.add(name, CompletionItemKind::Function);
+        }
+    }
+    for name in [ALLOW, HAS_PERMISSION, HAS_ROLE, HAS_RELATION] {
+        items.add(name, CompletionItemKind::Function);
+    }
+    types(&names.blocks, items);
+}

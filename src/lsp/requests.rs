@@ -1,0 +1,140 @@
+//! Answers requests from the latest text of their document.
+
+use super::commands::{self, Outcome};
+use super::document::Document;
+use super::server::Server;
+use super::{completion, findings, hover, lenses, outline, places, position, rename};
+use gen_lsp_types as lsp;
+use lsp_server::{ErrorCode, ExtractError, Request, Response};
+use portcullis_compiler::syntax::format;
+use std::collections::HashMap;
+
+impl Server<'_> {
+    pub(super) fn answer(&self, request: Request) -> Response {
+        let id = request.id.clone();
+        let answered = match request.method.as_str() {
+            "textDocument/formatting" => reply::<lsp::DocumentFormattingRequest>(request, |params| {
+                Ok(formatted(self.documents.get(&params.text_document.uri)))
+            }),
+            "textDocument/documentSymbol" => reply::<lsp::DocumentSymbolRequest>(request, |params| {
+                let document = self.documents.get(&params.text_document.uri);
+                Ok(document.map(|document| outline::symbols(document).into()))
+            }),
+            "textDocument/foldingRange" => reply::<lsp::FoldingRangeRequest>(request, |params| {
+                Ok(self.documents.get(&params.text_document.uri).map(outline::folds))
+            }),
+            "textDocument/codeLens" => reply::<lsp::CodeLensRequest>(request, |params| {
+                let uri = params.text_document.uri;
+                Ok(self.documents.get(&uri).map(|document| lenses::lenses(&uri, document)))
+            }),
+            "textDocument/diagnostic" => reply::<lsp::DocumentDiagnosticRequest>(request, |params| {
+                Ok(self.diagnostics(&params.text_document.uri))
+            }),
+            "textDocument/codeAction" => {
+                reply::<lsp::CodeActionRequest>(request, |params| Ok(self.fixes(&params)))
+            }
+            "textDocument/hover" => reply::<lsp::HoverRequest>(request, |params| {
+                let (document, at) = self.at(&params.text_document_position_params);
+                Ok(document.and_then(|document| hover::hover(document, at)))
+            }),
+            "textDocument/completion" => reply::<lsp::CompletionRequest>(request, |params| {
+                let (document, at) = self.at(&params.text_document_position_params);
+                Ok(document.map(|document| completion::items(document, at).into()))
+            }),
+            "textDocument/definition" => reply::<lsp::DefinitionRequest>(request, |params| {
+                let (document, at) = self.at(&params.text_document_position_params);
+                let uri = &params.text_document_position_params.text_document.uri;
+                let found = document.map(|document| locations(uri, places::definitions(document, at)));
+                Ok(found.map(|found| lsp::Definition::LocationList(found).into()))
+            }),
+            "textDocument/references" => reply::<lsp::ReferencesRequest>(request, |params| {
+                let (document, at) = self.at(&params.text_document_position_params);
+                let uri = &params.text_document_position_params.text_document.uri;
+                let with_definitions = params.context.include_declaration;
+                let found = document.map(|document| places::references(document, at, with_definitions));
+                Ok(found.map(|found| locations(uri, found)))
+            }),
+            "textDocument/prepareRename" => reply::<lsp::PrepareRenameRequest>(request, |params| {
+                let (document, at) = self.at(&params.text_document_position_params);
+                let Some(document) = document else { return Ok(None) };
+                let (range, placeholder) = rename::prepare(document, at)?;
+                Ok(Some(lsp::PrepareRenamePlaceholder::new(range, placeholder).into()))
+            }),
+            "textDocument/rename" => reply::<lsp::RenameRequest>(request, |params| self.renamed(params)),
+            "workspace/executeCommand" => reply::<lsp::ExecuteCommandRequest>(request, |params| {
+                let arguments = params.arguments.unwrap_or_default();
+                let workbench = self.settings.workbench;
+                let outcome = commands::execute(workbench, &self.documents, &params.command, &arguments);
+                let Outcome { kind, message, result } = outcome?;
+                self.show(kind, message);
+                Ok(Some(result))
+            }),
+            other => {
+                let message = format!("`{other}` is not supported");
+                return Response::new_err(id, ErrorCode::MethodNotFound as i32, message);
+            }
+        };
+        answered
+            .unwrap_or_else(|error| Response::new_err(id, ErrorCode::InvalidParams as i32, error.to_string()))
+    }
+
+    /// The document of a position, if it is open.
+    fn at(&self, params: &lsp::TextDocumentPositionParams) -> (Option<&Document>, lsp::Position) {
+        (self.documents.get(&params.text_document.uri), params.position)
+    }
+
+    /// The diagnostics of a document; none if it is not open.
+    fn diagnostics(&self, uri: &lsp::Uri) -> lsp::DocumentDiagnosticReport {
+        let found =
+            self.documents.get(uri).map(|document| findings::diagnostics(self.addresses(uri), document));
+        let report =
+            lsp::FullDocumentDiagnosticReport { items: found.unwrap_or_default(), ..Default::default() };
+        lsp::RelatedFullDocumentDiagnosticReport::new(None, report).into()
+    }
+
+    fn fixes(&self, params: &lsp::CodeActionParams) -> <lsp::CodeActionRequest as lsp::Request>::Result {
+        let only = params.context.only.as_deref();
+        if only.is_some_and(|only| !only.contains(&lsp::CodeActionKind::QuickFix)) {
+            return Some(Vec::new());
+        }
+        let uri = &params.text_document.uri;
+        let fixes = findings::fixes(self.addresses(uri), self.documents.get(uri)?, &params.range);
+        Some(fixes.into_iter().map(Into::into).collect())
+    }
+
+    /// The edits of a renaming, or why there are none.
+    fn renamed(&self, params: lsp::RenameParams) -> Result<Option<lsp::WorkspaceEdit>, String> {
+        let (document, at) = self.at(&params.text_document_position_params);
+        let Some(document) = document else { return Ok(None) };
+        let edits = rename::rename(document, at, &params.new_name)?;
+        let uri = params.text_document_position_params.text_document.uri;
+        Ok(Some(lsp::WorkspaceEdit { changes: Some(HashMap::from([(uri, edits)])), ..Default::default() }))
+    }
+}
+
+/// Answers a request; an error is shown to the user.
+fn reply<R: lsp::Request>(
+    request: Request,
+    answer: impl FnOnce(R::Params) -> Result<R::Result, String>,
+) -> Result<Response, ExtractError<Request>> {
+    let method = request.method.clone();
+    let (id, params) = request.extract::<R::Params>(&method)?;
+    Ok(match answer(params) {
+        Ok(result) => Response::new_ok(id, result),
+        Err(reason) => Response::new_err(id, ErrorCode::RequestFailed as i32, reason),
+    })
+}
+
+/// The edit that formats a document; `None` if it cannot be read, or is not open.
+fn formatted(document: Option<&Document>) -> Option<Vec<lsp::TextEdit>> {
+    let document = document?;
+    let text = format(&document.source).ok()?;
+    if text == document.source.text() {
+        return Some(Vec::new());
+    }
+    Some(vec![lsp::TextEdit::new(position::whole(&document.source), text)])
+}
+
+fn locations(uri: &lsp::Uri, ranges: Vec<lsp::Range>) -> Vec<lsp::Location> {
+    ranges.into_iter().map(|range| lsp::Location::new(uri.clone(), range)).collect()
+}
