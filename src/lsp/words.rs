@@ -21,7 +21,7 @@ impl Word<'_> {
     /// The value of a closed string literal.
     pub(super) fn value(self) -> Option<String> {
         match self {
-            Self::Text(literal) if literal.len() > 1 && literal.ends_with('"') => Some(unescape(literal)),
+            Self::Text(literal) if split_literal(literal).is_some() => Some(unescape(literal)),
             Self::Text(_) | Self::Name(_) | Self::Sign(_) => None,
         }
     }
@@ -268,6 +268,7 @@ mod tests {
         check("global { \"a\" if \"x^y\" on \"p\"; }", "Block(\"global\"): \"a\" if <Text 1> on \"p\"");
         check("resource R { \"a\" if \"^ on \"p\"; }", "Block(\"R\"): \"a\" if <Text 0> on \"p\"");
         check("p(\"a \\\" ^", "Top: p ( <Text 5> ");
+        check("p(\"a \\\"^", "Top: p ( <Text 4> ");
     }
 
     #[test]

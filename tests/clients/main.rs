@@ -1,4 +1,5 @@
-//! Runs the official clients, as they come from their registries, against a real server and a real database.
+//! Runs the official clients, as they come from their registries, against a real server and a real database;
+//! and the language server through clients of others, see [`editors`].
 //!
 //! One trial a version of a client. Each gets servers of its own on free ports, a fresh database with the
 //! tables of `tests/clients/schema.sql`, and runs as a process that finds them in its environment. What it
@@ -8,6 +9,8 @@
 //! ```text
 //! cargo test --test clients -- node_2_6_0       one client
 //! ```
+
+mod editors;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis_testkit::cluster::{Cluster, PROGRAMS};
@@ -43,7 +46,8 @@ static DATABASES: LazyLock<Result<Cluster, String>> =
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = SUITES.iter().map(|(name, runner)| Trial::test(*name, || run(name, runner)));
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let trials = trials.chain(editors::trials()).collect();
+    libtest_mimic::run(&arguments, trials).exit_code()
 }
 
 /// How a suite is run. Both kinds are installed by `scripts/setup`.

@@ -2,13 +2,12 @@
 
 #![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test; a panic is the failure")]
 
-use portcullis_testkit::program::portcullis;
-use serde_json::{Value, json};
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use tempfile::TempDir;
+mod acting;
+mod editor;
+mod session;
 
-const URI: &str = "file:///policies/app.polar";
+use editor::{Editor, URI, document, range};
+use serde_json::{Value, json};
 
 const POLICY: &str = r#"# é🦀
 actor User {}
@@ -20,113 +19,6 @@ resource Repo {
 }
 is_open(r: Repo) if opened(r, "🦀"); is_open(_: Repo) if is_open(r) and r matches Repo;
 "#;
-
-/// An editor with a session.
-struct Editor {
-    process: Child,
-    input: Option<ChildStdin>,
-    output: BufReader<ChildStdout>,
-    requests: u64,
-    _folder: TempDir,
-}
-
-impl Editor {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut process = portcullis(folder.path())
-            .args(["lsp", "--stdio"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let input = process.stdin.take();
-        let output = BufReader::new(process.stdout.take().unwrap());
-        let mut editor = Self { process, input, output, requests: 0, _folder: folder };
-        let server =
-            editor.ask("initialize", &json!({ "processId": null, "rootUri": null, "capabilities": {} }));
-        assert_eq!(server["serverInfo"]["name"], "portcullis");
-        editor.tell("initialized", &json!({}));
-        editor
-    }
-
-    fn write(&mut self, message: &Value) {
-        let text = message.to_string();
-        write!(self.input.as_mut().unwrap(), "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
-    }
-
-    fn read(&mut self) -> Value {
-        let mut length = None;
-        loop {
-            let mut line = String::new();
-            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
-            match line.trim_end().split_once(": ") {
-                Some(("Content-Length", bytes)) => length = bytes.parse().ok(),
-                Some(_) => {}
-                None => break,
-            }
-        }
-        let mut text = vec![0; length.unwrap()];
-        self.output.read_exact(&mut text).unwrap();
-        serde_json::from_slice(&text).unwrap()
-    }
-
-    fn tell(&mut self, method: &str, params: &Value) {
-        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
-    }
-
-    /// The whole response.
-    fn request(&mut self, method: &str, params: &Value) -> Value {
-        self.requests += 1;
-        self.write(&json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params }));
-        let response = self.read();
-        assert_eq!(response["id"], self.requests);
-        response
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        let response = self.request(method, params);
-        assert!(response.get("error").is_none(), "{response}");
-        response["result"].clone()
-    }
-
-    /// Opens the policy; its findings.
-    fn open(&mut self, text: &str) -> Vec<Value> {
-        let document = json!({ "uri": URI, "languageId": "polar", "version": 1, "text": text });
-        self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
-        self.findings()
-    }
-
-    fn findings(&mut self) -> Vec<Value> {
-        let told = self.read();
-        assert_eq!(told["method"], "textDocument/publishDiagnostics");
-        assert_eq!(told["params"]["uri"], URI);
-        told["params"]["diagnostics"].as_array().unwrap().clone()
-    }
-
-    fn end(mut self) {
-        assert_eq!(self.ask("shutdown", &Value::Null), Value::Null);
-        self.tell("exit", &Value::Null);
-        self.input = None;
-        assert!(self.process.wait().unwrap().success());
-    }
-}
-
-impl Drop for Editor {
-    fn drop(&mut self) {
-        // It has ended, or the test has failed.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
-
-fn document() -> Value {
-    json!({ "uri": URI })
-}
-
-fn range(from: [u64; 2], to: [u64; 2]) -> Value {
-    let position = |[line, character]: [u64; 2]| json!({ "line": line, "character": character });
-    json!({ "start": position(from), "end": position(to) })
-}
 
 #[test]
 fn findings_follow_the_text_and_their_fixes_remove_them() {
@@ -162,8 +54,9 @@ fn a_rule_and_a_predicate_are_explained_where_the_pointer_is() {
         let position = json!({ "line": line, "character": character });
         editor.ask("textDocument/hover", &json!({ "textDocument": document(), "position": position }))
     };
-    // Nothing is known of a policy with errors.
-    assert_eq!(shown(&mut editor, [6, 4]), Value::Null);
+    // The rule with an error has no longhand, the others have.
+    assert_eq!(shown(&mut editor, [5, 4]), Value::Null);
+    assert_eq!(shown(&mut editor, [6, 4])["range"], range([6, 2], [6, 35]));
     editor.end();
     let mut editor = Editor::start();
     editor.open(&POLICY.replace("raeder", "reader"));
@@ -294,7 +187,7 @@ fn what_is_not_understood_ends_no_session() {
     editor.tell("textDocument/didOpen", &json!({ "textDocument": 1 }));
     let told = editor.read();
     assert_eq!((&told["method"], &told["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
-    let response = editor.request("textDocument/rename", &json!({}));
+    let response = editor.request("textDocument/implementation", &json!({}));
     assert_eq!(response["error"]["code"], -32601);
     let response = editor.request("textDocument/formatting", &json!({ "textDocument": [] }));
     assert_eq!(response["error"]["code"], -32602);

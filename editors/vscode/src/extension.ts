@@ -1,0 +1,64 @@
+// Starts the language server of Portcullis, and shows what its commands return.
+
+import { type ExtensionContext, window, workspace } from "vscode";
+import { LanguageClient, type LanguageClientOptions, type ServerOptions } from "vscode-languageclient/node";
+
+/** What the server answers to `portcullis.showSql`. */
+interface Sql {
+  question: string;
+  sql: string;
+}
+
+let client: LanguageClient | undefined;
+
+export async function activate(context: ExtensionContext): Promise<void> {
+  await start();
+  context.subscriptions.push(
+    workspace.onDidChangeConfiguration(async (event) => {
+      if (event.affectsConfiguration("portcullis")) {
+        await deactivate();
+        await start();
+      }
+    }),
+  );
+}
+
+export async function deactivate(): Promise<void> {
+  await client?.dispose();
+  client = undefined;
+}
+
+async function start(): Promise<void> {
+  client = new LanguageClient("portcullis", "Portcullis", server(), options);
+  await client.start();
+}
+
+/** The command that the settings ask for. */
+function server(): ServerOptions {
+  const settings = workspace.getConfiguration("portcullis");
+  const pages = settings.get<string>("pages", "");
+  const args = ["lsp", "--dialect", settings.get<string>("dialect", "sqlite")];
+  return {
+    command: settings.get<string>("command", "portcullis"),
+    args: pages === "" ? args : [...args, "--pages", pages],
+  };
+}
+
+const options: LanguageClientOptions = {
+  documentSelector: [{ language: "polar" }],
+  middleware: {
+    // The server shows the result of a command as a message, which is too narrow for SQL.
+    executeCommand: async (command, args, next) => {
+      const result: unknown = await next(command, args);
+      if (isSql(result)) {
+        const content = `-- ${result.question}\n${result.sql}\n`;
+        await window.showTextDocument(await workspace.openTextDocument({ language: "sql", content }));
+      }
+      return result;
+    },
+  },
+};
+
+function isSql(result: unknown): result is Sql {
+  return typeof result === "object" && result !== null && "sql" in result && "question" in result;
+}

@@ -1,0 +1,129 @@
+//! An editor that speaks with the server.
+
+use portcullis_testkit::program::portcullis;
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use tempfile::TempDir;
+
+pub(super) const URI: &str = "file:///policies/app.polar";
+
+/// An editor with a session.
+pub(super) struct Editor {
+    pub(super) process: Child,
+    pub(super) input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+    requests: u64,
+    /// Notifications that came before a response.
+    pub(super) told: Vec<Value>,
+    _folder: TempDir,
+}
+
+impl Editor {
+    /// An editor to which diagnostics are pushed.
+    pub(super) fn start() -> Self {
+        Self::start_with(&["--stdio"], &json!({}))
+    }
+
+    /// An editor with these capabilities, and a server with these arguments.
+    pub(super) fn start_with(args: &[&str], capabilities: &Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut process = portcullis(folder.path())
+            .arg("lsp")
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let input = process.stdin.take();
+        let output = BufReader::new(process.stdout.take().unwrap());
+        let mut editor = Self { process, input, output, requests: 0, told: Vec::new(), _folder: folder };
+        let server = editor
+            .ask("initialize", &json!({ "processId": null, "rootUri": null, "capabilities": capabilities }));
+        assert_eq!(server["serverInfo"]["name"], "portcullis");
+        editor.tell("initialized", &json!({}));
+        editor
+    }
+
+    fn write(&mut self, message: &Value) {
+        let text = message.to_string();
+        write!(self.input.as_mut().unwrap(), "Content-Length: {}\r\n\r\n{text}", text.len()).unwrap();
+    }
+
+    pub(super) fn read(&mut self) -> Value {
+        let mut length = None;
+        loop {
+            let mut line = String::new();
+            assert!(self.output.read_line(&mut line).unwrap() > 0, "the server has ended");
+            match line.trim_end().split_once(": ") {
+                Some(("Content-Length", bytes)) => length = bytes.parse().ok(),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        let mut text = vec![0; length.unwrap()];
+        self.output.read_exact(&mut text).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    pub(super) fn tell(&mut self, method: &str, params: &Value) {
+        self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// The whole response.
+    pub(super) fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.requests += 1;
+        self.write(&json!({ "jsonrpc": "2.0", "id": self.requests, "method": method, "params": params }));
+        let mut response = self.read();
+        while response.get("id").is_none() {
+            self.told.push(response);
+            response = self.read();
+        }
+        assert_eq!(response["id"], self.requests);
+        response
+    }
+
+    pub(super) fn ask(&mut self, method: &str, params: &Value) -> Value {
+        let response = self.request(method, params);
+        assert!(response.get("error").is_none(), "{response}");
+        response["result"].clone()
+    }
+
+    /// Opens the policy; its findings.
+    pub(super) fn open(&mut self, text: &str) -> Vec<Value> {
+        let document = json!({ "uri": URI, "languageId": "polar", "version": 1, "text": text });
+        self.tell("textDocument/didOpen", &json!({ "textDocument": document }));
+        self.findings()
+    }
+
+    pub(super) fn findings(&mut self) -> Vec<Value> {
+        let told = self.read();
+        assert_eq!(told["method"], "textDocument/publishDiagnostics");
+        assert_eq!(told["params"]["uri"], URI);
+        told["params"]["diagnostics"].as_array().unwrap().clone()
+    }
+
+    pub(super) fn end(mut self) {
+        assert_eq!(self.ask("shutdown", &Value::Null), Value::Null);
+        self.tell("exit", &Value::Null);
+        self.input = None;
+        assert!(self.process.wait().unwrap().success());
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        // It has ended, or the test has failed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+pub(super) fn document() -> Value {
+    json!({ "uri": URI })
+}
+
+pub(super) fn range(from: [u64; 2], to: [u64; 2]) -> Value {
+    let position = |[line, character]: [u64; 2]| json!({ "line": line, "character": character });
+    json!({ "start": position(from), "end": position(to) })
+}
