@@ -2,14 +2,14 @@
 
 use super::commands::{self, Outcome};
 use super::document::Document;
-use super::server::Server;
+use super::server::EditorSession;
 use super::{completion, findings, hover, lenses, outline, places, position, rename};
 use gen_lsp_types as lsp;
 use lsp_server::{ErrorCode, ExtractError, Request, Response};
 use portcullis_compiler::syntax::format;
 use std::collections::HashMap;
 
-impl Server<'_> {
+impl EditorSession<'_> {
     pub(super) fn answer(&self, request: Request) -> Response {
         let id = request.id.clone();
         let answered = match request.method.as_str() {
