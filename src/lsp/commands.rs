@@ -1,5 +1,5 @@
-//! Executes the commands of lenses. An editor shows a result as a message; one that knows the command can show
-//! the response in another way.
+//! Executes the commands of lenses. An editor shows a result as a message; one that knows the command can
+//! show the response in another way.
 
 use super::document::Document;
 use super::question;

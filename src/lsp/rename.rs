@@ -15,7 +15,7 @@ use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
 use portcullis_compiler::source::{SourceMap, Span};
 use portcullis_compiler::spelling::{quoted, split_name, unescape};
 use portcullis_compiler::syntax;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The name at a position, if it can be renamed: its range without quotes, and its text.
 ///
@@ -97,11 +97,10 @@ impl<'n, 'p> Renamed<'n, 'p> {
 
     /// Refuses a name with a place where it may mean something else.
     fn check_certain(&self) -> Result<(), String> {
-        let other = self.places.iter().find(|place| {
-            let same_place = self.names.found.iter().filter(|name| name.span == place.span);
-            same_place.into_iter().any(|name| name.named != self.named)
-        });
-        let Some(place) = other else { return Ok(()) };
+        let others = self.names.found.iter().filter(|name| name.named != self.named);
+        let others: HashSet<Span> = others.map(|name| name.span).collect();
+        let uncertain = self.places.iter().find(|place| others.contains(&place.span));
+        let Some(place) = uncertain else { return Ok(()) };
         let line = self.document.source.locate(place.span).line;
         let text = self.document.source.snippet(place.span);
         Err(format!("{text} in line {line} may be of several blocks: give the variable there a type"))

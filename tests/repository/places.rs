@@ -59,7 +59,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
-    ("lsp_server", &["src/lsp/server.rs", "src/cli/lsp.rs"]),
+    ("lsp_server", &["src/lsp/server.rs", "src/lsp/requests.rs", "src/cli/lsp.rs"]),
     ("gen_lsp_types", &["src/lsp/"]),
     (
         "ureq",

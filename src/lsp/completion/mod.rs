@@ -1,7 +1,7 @@
 //! Completions: declared names inside a string literal; elsewhere variables, types, predicates and keywords.
 //!
-//! An unfinished line rarely parses. So the words around the position decide what to offer, and the names come
-//! from the statements that do parse.
+//! An unfinished line rarely parses. So the words around the position decide what to offer, and the names
+//! come from the statements that do parse.
 //!
 //! ```text
 //! words around the position ─ place ─▶ Place ─┬─ items ─▶ completions
@@ -118,14 +118,13 @@ fn related_blocks(blocks: &Blocks<'_>, block: usize) -> Vec<usize> {
 
 /// The names of one kind, for values of a type if it is known.
 fn named(blocks: &Blocks<'_>, wanted: Wanted, of: Holder<'_>, items: &mut Items) {
-    let of = match of {
-        Holder::Nobody => vec![blocks.global()],
-        Holder::Type(ty) => vec![blocks.named(ty)],
-        Holder::Unknown => vec![None],
+    let holder = match of {
+        Holder::Nobody => blocks.global(),
+        Holder::Type(ty) => blocks.named(ty),
+        Holder::Unknown => None,
     };
-    let known: Vec<usize> = of.into_iter().flatten().collect();
-    let all = if known.is_empty() { (0..blocks.list.len()).collect() } else { known };
-    all.into_iter().for_each(|block| items.declared(blocks, block, |kind| wanted.is(kind)));
+    let holders = holder.map_or(0..blocks.list.len(), |block| block..block + 1);
+    holders.for_each(|block| items.declared(blocks, block, |kind| wanted.is(kind)));
 }
 
 fn types(blocks: &Blocks<'_>, items: &mut Items) {

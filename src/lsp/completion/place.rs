@@ -33,7 +33,7 @@ pub(super) enum Place<'t> {
 }
 
 /// Whose roles, permissions or relations a call names.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holder<'t> {
     /// Those of values of a type.
     Type(&'t str),
@@ -158,13 +158,11 @@ fn arguments<'s, 't>(words: &'s [Word<'t>]) -> Vec<&'s [Word<'t>]> {
     for (at, word) in words.iter().enumerate() {
         match word {
             Word::Sign('(' | '{' | '[') => depth += 1,
-            Word::Sign(')' | '}' | ']') => match depth.checked_sub(1) {
-                Some(less) => depth = less,
-                None => {
-                    end = at;
-                    break;
-                }
-            },
+            Word::Sign(')' | '}' | ']') if depth > 0 => depth -= 1,
+            Word::Sign(')' | '}' | ']') => {
+                end = at;
+                break;
+            }
             Word::Sign(',') if depth == 0 => {
                 arguments.push(words.get(start..at).unwrap_or_default());
                 start = at + 1;

@@ -1,7 +1,7 @@
 //! What the blocks of a policy declare and inherit.
 //!
-//! In: a tree, perhaps of a policy with errors. Out: [`Blocks`]. A name that a block inherits and declares again
-//! is one thing: all declarations that some block sees under one name are a group.
+//! In: a tree, perhaps of a policy with errors. Out: [`Blocks`]. A name that a block inherits and declares
+//! again is one thing: all declarations that some block sees under one name are a group.
 
 use portcullis_compiler::limits;
 use portcullis_compiler::syntax::ast::{Block, BlockKind, Item, Member, Name, Policy};
@@ -223,7 +223,7 @@ impl<'p> Blocks<'p> {
         }
     }
 
-    /// The blocks that see a declaration of a group, with its declaration there.
+    /// The blocks that have or inherit a declaration of a group.
     pub(in crate::lsp) fn seeing(&self, group: usize) -> impl Iterator<Item = usize> {
         let sees =
             move |seen: &BTreeMap<&str, usize>| seen.values().any(|&number| self.group(number) == group);

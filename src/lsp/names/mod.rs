@@ -1,9 +1,9 @@
 //! The names in a policy and their positions, for definitions, references and renaming.
 //!
-//! In: a tree. Out: every occurrence of a predicate, a type, a variable, a fixture, and of a role, permission or
-//! relation. A declared name is one thing in all blocks that inherit it. The strings of `has_role`,
-//! `has_permission`, `has_relation` and `allow` name declarations, too, if the type of their resource or actor
-//! leads to a block; without a type, they name each declaration of their text.
+//! In: a tree. Out: every occurrence of a predicate, a type, a variable, a fixture, and of a role, permission
+//! or relation. A declared name is one thing in all blocks that inherit it. The strings of `has_role`,
+//! `has_permission`, `has_relation` and `allow` name declarations, too: those of the block of their resource,
+//! or, if its type is not known, each declaration of that name.
 
 pub(super) mod blocks;
 pub(super) mod longhand;
@@ -36,7 +36,7 @@ pub(super) struct Occurrence<'p> {
     pub(super) named: Named<'p>,
     /// Its position.
     pub(super) span: Span,
-    /// Whether it is defined here: by the head of a rule, a `declare`, a block, a list of a block or a fixture.
+    /// Whether it is defined here: by the head of a rule, a `declare`, a block, a list of a block, a fixture.
     pub(super) defines: bool,
 }
 

@@ -1,4 +1,5 @@
 actor User {}
+
 resource Repo {
   roles = ["reader"];
   permissions = ["read"];
@@ -6,7 +7,10 @@ resource Repo {
   "read" if "raeder";
   # The next rule is typed by the session.
 }
+
 test "readers read" {
-  setup { has_role(User{"ada"}, "reader", Repo{"site"}); }
+  setup {
+    has_role(User{"ada"}, "reader", Repo{"site"});
+  }
   assert allow(User{"ada"}, "read", Repo{"site"});
 }

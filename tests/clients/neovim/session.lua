@@ -19,11 +19,11 @@ local function session()
   local errors = vim.diagnostic.get(0, { severity = vim.diagnostic.severity.ERROR })
   check(#errors, 1)
   check(errors[1].code, "P0201")
-  check(errors[1].lnum, 5)
+  check(errors[1].lnum, 6)
 
   -- The quick fix, chosen from the editor's menu.
   vim.ui.select = function(actions, _, choose) choose(actions[1], 1) end
-  vim.api.nvim_win_set_cursor(0, { 6, 13 })
+  vim.api.nvim_win_set_cursor(0, { 7, 13 })
   vim.lsp.buf.code_action()
   wait_for("the fix", function() return lines():find("raeder") == nil end)
   wait_for("no error", function()
@@ -46,7 +46,7 @@ local function session()
   vim.api.nvim_buf_set_lines(0, 7, 8, false, { '  "reader" if "reader" on "parent";' })
 
   -- A role is renamed everywhere; a taken name is refused with the reason.
-  vim.api.nvim_win_set_cursor(0, { 3, 12 })
+  vim.api.nvim_win_set_cursor(0, { 4, 12 })
   vim.lsp.buf.rename("viewer")
   wait_for("the new name", function() return lines():find('"reader"', 1, true) == nil end)
   local _, n_renamed = lines():gsub('"viewer"', "")

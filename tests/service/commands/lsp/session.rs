@@ -2,6 +2,7 @@
 
 use super::editor::{Editor, URI, document};
 use serde_json::{Value, json};
+use std::fmt::Write;
 
 const POLICY: &str = r#"actor User {}
 resource Repo {
@@ -20,7 +21,7 @@ fn a_session_as_both_sides_wrote_it() {
     let mut editor = Editor::start_with(&["--pages", "https://example.com/codes"], &json!({}));
     let mut transcript = String::new();
     let mut note = |side: &str, what: &str, value: &Value| {
-        transcript.push_str(&format!("{side} {what}\n{}\n\n", lines(value)));
+        write!(transcript, "{side} {what}\n{}\n\n", lines(value)).unwrap();
     };
     let position = json!({ "line": 4, "character": 15 });
     let at = json!({ "textDocument": document(), "position": position });
