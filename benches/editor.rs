@@ -142,7 +142,7 @@ resource R{block} extends Base {{
 "#
         );
         if text.lines().count() > LINES / 2 && !text.contains("# here") {
-            text.push_str("resource Here extends Base {\n  relations = { parent: Here };\n# here\n}\n");
+            text.push_str("resource Here extends Base {\n  relations = { parent: Here };\n  \"owner\" if \"owner\" on \"parent\";\n# here\n}\n");
         }
         block += 1;
     }
