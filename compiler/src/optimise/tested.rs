@@ -70,8 +70,8 @@ impl Tester<'_> {
         }
     }
 
-    /// Whether an index may find one row for this value: the column is a key, or nothing promises which column
-    /// is.
+    /// Whether an index may find one row for this value: the column is a key, or nothing promises which
+    /// column is.
     fn may_be_key(&self, select: &Select, value: Expr) -> bool {
         let Expr::Column { alias, column } = value else { return false };
         let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
