@@ -53,8 +53,8 @@ const PLACES: &[(&str, &[&str])] = &[
             "src/cli/facts/input.rs",
         ],
     ),
-    // The settings, and what the programs of a caller's database read.
-    ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs"]),
+    // The settings, what the programs of a caller's database read, and whether a person wants no colours.
+    ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs", "src/cli/output.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),

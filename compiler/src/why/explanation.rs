@@ -148,44 +148,6 @@ pub struct Arg {
 /// Facts that would make the question hold.
 pub type Suggestion = Vec<Atom>;
 
-/// A search for sets of facts that would make the question hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SuggestionSearch {
-    /// How many sets are wanted at most.
-    pub(super) most: usize,
-    /// How many facts a set has.
-    pub(super) n_facts: usize,
-    /// Which facts.
-    pub(super) assumable: Assumable,
-}
-
-impl SuggestionSearch {
-    /// The first search, for single facts, and for so many sets at most.
-    pub fn new(most: usize) -> Self {
-        Self { most, n_facts: 1, assumable: Assumable::Stored }
-    }
-}
-
-/// Which facts a search may assume.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Assumable {
-    /// Those that an application stores.
-    Stored,
-    /// Those of helper predicates too, which only rules derive.
-    Any,
-}
-
-/// What the search for facts that would make the question hold found.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Suggestions {
-    /// Sets of facts, the smallest first. Each must be tried.
-    pub sets: Vec<Suggestion>,
-    /// Where to go on if these do not help.
-    pub next: Option<SuggestionSearch>,
-    /// Whether there may be others, because the search ended at its limit.
-    pub truncated: bool,
-}
-
 impl fmt::Display for Atom {
     /// In the notation of questions.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -31,10 +31,11 @@ mod world;
 
 pub use explanation::{
     Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, Instance, Lack, MetCondition, Step,
-    Suggestion, SuggestionSearch, Suggestions, Verdict,
+    Suggestion, Verdict,
 };
 pub use rows::{Budget, Rows};
 pub use rules::Rules;
+pub use suggest::{SuggestionSearch, Suggestions};
 
 use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::catalog::Catalog;

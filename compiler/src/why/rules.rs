@@ -1,6 +1,6 @@
 //! What explanations share: the rules of a question's shape over the relations of a catalog.
 
-use super::explanation::Assumable;
+use super::suggest::search::Assumable;
 use crate::catalog::{Catalog, SourceId};
 use crate::ordered::OrderedSet;
 use crate::specialise::Traced;

@@ -10,11 +10,11 @@
 //! stratified, so a level never needs a goal of an outer one. Neither levels nor goals take space on Rust's
 //! stack.
 
-use super::explanation::Assumable;
 use super::rows::Rows;
 use super::state::{
     AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, FactId, Found, FrameId, GoalAnswer, Key, Via,
 };
+use super::suggest::search::Assumable;
 use super::terms::bound;
 use super::values::Value;
 use super::world::{Fault, OpenClause, World};

@@ -267,8 +267,8 @@ mod tests {
         write("decisions.log", &[("split", "3"), ("other", "4"), ("whole", "5")]);
         write("decisions.log.1", &[("whole", "0"), ("x", "1"), ("split", "2")]);
         write("decisions.log.2", &[("split", "0"), (r#"a"b\c"#, "1")]);
-        let cut = line("whole", "6");
-        let with_part = std::fs::read_to_string(&log).unwrap() + &cut[..cut.len() - 9];
+        let part = line("whole", "6").replace("}\n", "");
+        let with_part = std::fs::read_to_string(&log).unwrap() + &part;
         std::fs::write(&log, with_part).unwrap();
         let found = |request: &str| -> Vec<String> {
             decisions(&log, request).unwrap().into_iter().map(|decision| decision.resource.id).collect()

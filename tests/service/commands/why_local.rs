@@ -77,6 +77,7 @@ fn explained(folder: &Path, database: &str, question: &str, more: &[&str]) -> St
 fn is_explained(folder: &Path, database: &str) {
     let yes = explained(folder, database, r#"allow(User:ada, "read", Doc:7)"#, &[]);
     let expected = r#"yes: allow(User:ada, "read", Doc:7)
+lines are those of policy.polar
 
 allow(User:ada, "read", Doc:7)  always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
 └─ has_permission(User:ada, "read", Doc:7)  line 12: "read" if "reader" on "folder" and not is_banned(actor);

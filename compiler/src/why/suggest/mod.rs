@@ -1,22 +1,23 @@
 //! Which facts would make a question hold: the fewest that do.
 //!
 //! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist, then
-//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. A search
-//! ends with the first sets that it finds, and goes on only if the engine confirms none of them: facts of
-//! helper predicates, which nobody stores, come last. Only
-//! facts whose values are all known are assumed; those that the policy derives anyway, permissions, are not.
-//! Whether a negation holds is decided without what is assumed, so each suggestion must be asked of the real
-//! engine before it is shown.
+//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. A
+//! search ends with the first sets that it finds, and goes on only if the engine confirms none of them: facts
+//! of helper predicates, which nobody stores, come last. Only facts whose values are all known are assumed;
+//! those that the policy derives anyway, permissions, are not. Whether a negation holds is decided without
+//! what is assumed, so the real engine must answer with each suggestion before it is shown.
 
-use super::explanation::{Arg, Assumable, Atom, Suggestion, SuggestionSearch, Suggestions};
+pub(super) mod search;
+
+pub use search::{SuggestionSearch, Suggestions};
+
+use super::explanation::{Arg, Atom, Suggestion};
 use super::rows::{Budget, Rows};
 use super::run::Run;
 use super::state::{AnswerTableId, Assumed, Found};
 use super::world::{Fault, World};
 use crate::ordered::OrderedSet;
-
-/// How many facts a suggestion has at most.
-const MOST_FACTS: usize = 3;
+use search::Assumable;
 
 /// The parts of an explanation's budget that each number of facts may take: of the goals, and of the work.
 /// Near goals come first, and so do the suggestions that a person would think of; a search to the end takes
@@ -56,20 +57,6 @@ pub(super) fn suggest<R: Rows>(
 }
 
 impl SuggestionSearch {
-    /// The search that follows.
-    fn next(self) -> Option<Self> {
-        let larger = Self { n_facts: self.n_facts + 1, ..self };
-        if larger.n_facts > MOST_FACTS { self.next_kind() } else { Some(larger) }
-    }
-
-    /// The first search for further kinds of fact.
-    fn next_kind(self) -> Option<Self> {
-        match self.assumable {
-            Assumable::Stored => Some(Self { n_facts: 1, assumable: Assumable::Any, ..self }),
-            Assumable::Any => None,
-        }
-    }
-
     /// Whether a set is one that no search before this one finds.
     fn finds(self, state: &Found, set: &Assumed, helpers: &OrderedSet<String>) -> bool {
         let mut facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));

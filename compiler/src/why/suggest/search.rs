@@ -1,0 +1,58 @@
+//! What is searched for, in which order, and what was found.
+
+use crate::why::explanation::Suggestion;
+
+/// How many facts a suggestion has at most.
+const MOST_FACTS: usize = 3;
+
+/// A search for sets of facts that would make the question hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SuggestionSearch {
+    /// How many sets are wanted at most.
+    pub(in crate::why) most: usize,
+    /// How many facts a set has.
+    pub(in crate::why) n_facts: usize,
+    /// Which facts.
+    pub(in crate::why) assumable: Assumable,
+}
+
+impl SuggestionSearch {
+    /// The first search, for single facts, and for so many sets at most.
+    pub fn new(most: usize) -> Self {
+        Self { most, n_facts: 1, assumable: Assumable::Stored }
+    }
+
+    /// The search that follows.
+    pub(super) fn next(self) -> Option<Self> {
+        let larger = Self { n_facts: self.n_facts + 1, ..self };
+        if larger.n_facts > MOST_FACTS { self.next_kind() } else { Some(larger) }
+    }
+
+    /// The first search for further kinds of fact.
+    pub(super) fn next_kind(self) -> Option<Self> {
+        match self.assumable {
+            Assumable::Stored => Some(Self { n_facts: 1, assumable: Assumable::Any, ..self }),
+            Assumable::Any => None,
+        }
+    }
+}
+
+/// Which facts a search may assume.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::why) enum Assumable {
+    /// Those that an application stores.
+    Stored,
+    /// Those of helper predicates too, which only rules derive.
+    Any,
+}
+
+/// What the search for facts that would make the question hold found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Suggestions {
+    /// Sets of facts, the smallest first. Each must be tried.
+    pub sets: Vec<Suggestion>,
+    /// Where to go on if these do not help.
+    pub next: Option<SuggestionSearch>,
+    /// Whether there may be others, because the search ended at its limit.
+    pub truncated: bool,
+}
