@@ -11,7 +11,7 @@ pub struct Catalog {
     pub relations: Vec<Relation>,
 }
 
-/// A relation of a catalog, by its place. What is compiled over a catalog names only relations of it.
+/// A relation, by its place in the catalog. Results of compiling with a catalog name only its relations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct SourceId(usize);
 
@@ -47,7 +47,7 @@ pub struct Relation {
     pub predicate: String,
     /// One entry per argument of the predicate.
     pub args: Vec<RelationArg>,
-    /// Where the rows are.
+    /// The origin of its rows.
     pub source: RelationSource,
 }
 
@@ -89,7 +89,7 @@ pub enum RelationArg {
     },
 }
 
-/// Where a relation's rows are.
+/// The origin of a relation's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationSource {
     /// A table or view; unqualified.
@@ -101,7 +101,7 @@ pub enum RelationSource {
     /// one text per [`RelationArg::Column`] in argument order. Column names do not matter. The statement
     /// takes the parameter as [`Slot::Context`](crate::question::Slot::Context).
     Context {
-        /// Which parameter.
+        /// The parameter.
         slot: usize,
     },
     /// The rows of a bound query on the caller's database. Column names do not matter.

@@ -51,7 +51,7 @@ pub fn compact(text: &str) -> Compact<'_> {
     }
 }
 
-/// The text that a textual form stands for; `None` if no text has this form.
+/// The text that a stored text encodes; `None` if it encodes none.
 pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     match form.strip_prefix(MARK) {
         None => Some(Cow::Borrowed(form)),

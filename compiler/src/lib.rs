@@ -143,7 +143,7 @@ fn advised(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, Comp
     Ok(statement)
 }
 
-/// Compiles a question and says what each stage made of it.
+/// Compiles a question and returns the result of each stage.
 ///
 /// # Errors
 /// As [`compile`].

@@ -110,7 +110,7 @@ pub const BINDINGS_FACTS: usize = 2_000;
 /// signature with many long types.
 pub const BINDINGS_KEY_LENGTH: usize = 8_192;
 
-/// Bytes of a bound query. It stands in every statement that uses it.
+/// Bytes of a bound query. It is part of every statement that uses it.
 pub const QUERY_BYTES: usize = 64_000;
 
 /// Words, values and signs of a bound query. A chain of them, as in `a OR b OR …`, becomes a tree of as many
@@ -120,7 +120,7 @@ pub const QUERY_TOKENS: usize = 8_000;
 /// Brackets inside each other in a bound query.
 pub const QUERY_NESTING: usize = 64;
 
-/// Joins of a bound query; SQLite takes 63. Without its condition each stands within the one before.
+/// Joins of a bound query; SQLite takes 63. Without its condition each is nested in the one before.
 pub const QUERY_JOINS: usize = 100;
 
 /// Levels of calls within the reader of SQL; each bracket takes two or three.

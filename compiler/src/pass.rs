@@ -1,12 +1,12 @@
 //! Lists of passes, and what runs them.
 //!
 //! In: a list of passes, and what they rewrite: the program of a question, the plan of a statement, or the
-//! filter that is printed of it. Out: the same, rewritten by each pass that applies, in their order. A list
-//! is where its passes are: see [`crate::rewrite`], [`crate::optimise`] and `local::filter`.
+//! filter that is printed from it. Out: the same, rewritten by each pass that applies, in their order. Each
+//! list is in the module of its passes: see [`crate::rewrite`], [`crate::optimise`] and `local::filter`.
 
-/// What passes rewrite.
+/// A representation that passes rewrite.
 pub(crate) trait Rewritable: 'static {
-    /// What the passes know of besides.
+    /// What the passes know in addition to what they rewrite.
     type Context<'c>;
     /// What a pass may say that it keeps.
     type Keeps;
@@ -16,11 +16,11 @@ pub(crate) trait Rewritable: 'static {
 pub(crate) struct Pass<R: Rewritable> {
     /// Its name, as `explain` shows it.
     pub(crate) name: &'static str,
-    /// What it does.
+    /// Its effect, as `explain` describes it.
     pub(crate) does: &'static str,
-    /// Where it is worth it.
+    /// The statements it applies to.
     pub(crate) applies: fn(&R::Context<'_>) -> bool,
-    /// What it keeps.
+    /// What it keeps, by which its result is checked.
     pub(crate) keeps: R::Keeps,
     /// Rewrites.
     pub(crate) run: fn(&mut R, &R::Context<'_>),

@@ -11,7 +11,7 @@ use crate::refusal::{AskedVar, Limit, Refusal, RuleAtLimit};
 /// A question with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// All must hold.
+    /// The conjuncts, all of which must hold.
     pub atoms: Vec<QuestionAtom>,
     /// The variables, indexed by the atoms' arguments.
     pub vars: Vec<QuestionVar>,
@@ -36,11 +36,11 @@ pub struct QuestionVar {
     pub name: String,
     /// Its exact concrete type; `None` for any type.
     pub ty: Option<String>,
-    /// What is known of it, or asked.
+    /// Whether its value is given or asked for.
     pub domain: Domain,
 }
 
-/// What is known or asked of a variable.
+/// Whether a variable's value is given or asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Domain {
     /// Exactly this value; the variable has a type.
@@ -102,7 +102,7 @@ pub struct Shape {
 pub struct ShapeVar {
     /// Its concrete type ([`TypeId::of_unmentioned`] if the policy does not mention it); `None` for any type.
     pub ty: Option<TypeId>,
-    /// What is known or asked.
+    /// Whether its value is given or asked for.
     pub domain: ShapeDomain,
 }
 
@@ -115,9 +115,9 @@ pub enum ShapeDomain {
     Given,
     /// One of several values, as a parameter.
     GivenOneOf,
-    /// Asked for.
+    /// Its values are asked for.
     Wanted,
-    /// Existential.
+    /// Some value must exist.
     Ignored,
 }
 
@@ -166,9 +166,9 @@ pub enum Slot {
 pub struct Statement {
     /// The text, laid out for reading.
     pub sql: String,
-    /// What to bind.
+    /// The parameters to bind.
     pub slots: Vec<Slot>,
-    /// What comes out.
+    /// The meaning of the rows.
     pub answer: Answer,
     /// When the rows would not be the whole answer.
     pub refused_if: Option<RefusedIf>,
@@ -191,13 +191,13 @@ pub struct RefusedIf {
     /// A statement with one row and one column: must the question be refused? Ask it in the snapshot of the
     /// statement that it belongs to.
     pub sql: String,
-    /// What to bind.
+    /// The parameters to bind.
     pub slots: Vec<Slot>,
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
 }
 
-/// What a statement's rows mean.
+/// The meaning of a statement's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
     /// One row with one column `allowed`: does the question have an answer?
@@ -209,9 +209,10 @@ pub enum Answer {
 /// One column of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerColumn {
-    /// The id of a wanted or one-of variable; NULL stands for any value.
+    /// The id of a wanted or one-of variable; NULL means any value.
     Id(usize),
-    /// The type's name of a wanted variable that has no type; stands before its id. NULL: any type.
+    /// The type's name of a wanted variable that has no type; it is the column before its id. NULL means any
+    /// type.
     Type(usize),
 }
 
@@ -230,7 +231,7 @@ impl CompileError {
         Self::Refused(Refusal::TooLarge { limit, rule: None })
     }
 
-    /// The same error; a limit that is of no rule yet is of this one.
+    /// The same error; if its limit is not of a rule yet, it becomes that of this rule.
     pub(crate) fn at_rule(self, at: Option<RuleAtLimit>) -> Self {
         match self {
             Self::Refused(Refusal::TooLarge { limit, rule: None }) => {
@@ -262,14 +263,14 @@ impl Question {
 /// A refusal, and what it says to the one who asked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedQuestion {
-    /// Why.
+    /// The reason.
     pub refusal: Refusal,
     /// The same in words, with the names that the caller gave to the question's variables.
     pub message: String,
 }
 
 impl RefusedQuestion {
-    /// A refusal that names no variable, of a question that is not at hand.
+    /// A refusal that names no variable, for callers without the question.
     pub fn unnamed(refusal: Refusal) -> Self {
         let message = refusal.message(&[]);
         Self { refusal, message }

@@ -1,4 +1,4 @@
-//! What each stage makes of a question, for `explain`.
+//! The result of each stage for a question, for `explain`.
 //!
 //! In: a question and how its statement was planned. Out: the stages in their order, each as text. Nothing is
 //! recorded while questions are compiled: the stages run once more, with an observer.
@@ -15,7 +15,7 @@ use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
 
-/// What the stages made of a question, in their order.
+/// The results of the stages for a question, in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explained {
     /// The stages; passes that changed nothing are omitted.
@@ -24,7 +24,7 @@ pub struct Explained {
     pub sql: String,
 }
 
-/// What one stage or pass made of a question.
+/// The result of one stage or pass.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stage {
     /// Its name.
@@ -39,7 +39,7 @@ impl Stage {
     }
 }
 
-/// What each pass made of a program or a plan, without those that changed nothing.
+/// The program or plan after each pass that changed it.
 pub(crate) struct Changes {
     before: String,
     pub(crate) stages: Vec<Stage>,
@@ -61,7 +61,7 @@ impl Changes {
     }
 }
 
-/// Compiles a question for review, and says what each stage made of it.
+/// Compiles a question for review, and returns the result of each stage.
 ///
 /// # Errors
 /// As [`compile::statement`].

@@ -130,7 +130,7 @@ pub(super) fn given(var: &QuestionVar) -> Option<Value> {
     }
 }
 
-/// The question as a conjunction over typed variables, or why it is none.
+/// The question as a conjunction over typed variables, or why it is not one.
 pub(super) fn conjunction(question: &Question) -> Result<EvaluateQuery, String> {
     let mut vars = BTreeMap::new();
     for var in &question.vars {

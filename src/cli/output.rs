@@ -24,8 +24,8 @@ fn wants_colours(is_terminal: bool, no_color: Option<&OsStr>) -> bool {
     is_terminal && no_color.is_none_or(OsStr::is_empty)
 }
 
-/// Writes lines to the standard output. A reader that has closed it has seen enough: that is no failure, and
-/// the command still ends with its own verdict.
+/// Writes lines to the standard output. A reader that has closed it has seen enough: that is not a failure,
+/// and the command still ends with its own verdict.
 pub(super) fn to_stdout(text: &str) -> Result<(), CliError> {
     unless_closed(to_open_stdout(text))
 }
@@ -37,7 +37,7 @@ pub(super) fn to_stdout_as_is(text: &str) -> Result<(), CliError> {
     unless_closed(written.map_err(|error| output_error("the standard output", error)))
 }
 
-/// The result of writing, where a closed reader is no failure.
+/// The result of writing, where a closed reader is not a failure.
 pub(super) fn unless_closed(written: Result<(), CliError>) -> Result<(), CliError> {
     match written {
         Err(CliError::OutputClosed) => Ok(()),

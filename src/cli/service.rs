@@ -202,7 +202,7 @@ pub(super) fn base(url: &str) -> &str {
     url.trim_end_matches('/').trim_end_matches("/api")
 }
 
-/// The host of an address; or why it is none.
+/// The host of an address; or why it is not one.
 fn host(url: &str) -> Result<String, &'static str> {
     let uri = url.parse::<Uri>().map_err(|_| NO_ADDRESS)?;
     let is_http = matches!(uri.scheme_str(), Some("http" | "https"));

@@ -39,7 +39,7 @@ pub(super) fn catalog(program: &Program) -> Result<Catalog, CliError> {
     Ok(Catalog { relations: signatures.into_iter().map(relation).collect() })
 }
 
-/// The combinations of argument types of a signature. An argument of any type stands for each type of the
+/// The combinations of argument types of a signature. An argument of any type may have each type of the
 /// policy. Stops if there are too many.
 fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
     let mut combinations = vec![Vec::new()];

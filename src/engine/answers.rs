@@ -1,7 +1,7 @@
 //! Runs a compiled question on the store.
 //!
-//! In: a statement with the values of one question. Out: a decision, or rows in which `None` stands for
-//! *any value*. Values reach the statement as parameters only, in the order of its slots.
+//! In: a statement with the values of one question. Out: a decision, or rows in which `None` means *any
+//! value*. Values reach the statement as parameters only, in the order of its slots.
 
 use super::EngineError;
 use super::catalog::{self, Context};

@@ -230,7 +230,7 @@ impl View {
     }
 }
 
-/// The resources with one of these ids, in their order; `None` among the ids stands for all.
+/// The resources with one of these ids, in their order; `None` among the ids means all.
 fn among(resources: &[Value], ids: Vec<Option<String>>) -> Vec<Value> {
     let Some(ids) = ids.into_iter().collect::<Option<BTreeSet<String>>>() else { return resources.to_vec() };
     resources.iter().filter(|resource| ids.contains(&resource.id)).cloned().collect()

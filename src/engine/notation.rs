@@ -245,10 +245,10 @@ impl<'a> NotationReader<'a> {
     }
 }
 
-/// What stands after `\u{`.
+/// The text after `\u{`.
 const CODE: &str = r"the code of a character, as in `\u{1b}`";
 
-/// The character that the escape at the start of a text stands for, and what follows it.
+/// The character of the escape at the start of a text, and what follows it.
 fn unescaped(text: &str) -> Option<(char, &str)> {
     let mut chars = text.strip_prefix('\\')?.chars();
     let read = match chars.next()? {
@@ -339,7 +339,7 @@ mod tests {
                 let shown = Arg { ty: Some(ty.to_owned()), id: Some(id.to_owned()) }.to_string();
                 let question = parse(&format!("p({shown})")).map(|question| question.vars);
                 let read = question.map(|vars| vars.into_iter().map(|var| var.domain).collect::<Vec<_>>());
-                // A NUL and an empty id are no values.
+                // A NUL and an empty id are not values.
                 if !(id.contains('\0') || ty == "User" && id.is_empty()) {
                     assert_eq!(read, Ok(vec![Domain::Given(id.to_owned())]), "{shown}");
                 }

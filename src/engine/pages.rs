@@ -25,7 +25,7 @@ pub struct Page {
 /// A list, or one page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ListPage {
-    /// The distinct ids, sorted; [`ANY`](super::ANY) stands for every resource of the type.
+    /// The distinct ids, sorted; [`ANY`](super::ANY) means every resource of the type.
     pub ids: Vec<String>,
     /// Where the next page starts; `None` if there is none.
     pub next_after: Option<String>,

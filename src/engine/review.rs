@@ -8,8 +8,8 @@
 //! If a rule allows every action, a clause of the question that it covers may be left out, whatever the
 //! resource is. Then the resources are asked for as well, and each row names its action.
 //!
-//! What cannot be answered is no reason to leave out the rest: a type whose actions cannot be listed has
-//! those that its block declares, and the refusal.
+//! If a part cannot be answered, the rest is not left out: a type whose actions cannot be listed has those
+//! that its block declares, and the refusal.
 
 use super::answers::read;
 use super::{ANY, Engine, EngineError, facts, questions};

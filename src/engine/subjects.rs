@@ -46,7 +46,7 @@ pub struct SubjectsPage {
 /// A list of actors, or one page of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SubjectList {
-    /// The distinct actors, sorted; a pattern without an id stands for every actor.
+    /// The distinct actors, sorted; a pattern without an id means every actor.
     pub subjects: Vec<ArgPattern>,
     /// Where the next page starts; `None` if there is none.
     pub next_after: Option<ArgPattern>,

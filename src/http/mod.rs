@@ -294,7 +294,7 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     response
 }
 
-/// The share of a request in those of its key, from the head on until it is answered.
+/// Counts a request against its key's limit until it is answered.
 #[derive(Clone, Debug)]
 struct RequestShare(Arc<Account>);
 

@@ -15,7 +15,7 @@ pub(super) fn about(program: &Program, line: usize) -> Vec<Question> {
         |rule: &&Rule| rule.span.start < rule.span.end && program.source.locate(rule.span).line == line;
     let found = program.rules.iter().filter(in_line).find_map(|rule| {
         let head = program.predicates.get_index(rule.head.index())?;
-        // Generated predicates are no part of a question.
+        // Generated predicates are not part of a question.
         (!head.name.starts_with('\'')).then_some((rule, head.name.as_str()))
     });
     let Some((rule, predicate)) = found else { return Vec::new() };

@@ -75,7 +75,7 @@ fn examine_end(database: &Path) -> Result<(), StoreError> {
 /// SQLite's checksum over words of eight bytes.
 type Sum = (u32, u32);
 
-/// The number of the first wrong frame, from 1, if acknowledged commits follow it; 0 stands for the header.
+/// The number of the first wrong frame, from 1, if acknowledged commits follow it; 0 means the header.
 fn lost_after(log: &mut impl Read) -> std::io::Result<Option<u64>> {
     let mut header = [0; HEADER];
     if !fill(log, &mut header)? {

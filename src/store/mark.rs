@@ -289,7 +289,7 @@ impl Tally {
         Ok(writes)
     }
 
-    /// Records what was committed. Failures are only logged, because the commit stands.
+    /// Records what was committed. Failures are only logged, because the commit is final.
     pub(super) fn note(&mut self, writes: u64) {
         if writes == self.progress.writes {
             return;

@@ -14,7 +14,7 @@ use std::process::{ChildStdin, Command, Stdio};
 /// Where the package installs the server and its tools.
 pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
 
-/// Makes a cluster, serves it and waits for the end of its input. It stands in the folder that `PLACE` names,
+/// Makes a cluster, serves it and waits for the end of its input. It is in the folder that `PLACE` names,
 /// where a socket's path is not long and every user may write. Its memory is bounded: a statement that takes
 /// gigabytes to plan is a failure, and the machine has other things to do.
 const SCRIPT: &str = r#"

@@ -40,7 +40,7 @@ fn of_global(name: &str, ty: &str) -> String {
     format!("{predicate}(actor{ty}, {name})")
 }
 
-/// The rules that a line of a block stands for.
+/// The rules that a line of a block expands to.
 fn rule(words: &Vocabulary, block: &Block, head: &str, body: &str) -> String {
     let own = |block: &Block| if head == "role" { block.roles.clone() } else { block.permissions.clone() };
     let mut text = String::new();
@@ -73,7 +73,7 @@ struct Reader<'t> {
     rest: &'t str,
     words: &'t Vocabulary,
     block: &'t Block,
-    /// The name that a keyword of the head stands for.
+    /// The name that a keyword of the head means.
     head: &'t str,
     n_related: usize,
 }

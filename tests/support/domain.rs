@@ -105,7 +105,7 @@ impl ActiveDomain {
         self.values.iter().filter(|value| types.contains(&value.ty.as_str())).cloned().collect()
     }
 
-    /// The value as a cell of an answer: a fresh one stands for any.
+    /// The value as a cell of an answer: a fresh one means any.
     pub fn cell(&self, number: usize) -> Cell {
         match &self.values[number] {
             value if number < self.n_known => Cell::Value(value.clone()),

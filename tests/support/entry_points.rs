@@ -1,9 +1,9 @@
 //! Random entry points: `allow` with what else must hold, and above all what must not.
 //!
 //! A custom `allow` is where policies deny: a ban, a lock, an archive, before any permission is asked for. So
-//! its guards are asked of every action, resource and actor at once, about relations that the permissions
-//! read as well, and in most of these rules a negation stands first. Nothing refers to `allow`, so any of it
-//! may be negated.
+//! its guards apply to every action, resource and actor at once, about relations that the permissions read as
+//! well, and in most of these rules a negation comes first. Nothing refers to `allow`, so any of it may be
+//! negated.
 
 use super::generate::Choices;
 use super::shorthand;

@@ -6,10 +6,10 @@ use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSourc
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Where the facts of a catalog stand.
+/// The place of the facts of a catalog.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Layout {
-    /// In one table per signature.
+    /// They are in one table per signature.
     Tables,
     /// In one table for each signature and String in it.
     ByLiteral,

@@ -18,7 +18,7 @@
 //! ````
 //!
 //! The reader is strict, for a line it misread would be a test that never runs: prose ends where the first
-//! block, table or check begins, a line that looks like a check but is none is an error, and so is a
+//! block, table or check begins, a line that looks like a check but is not one is an error, and so is a
 //! heading that checks nothing.
 
 #[cfg(test)]
@@ -376,7 +376,7 @@ fn answer(question: &Question, text: &str) -> Result<Expected<Answer>, String> {
             (cell, _) => cell,
         };
         if !rows.insert(row.into_iter().zip(asked.iter().copied()).map(typed).collect()) {
-            return Err("a row stands twice in the answer".into());
+            return Err("a row occurs twice in the answer".into());
         }
     }
     Ok(Expected::Is(Answer::Rows(rows)))

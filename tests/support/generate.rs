@@ -29,7 +29,7 @@ pub struct Sample {
     pub plain: String,
     /// Its words.
     pub words: Vocabulary,
-    /// Chooses where each fact stands, and in what tables.
+    /// Chooses the place of each fact, and its tables.
     pub placing: usize,
     /// How ids and names are written.
     pub spelling: Spelling,
@@ -188,7 +188,7 @@ pub fn samples() -> impl Strategy<Value = Sample> {
     )
 }
 
-/// What a policy's rules stand in.
+/// The blocks around a policy's rules.
 struct Frame<'w> {
     style: Style,
     is_wired: bool,

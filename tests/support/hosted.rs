@@ -310,7 +310,7 @@ impl Hosted {
     }
 }
 
-/// Actors as an answer, or a fault if they are out of order or one stands there twice.
+/// Actors as an answer, or a fault if they are out of order or one occurs twice.
 fn who(subjects: &[ArgPattern]) -> Result<Answer, EngineError> {
     let key = |subject: &ArgPattern| match subject {
         ArgPattern::Any => (None, None),

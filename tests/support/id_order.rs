@@ -1,5 +1,5 @@
 //! The order in which the service promises ids: numbers by their value, then other ids by their bytes, except
-//! that UUIDs stand behind those that begin with U+0001 and before all others.
+//! that UUIDs come after those that begin with U+0001 and before all others.
 //!
 //! It is written down once more here, so that a change of the store's forms cannot change it unseen.
 
@@ -24,7 +24,7 @@ fn key(id: &str) -> (u8, i64, &str) {
     (class, 0, id)
 }
 
-/// Whether ids stand in the promised order, and each once.
+/// Whether ids are in the promised order, and each once.
 pub fn is_in_order(ids: &[String]) -> bool {
     ids.is_sorted_by(|before, after| key(before) < key(after))
 }

@@ -309,8 +309,8 @@ impl Rule<'_> {
         })
     }
 
-    /// An atom that binds nothing: over bound variables, literals and `own`, which stands for a variable that
-    /// nothing else binds.
+    /// An atom that binds nothing: over bound variables, literals and `own`, which is a variable that nothing
+    /// else binds.
     fn closed(&self, style: Style, level: usize, own: &str, choices: &mut Choices<'_>) -> String {
         let lower = shape(self.words, style, level, choices);
         let arg = |arg: &Arg, choices: &mut Choices<'_>| match arg {

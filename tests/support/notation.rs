@@ -1,9 +1,9 @@
 //! The notation of facts, questions and answers in fixtures.
 //!
-//! A value is `User:ada`, `User:"any text"`, `"a string"`, `42` or `true`. A question's argument may also
-//! be `Repo:?` (wanted), `Repo:_` (some value must exist), `?` and `_` (the same, of any type),
-//! `Repo:?x` or `Repo:_x` (the same variable wherever the name stands) and `Repo:[a, b]` (one of these,
-//! and which is part of the answer). Atoms are joined by `and`. An answer's cell is a value, `*` or `Repo:*`.
+//! A value is `User:ada`, `User:"any text"`, `"a string"`, `42` or `true`. A question's argument may also be
+//! `Repo:?` (wanted), `Repo:_` (some value must exist), `?` and `_` (the same, of any type), `Repo:?x` or
+//! `Repo:_x` (the same variable wherever the name occurs) and `Repo:[a, b]` (one of these, and which is part
+//! of the answer). Atoms are joined by `and`. An answer's cell is a value, `*` or `Repo:*`.
 
 use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
 use std::fmt;
@@ -126,7 +126,7 @@ pub fn question(text: &str) -> Result<Question, String> {
             let same = question.vars.iter().position(|known| is_named && known.name == var.name);
             match same {
                 Some(known) if question.vars[known] == var => args.push(known),
-                Some(_) => return Err(format!("`{}` stands for two different things", var.name)),
+                Some(_) => return Err(format!("`{}` means two different things", var.name)),
                 None => {
                     args.push(question.vars.len());
                     question.vars.push(var);

@@ -105,7 +105,7 @@ impl<'p> Oracle<'p> {
         self.ground(question).iter().map(|tuple| tuple.iter().map(value).collect()).collect()
     }
 
-    /// Every value that may stand in an answer, fresh ones included.
+    /// Every value that may occur in an answer, fresh ones included.
     pub fn known(&self) -> BTreeSet<Value> {
         self.domain.all()
     }

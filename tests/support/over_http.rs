@@ -1,4 +1,4 @@
-//! The questions of a page, asked of a server over HTTP.
+//! Asks a server the questions of a page over HTTP.
 
 use super::fixture::Answer;
 use super::hosted::FAULT;

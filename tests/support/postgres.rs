@@ -1,6 +1,6 @@
 //! A private PostgreSQL, on which the tests run the statements that the compiler prints.
 //!
-//! One server a test process; the first use starts it.
+//! One server for each test process; the first use starts it.
 
 use super::cluster::Cluster;
 use std::path::Path;

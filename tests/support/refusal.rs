@@ -45,8 +45,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether one statement is not enough for a question. Facts of one signature may stand in several
-    /// places, and each is read by each rule.
+    /// Whether one statement is not enough for a question. Facts of one signature may be in several places,
+    /// and each is read by each rule.
     pub fn is_too_large(self) -> bool {
         matches!(self, Self::Alternatives | Self::Readings)
     }

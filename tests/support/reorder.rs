@@ -47,7 +47,7 @@ fn conjuncts(line: &str, number: usize) -> String {
     format!("{head} if {};", mixed(alternatives.collect(), number).join(" or "))
 }
 
-/// The parts between separators that stand outside of parentheses, lists and quotes.
+/// The parts between separators that are outside of parentheses, lists and quotes.
 fn parts<'t>(text: &'t str, separator: &str) -> Vec<&'t str> {
     let mut parts = Vec::new();
     let (mut depth, mut is_quoted, mut is_escaped, mut start) = (0_usize, false, false, 0);

@@ -31,7 +31,7 @@ fn every_name(words: &Vocabulary, block: &Block, choices: &mut Choices<'_>) -> O
     })
 }
 
-/// What stands after `if`.
+/// The text after `if`.
 struct Body<'w> {
     words: &'w Vocabulary,
     block: &'w Block,
@@ -117,8 +117,8 @@ impl Body<'_> {
     }
 }
 
-/// A call of a predicate about `resource`, of this type, or about any resource; `actor` stands where a user
-/// may.
+/// A call of a predicate about `resource`, of this type, or about any resource; `actor` is used where a user
+/// may be.
 pub fn fitting(words: &Vocabulary, ty: &str, choices: &mut Choices<'_>) -> String {
     let about: Vec<&Predicate> =
         words.predicates.iter().filter(|predicate| predicate.types.contains(&ty)).collect();

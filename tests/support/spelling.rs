@@ -121,7 +121,7 @@ impl Spelling {
         }
     }
 
-    /// A policy of plain texts: ids stand in braces, and every other quoted text may be a name.
+    /// A policy of plain texts: ids are between braces, and every other quoted text may be a name.
     pub fn policy(self, plain: &str) -> String {
         let mut text = String::new();
         for (number, part) in plain.split('"').enumerate() {

@@ -11,7 +11,7 @@ use super::generate::Choices;
 /// A block.
 #[derive(Clone, Debug)]
 pub struct Block {
-    /// What stands before its `{`, as `resource Doc`.
+    /// The text before its `{`, as `resource Doc`.
     pub head: &'static str,
     /// The name of its type.
     pub name: &'static str,
@@ -73,7 +73,7 @@ const DERIVED: &[(&str, &[&str])] = &[
     ("d8", &["User", "User"]),
 ];
 
-/// What random words are made of.
+/// The words of random policies.
 const RESOURCES: [(&str, &str); 5] = [
     ("R0", "resource R0"),
     ("R1", "resource R1"),

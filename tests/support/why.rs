@@ -192,7 +192,7 @@ impl Judge<'_> {
         if is_true { Ok(()) } else { Err(format!("a condition does not hold: {condition:?}")) }
     }
 
-    /// Whether a condition that is no predicate holds; `None` if a value is not known.
+    /// Whether a condition that is not a predicate holds; `None` if a value is not known.
     fn truth(&self, env: &Env, literal: &Literal) -> Option<bool> {
         match &literal.kind {
             LiteralKind::Compare { op, left, right } => {
@@ -305,7 +305,7 @@ fn asked(question: &Question, var: usize) -> Cell {
     }
 }
 
-/// In how many of a rule's conditions and parameters a term stands.
+/// In how many of a rule's conditions and parameters a term occurs.
 fn n_uses(rule: &Rule, term: Term) -> usize {
     let stands = |literal: &&Literal| match &literal.kind {
         LiteralKind::Atom { args, .. } => args.contains(&term),

@@ -1,4 +1,4 @@
-//! Estimates of what a database makes of a plan before its statement is printed.
+//! Estimates of a plan's cost in a database, before its statement is printed.
 //!
 //! They order candidates and branches. Whether a database takes a statement is decided on its text, see
 //! [`crate::text::expansion`]. For a caller's database there is a text only once the stored facts are

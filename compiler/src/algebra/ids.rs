@@ -28,7 +28,7 @@ impl fmt::Debug for Alias {
 
 id!(/// A common table expression, see [`Plan::tables`](super::Plan::tables).
     ///
-    /// The tables are in a `Vec`, in which each comes after those that it reads. It is no `IdVec`, which
+    /// The tables are in a `Vec`, in which each comes after those that it reads. It is not an `IdVec`, which
     /// only grows: passes insert tables before others, rewrite one over those before it, and drop some, and
     /// the planner gives up the last ones. They renumber all readers. So an id looks its table up by
     /// [`TableId::of`], among all tables of a plan or among those that the reader may read, which are the

@@ -10,11 +10,11 @@ pub(crate) struct Plan {
     pub(crate) tables: Vec<Table>,
     /// What must hold for every alternative of the answer: conditions without sources, asked once.
     pub(crate) guard: Select,
-    /// What is answered over them.
+    /// The answer, which reads them.
     pub(crate) answer: PlanAnswer,
 }
 
-/// What a plan answers.
+/// A plan's answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum PlanAnswer {
     /// Does any of these selects have a row?
@@ -23,9 +23,9 @@ pub(crate) enum PlanAnswer {
     Rows {
         /// Alternatives.
         selects: Vec<Select>,
-        /// What their columns mean.
+        /// The meaning of their columns.
         columns: Vec<AnswerColumn>,
-        /// Which of them.
+        /// The range of them that is returned.
         range: Range,
     },
 }
@@ -52,11 +52,11 @@ pub(crate) struct Table {
     pub(crate) n_columns: usize,
     /// Its rows.
     pub(crate) body: TableBody,
-    /// What becomes of a row that it has twice.
+    /// Whether repeated rows are kept.
     pub(crate) repeats: Repeats,
 }
 
-/// What becomes of a row that a table has twice.
+/// Whether a table keeps repeated rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Repeats {
     /// It is removed: a table is a set.
@@ -72,17 +72,17 @@ pub(crate) enum TableBody {
     Union(Vec<Select>),
     /// A linear fixpoint: each step reads [`TableRef::Itself`] exactly once, and in none of its branches.
     Recursive {
-        /// Where it starts.
+        /// The rows it starts from.
         base: Vec<Select>,
-        /// How it goes on.
+        /// The rows derived in each step.
         step: Vec<Select>,
     },
     /// A fixpoint whose steps read [`TableRef::Itself`] several times or anywhere: evaluated on the whole
     /// state at once.
     WholeState {
-        /// Where it starts.
+        /// The rows it starts from.
         base: Vec<Select>,
-        /// How it goes on.
+        /// The rows derived in each step.
         step: Vec<Select>,
     },
 }

@@ -5,7 +5,7 @@ use super::plan::{Table, TableBody};
 use super::select::Select;
 use indexmap::IndexSet;
 
-/// The tables that are no fixpoints and that a select reads once, and no other table that it needs.
+/// The tables that are not fixpoints and that a select reads once, and no other table that it needs.
 pub(crate) fn tables_read_once(tables: &[Table], select: &Select) -> Vec<TableId> {
     let needed = needed(tables, std::slice::from_ref(select));
     let is_once = |table: &TableId| {

@@ -11,7 +11,7 @@ use crate::question::Slot;
 pub(crate) struct Select {
     /// Sources in join order.
     pub(crate) from: Vec<From>,
-    /// All must hold.
+    /// The conditions, all of which must hold.
     pub(crate) filter: Vec<Condition>,
     /// The columns that come out; empty where only existence counts.
     pub(crate) output: Vec<Expr>,
@@ -22,11 +22,11 @@ pub(crate) struct Select {
 pub(crate) struct From {
     /// Unique in the statement while planning, then numbered per table.
     pub(crate) alias: Alias,
-    /// What it reads.
+    /// The kind of rows it reads.
     pub(crate) kind: FromKind,
 }
 
-/// What a source reads.
+/// The rows that a source reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FromKind {
     /// A relation of the catalog.
@@ -55,7 +55,7 @@ pub(crate) enum FromKind {
         key: usize,
         /// The source that reads the row.
         row: Alias,
-        /// That one's column with the key.
+        /// The key's column of that source.
         row_key: usize,
     },
 }
@@ -65,7 +65,7 @@ pub(crate) enum FromKind {
 pub(crate) enum Condition {
     /// A comparison; order comparisons are of integers.
     Compare {
-        /// Which.
+        /// The operator.
         op: CompareOp,
         /// Left side.
         left: Expr,
@@ -86,7 +86,7 @@ pub(crate) enum Condition {
         expr: Expr,
         /// The selects.
         selects: Vec<Select>,
-        /// What the set is for.
+        /// The use of the set.
         used: SetUse,
     },
     /// Some branch has a row.
@@ -95,10 +95,10 @@ pub(crate) enum Condition {
     None(Vec<Select>),
 }
 
-/// What a set is for.
+/// The use of a set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum SetUse {
-    /// An index finds the rows whose value is in the set.
+    /// It finds the rows: by an index, if there is one.
     #[default]
     ToFind,
     /// Other conditions find the rows, and whether their value is in the set is tested.

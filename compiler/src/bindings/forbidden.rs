@@ -10,7 +10,7 @@
 use super::token::{Lexeme, Token};
 
 /// Functions of PostgreSQL, its common extensions and SQLite that change something, wait, signal, access
-/// files or other servers, or run SQL passed as text. A `*` stands for any suffix.
+/// files or other servers, or run SQL passed as text. A `*` matches any suffix.
 const FUNCTIONS: &[&str] = &[
     // Sequences, settings, transactions.
     "nextval",

@@ -24,7 +24,7 @@ pub enum Dialect {
 /// What the embedded store speaks: SQLite, with values in their compact form.
 pub(crate) const STORE: Features = Features { compact_values: true, ..SQLITE };
 
-/// What a database can do and how it wants to be asked.
+/// The features of a database, and how its SQL is written.
 #[derive(Clone, Copy, Debug)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -41,8 +41,8 @@ pub(crate) struct Features {
     pub(crate) state: State,
     /// How rows are read from a JSON parameter.
     pub(crate) json_rows: JsonRows,
-    /// A test inside a test is planned twice, once to be hashed, unless a fence stands around it. So the time
-    /// to plan doubles with each level.
+    /// A test inside a test is planned twice, once to be hashed, unless a fence encloses it. So the time to
+    /// plan doubles with each level.
     pub(crate) fences_alternatives: bool,
     /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
@@ -64,7 +64,7 @@ pub(crate) struct Features {
     /// A recursive table is estimated at ten times the rows that it starts from, times what a step finds for
     /// each. So whole tables are scanned to be joined with it.
     pub(crate) overestimates_recursion: bool,
-    /// An array is estimated at ten elements, whatever it is made of.
+    /// An array is estimated at ten elements, whatever its query.
     pub(crate) arrays_count_as_few: bool,
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
     /// running it.
@@ -88,7 +88,7 @@ pub(crate) struct Features {
     pub(crate) integer: &'static str,
     /// How much one statement may hold.
     pub(crate) limits: Limits,
-    /// What becomes of a common table expression that is read in several places.
+    /// How a common table expression that is read in several places is evaluated.
     pub(crate) table_readings: TableReadings,
     /// How it reads SQL from outside.
     pub(crate) lexis: Lexis,
@@ -107,13 +107,13 @@ pub(crate) struct Limits {
     pub(crate) nested_tests: Option<usize>,
 }
 
-/// What a database makes of a common table expression that a statement reads in several places.
+/// How a database evaluates a common table expression that a statement reads in several places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableReadings {
-    /// It puts the query in place of each reading, and refuses a statement that then takes more than so many
-    /// cursors. How many it takes is seen only in the printed text.
+    /// It puts the query in place of each reading, and refuses a statement that then takes more cursors than
+    /// this limit. How many it takes is seen only in the printed text.
     Expanded {
-        /// How many a statement may take.
+        /// The most cursors of a statement.
         cursors: usize,
         /// How many of them a filter leaves to the caller's statement around it.
         of_caller: usize,
@@ -228,7 +228,7 @@ const POSTGRESQL: Features = Features {
     integer: "BIGINT",
     limits: Limits {
         joined_tables: 100,
-        // It has no bound of its own, but recurses on each select of a union.
+        // It has no limit for this, but recurses on each select of a union.
         union_arms: 1_000,
         tables: None,
         nested_tests: None,

@@ -61,7 +61,7 @@ impl TypeId {
     pub const ACTOR: Self = Self(3);
     /// `Resource`
     pub const RESOURCE: Self = Self(4);
-    /// Stands for the types that the policy does not mention.
+    /// Represents the types that the policy does not mention.
     pub const FOREIGN: Self = Self(5);
 
     /// The type of a question's variable that the policy does not mention; `var` is the question's first

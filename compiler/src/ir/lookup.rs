@@ -57,7 +57,7 @@ impl Program {
     /// Whether a fact with these arguments, each a type and an id, is one that the policy can use.
     ///
     /// # Errors
-    /// What the policy has no use for.
+    /// [`NotUsed`] if it is not.
     pub fn accepts(&self, predicate: &str, args: &[(&str, &str)]) -> Result<(), NotUsed> {
         let usable = self.admitting(predicate, args.len(), args).next().is_some();
         if usable { Ok(()) } else { Err(NotUsed::new(predicate, args)) }
@@ -73,7 +73,7 @@ impl Program {
         self.admitting(predicate, first.len() + 1, first).filter_map(|signature| signature.args.last())
     }
 
-    /// The signatures with so many arguments, of which the first admit these.
+    /// The signatures with this number of arguments, of which the first admit these.
     fn admitting(
         &self,
         predicate: &str,

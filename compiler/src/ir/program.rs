@@ -21,7 +21,7 @@ pub struct Program {
     pub rules: Vec<Rule>,
     /// Every literal of the policy, once.
     pub constants: IndexSet<Constant>,
-    /// What may be stored.
+    /// The facts that may be stored.
     pub signatures: Vec<Signature>,
     /// The predicates of its `declare`s.
     pub declared: BTreeSet<String>,
@@ -82,7 +82,7 @@ pub struct Test {
     pub name: String,
     /// The only facts in the test, those of its fixtures included.
     pub facts: Vec<Fact>,
-    /// What must hold.
+    /// The assertions, all of which must hold.
     pub assertions: Vec<Assertion>,
 }
 
@@ -97,6 +97,6 @@ pub struct Assertion {
     pub var_types: Option<Vec<TypeId>>,
     /// Generated: `iff(v) :- condition`, with the arity of `goal`.
     pub iff: Option<PredId>,
-    /// Where it was written.
+    /// Its position.
     pub span: Span,
 }

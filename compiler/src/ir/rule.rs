@@ -12,7 +12,7 @@ pub struct Rule {
     pub params: Vec<Term>,
     /// The variables, indexed by [`VarId`].
     pub vars: Vec<Variable>,
-    /// All must hold.
+    /// The conditions, all of which must hold.
     pub body: Vec<Literal>,
     /// Its position in the source: of the shorthand rule if desugared, empty for the implied `allow`.
     pub span: Span,
@@ -67,13 +67,13 @@ pub enum Polarity {
 /// One conjunct of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
-    /// What is tested.
+    /// The test.
     pub kind: LiteralKind,
     /// Where the author wrote it.
     pub span: Span,
 }
 
-/// What a conjunct tests.
+/// The test of a conjunct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LiteralKind {
     /// A fact or a derived predicate.

@@ -46,7 +46,7 @@ pub(crate) struct MatchingRules<'i> {
 }
 
 impl MatchingRules<'_> {
-    /// How many rules.
+    /// The number of rules.
     pub(crate) fn len(&self) -> usize {
         self.left.len() + self.right.len()
     }

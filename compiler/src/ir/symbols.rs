@@ -1,4 +1,4 @@
-//! What the names and literals of a policy stand for, each once: what ids refer to.
+//! The meaning of the names and literals of a policy, each once: what ids refer to.
 
 use super::ids::TypeId;
 
@@ -26,7 +26,7 @@ pub enum TypeKind {
     Resource,
     /// Used without a block: a concrete type that is neither an actor nor a resource.
     Plain,
-    /// Stands for every type that the policy does not mention.
+    /// Represents every type that the policy does not mention.
     Foreign,
 }
 
@@ -35,7 +35,7 @@ pub enum TypeKind {
 pub struct Predicate {
     /// Its name; generated names start with `'`, which no identifier can.
     pub name: String,
-    /// How many arguments.
+    /// The number of arguments.
     pub arity: usize,
 }
 

@@ -29,7 +29,7 @@ use indexmap::IndexSet;
 
 impl LocalPlan {
     /// The SQL of one question; `fetch` runs a part's statement, with the question's values, on the store,
-    /// and says [`Fetched::TooMany`] beyond so many rows.
+    /// and says [`Fetched::TooMany`] beyond this number of rows.
     ///
     /// # Errors
     /// [`LocalError::Compile`] if the answer would not be whole or the text too large, [`LocalError::Fetch`]
@@ -111,7 +111,7 @@ pub(super) struct Formed<'v> {
 /// An optimised plan.
 pub(super) struct Optimised<'s> {
     draft: Draft,
-    /// What it was optimised for.
+    /// The setting it was optimised for.
     pub(super) setting: Setting<'s>,
 }
 
@@ -181,7 +181,7 @@ impl<'v> Formed<'v> {
         Ok(draft)
     }
 
-    /// Runs the passes that arrange a filter, if the form is one; `observe` sees what each makes of the plan.
+    /// Runs the passes that arrange a filter, if the form is one; `observe` sees the plan after each.
     pub(super) fn arrange(
         &self,
         asked: &Asked<'_>,

@@ -37,13 +37,13 @@ pub enum Form {
 pub struct Asked<'a> {
     /// The policy.
     pub program: &'a Program,
-    /// What the plan was made over.
+    /// The catalog of the plan.
     pub catalog: &'a Catalog,
     /// The caller's queries.
     pub bindings: &'a Bindings,
     /// The question, of the plan's shape.
     pub question: &'a Question,
-    /// What is wanted.
+    /// The form of the SQL.
     pub form: &'a Form,
     /// Seconds since the epoch.
     pub now: i64,

@@ -61,7 +61,7 @@ pub(crate) struct Folder<'f, E> {
     pub(crate) fetch: &'f mut dyn FnMut(EmbeddedId) -> Result<Fetched, E>,
     /// What was fetched, by part; `None` if there were too many rows.
     pub(crate) fetched: BTreeMap<EmbeddedId, Option<LiteralRows>>,
-    /// The rows that stand in the statement: those of each part, then those that were made of them.
+    /// The rows that the statement contains: those of each part, then those that were made from them.
     pub(crate) embedded: Vec<Embedded>,
 }
 

@@ -53,7 +53,7 @@ pub struct LocalSql {
     pub template: Template,
     /// What was left once values and rows were known; empty unless [`Asked::explains`].
     pub plan: String,
-    /// What the text is made of; empty unless [`Asked::explains`].
+    /// The sets and look-ups of the text; empty unless [`Asked::explains`].
     pub outline: Outline,
     /// The rules that took part.
     pub rules: Vec<RuleId>,

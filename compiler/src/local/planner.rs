@@ -151,7 +151,8 @@ impl Found {
     }
 }
 
-/// The same of one plan.
+/// One plan of a question as it was asked, and another one with the reason if its rows are not the whole
+/// answer.
 type AskedVariant = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a question within the limit on table readings, if there is one.

@@ -31,7 +31,7 @@ pub struct NamedQuery {
     pub name: String,
     /// Its own statement.
     pub sql: String,
-    /// What this returns.
+    /// The rows that it returns.
     pub returns: Returns,
 }
 
@@ -40,8 +40,8 @@ pub struct NamedQuery {
 pub enum Returns {
     /// One truth value, in a column of this name; it is shown as `true` or `false`.
     Decision(String),
-    /// Rows with so many values, of which at most `most` are shown. If there are none, the part has one row
-    /// of NULL.
+    /// Rows with this number of values, of which at most `most` are shown. If there are none, the part has
+    /// one row of NULL.
     Rows {
         /// How many columns there are.
         n_values: usize,
@@ -214,7 +214,7 @@ mod tests {
         let whole = read("sqlite", &[Some("a?"), Some("7")]);
         assert!(whole.contains("CASE WHEN r.holds THEN 'true' ELSE 'false' END AS value1"), "{whole}");
         assert!(whole.contains("char(63)"), "a driver may read `?` as a parameter: {whole}");
-        // No row has an id that is no number.
+        // No row has an id that is not a number.
         let none = read("postgresql", &[None, Some("x")]);
         assert!(none.contains("(t1.doc = 0 AND false)"), "{none}");
     }

@@ -1,8 +1,8 @@
 //! Separates what the service decides from what the caller's database must.
 //!
 //! In: a plan over stored relations and bound queries. Out: a [`Residual`]: the plan of what is left, in
-//! which rows of values stand where stored relations stood, and for each a [`Part`]: the plan that asks the
-//! store for them. Parts depend neither on each other nor on the caller's rows.
+//! which rows of values replace stored relations, and for each a [`Part`]: the plan that asks the store for
+//! them. Parts depend neither on each other nor on the caller's rows.
 //!
 //! In each select the stored sources that conditions connect form a part, which is asked for the columns
 //! that the rest of the select needs and for no others:
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A part of a branch is asked only for the rows that agree with the parts around it (a semi-join, Bernstein
-//! and Chiu 1981); the condition itself stays in the residual, so that nothing depends on it but the size.
-//! What else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
+//! and Chiu 1981); the condition itself stays in the residual, so that only the size depends on this. What
+//! else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
 
 use super::component::{Component, Leads, connected, is_column};
 use super::same_rows::RowEqualities;
@@ -29,7 +29,7 @@ use crate::keys::Keys;
 use crate::question::AnswerColumn;
 use indexmap::IndexMap;
 
-/// What the store is asked for.
+/// A question to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     /// Rows of the columns that the residual needs; a decision if it needs none.
@@ -43,7 +43,7 @@ pub(crate) struct Part {
 pub(crate) struct Residual {
     /// The plan over bound queries and [`FromKind::Embedded`] rows, one entry of `parts` each.
     pub(crate) plan: Plan,
-    /// What the store is asked for.
+    /// The questions to the store.
     pub(crate) parts: Vec<Part>,
 }
 
@@ -130,7 +130,7 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
 pub(super) struct Outside {
     /// The parts of the selects around it.
     pub(super) components: Vec<Component>,
-    /// What is equal in their rows.
+    /// The equalities of their rows.
     pub(super) equals: RowEqualities,
 }
 

@@ -1,4 +1,4 @@
-//! What each stage makes of one question for the caller's own database, for `explain`.
+//! The result of each stage for one question about the caller's own database, for `explain`.
 //!
 //! In: the plan that answers it, with values and stored rows. Out: the stages from the policy to the plan
 //! that is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
@@ -15,7 +15,7 @@ use crate::question::{CompileError, Shape, Statement};
 use crate::stages::{Changes, Stage, to_plan};
 
 impl LocalPlan {
-    /// What each stage makes of one question, from the policy to the plan that is printed.
+    /// The result of each stage for one question, from the policy to the plan that is printed.
     ///
     /// # Errors
     /// As [`LocalPlan::sql`].

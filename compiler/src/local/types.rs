@@ -19,7 +19,7 @@ pub(super) struct Types<'t> {
 /// What an expression says of the type of its values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum JoinedType {
-    /// Nothing yet: what a fixpoint makes of itself.
+    /// Nothing yet: a column that a fixpoint reads from itself.
     Nothing,
     /// All are of this type.
     One(TypeId),

@@ -37,7 +37,7 @@ pub(super) struct Variant {
     pub(super) rules: IndexSet<RuleId>,
     /// The rule that most clauses come from, for messages.
     pub(super) most: Option<RuleAtLimit>,
-    /// How it was planned.
+    /// The approach that planned it.
     pub(super) approach: Approach,
     /// The question's variables.
     pub(super) vars: Vec<ShapeVar>,
@@ -122,7 +122,7 @@ impl Variant {
         Verifier { program, catalog, constants, vars: &self.vars, embedded, open: Open::Column(self.column) }
     }
 
-    /// Refuses a plan that holds more values than may stand in a text.
+    /// Refuses a plan with more values than a text may contain.
     fn check_size(&self, folded: &Folded, asked: &Asked<'_>) -> Result<(), CompileError> {
         let used = embedded_sources(&folded.plan);
         for rows in used {
@@ -168,7 +168,7 @@ impl Variant {
         Ok(stages)
     }
 
-    /// The parts, by the sources that stand for them.
+    /// The parts, by the sources that represent them.
     fn part_ids(&self) -> impl Iterator<Item = EmbeddedId> + use<> {
         (0..self.residual.parts.len()).map(EmbeddedId::from_index)
     }

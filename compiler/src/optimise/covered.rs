@@ -1,4 +1,4 @@
-//! Drops an alternative that asks all that another one asks, and more.
+//! Drops an alternative whose conditions include all of another's.
 //!
 //! Everyone reads a public document, and the members of a group read what the group reads. So a member reads
 //! a public document in two ways, of which the second finds nothing that the first does not:
@@ -21,7 +21,7 @@ const STEPS: usize = 10_000;
 /// How many alternatives of one union are compared with each other.
 const ALTERNATIVES: usize = 64;
 
-/// Drops what is covered among the alternatives of the answer, of each table that is no fixpoint, and of
+/// Drops what is covered among the alternatives of the answer, of each table that is not a fixpoint, and of
 /// tests.
 pub(super) fn drop_covered(plan: &mut Plan) {
     let mut left = STEPS;

@@ -49,7 +49,7 @@ fn unshown(select: &Select) -> IndexMap<Condition, Group> {
     tested.collect()
 }
 
-/// Takes out of the selects what all of them ask of no row.
+/// Takes out of the selects the conditions of all of them that depend on no row.
 pub(crate) fn take_common(selects: &mut [Select]) -> Vec<Condition> {
     let Some((first, others)) = selects.split_first() else { return Vec::new() };
     if others.is_empty() && first.from.is_empty() {

@@ -63,7 +63,7 @@ fn take_out(mut select: Select, tables: &[Table]) -> Vec<Select> {
         return vec![select];
     }
     if !kept.is_empty() {
-        // What needs no closure is asked first.
+        // What needs no closure is tested first.
         around.filter.insert(at, Condition::Any(kept));
         free.insert(0, around);
     }

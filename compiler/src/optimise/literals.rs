@@ -13,7 +13,7 @@ use crate::algebra::{Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKin
 use crate::ir::{CompareOp, ConstId};
 use indexmap::{IndexMap, IndexSet};
 
-/// Above so many branches in all, alternatives stay whole: each branch is compared with all others.
+/// With more branches than this, alternatives stay whole: each branch is compared with all others.
 const MOST_BRANCHES: usize = 128;
 
 /// Makes one select of those that answer with different literals under the same condition, or under the same
@@ -71,7 +71,7 @@ struct LiteralTest {
     literals: Vec<ConstId>,
 }
 
-/// The tests in which several selects differ, besides what they answer.
+/// The tests in which several selects differ, apart from what they answer.
 fn pairs(selects: &[Select]) -> Option<Vec<LiteralTest>> {
     let mut tests: IndexMap<Select, Vec<LiteralTest>> = IndexMap::new();
     for (at, select) in selects.iter().enumerate() {

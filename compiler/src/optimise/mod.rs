@@ -4,7 +4,7 @@
 //! rewritten by those of the [`PASSES`] that apply, in their order. Each pass has its law in its own file,
 //! and says what it [keeps](Keeps) of a plan; the verifier holds it to that whenever it changed one.
 //!
-//! The conditions of a caller's filter are sorted once more, by what they ask of the caller's row: see
+//! The conditions of a caller's filter are sorted once more, by how they depend on the caller's row: see
 //! [`crate::local`].
 
 mod bans;
@@ -61,7 +61,7 @@ const READ_ONCE: Pass<Draft> = Pass {
 pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "drop-covered",
-        does: "drops an alternative that asks all that another one asks, and more",
+        does: "drops an alternative whose conditions include all of another's",
         applies: |setting| setting.purpose != Purpose::Part,
         keeps: Keeps::Covering,
         run: |draft, _| covered::drop_covered(&mut draft.plan),

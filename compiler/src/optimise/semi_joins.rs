@@ -1,7 +1,7 @@
 //! Reads of the table that a step extends, as tests.
 //!
 //! In: a step of a fixpoint over the whole state. Out: the same rows from fewer sources. Where a source is
-//! the table itself, and all that is read of it equals columns of one other source, it only tests that
+//! the table itself, and all columns read from it equal columns of one other source, it only tests that
 //! source:
 //!
 //! ```text
@@ -135,7 +135,7 @@ mod tests {
         assert_eq!(found, after);
     }
 
-    /// The verifier counts comparisons, and one that is lost would not be found where another is asked twice.
+    /// The verifier counts comparisons, and one that is lost would not be found where another occurs twice.
     #[test]
     fn a_condition_that_stands_twice_leaves_one_behind() {
         let twice = || equal(column(1, 0), Expr::Now);

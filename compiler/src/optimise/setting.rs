@@ -7,7 +7,7 @@ use crate::dialect::Features;
 /// Who runs a statement, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'s> {
-    /// What it is for.
+    /// The purpose of the statement.
     pub(crate) purpose: Purpose,
     /// The relations that it reads.
     pub(crate) catalog: &'s Catalog,
@@ -33,7 +33,7 @@ pub(crate) struct Row<'b> {
     pub(crate) is_looked_up: bool,
 }
 
-/// What a statement is for.
+/// The purpose of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A question to the embedded store.
@@ -46,7 +46,7 @@ pub(crate) enum Purpose {
     List,
     /// Rows of several variables on a caller's database.
     Rows,
-    /// A condition on a caller's row, sorted by what it asks of the row.
+    /// A condition on a caller's row, sorted by how it depends on the row.
     Filter,
     /// A condition on a caller's row that takes the row's value as given.
     RowTest,

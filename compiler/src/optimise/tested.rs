@@ -18,26 +18,26 @@ use crate::keys::Keys;
 pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
     for table in TableId::all(&plan.tables) {
         let (before, rest) = plan.tables.split_at_mut(table.index());
-        let tester = Tester {
+        let uses = SetUses {
             anchors: Anchors { catalog: setting.catalog, tables: before },
             bindings: setting.bindings,
         };
         let selects = rest.first_mut().into_iter().flat_map(|table| table.body.selects_mut());
-        selects.for_each(|select| tester.in_select(select, &[]));
+        selects.for_each(|select| uses.in_select(select, &[]));
     }
     let Plan { tables, guard, answer } = plan;
-    let tester = Tester { anchors: Anchors { catalog: setting.catalog, tables }, bindings: setting.bindings };
-    tester.in_select(guard, &[]);
-    answer.selects_mut().iter_mut().for_each(|select| tester.in_select(select, &[]));
+    let uses = SetUses { anchors: Anchors { catalog: setting.catalog, tables }, bindings: setting.bindings };
+    uses.in_select(guard, &[]);
+    answer.selects_mut().iter_mut().for_each(|select| uses.in_select(select, &[]));
 }
 
-/// What decides what a set is for, apart from the select that it is in.
-struct Tester<'a> {
+/// Decides what each set is used for.
+struct SetUses<'a> {
     anchors: Anchors<'a>,
     bindings: Option<&'a Bindings>,
 }
 
-impl Tester<'_> {
+impl SetUses<'_> {
     /// Decides for all sets in a select; `found` are the values that sets around it find.
     fn in_select(&self, select: &mut Select, found: &[Expr]) {
         test_found(select, found);
@@ -65,7 +65,7 @@ impl Tester<'_> {
             let rest =
                 Select { from: select.from.clone(), filter: others.cloned().collect(), output: vec![shown] };
             if self.anchors.is_anchored(&rest) {
-                test(select, at);
+                only_test(select, at);
             }
         }
     }
@@ -106,7 +106,7 @@ fn test_found(select: &mut Select, found: &[Expr]) {
     }
 }
 
-fn test(select: &mut Select, at: usize) {
+fn only_test(select: &mut Select, at: usize) {
     if let Some(Condition::In { used, .. }) = select.filter.get_mut(at) {
         *used = SetUse::ToTest;
     }
@@ -118,7 +118,7 @@ fn nest(select: &mut Select) {
     while let Some((one, other)) = pair(select) {
         let (outer, inner) =
             if is_single(select, one) || !is_single(select, other) { (one, other) } else { (other, one) };
-        test(select, inner);
+        only_test(select, inner);
         if !is_single(select, outer) {
             continue;
         }

@@ -93,7 +93,7 @@ pub(super) enum Goal {
     },
     /// Rows of a table that the planner has made.
     Rows {
-        /// Which one.
+        /// The table.
         table: TableRef,
         /// One entry per column of the table.
         args: Vec<Term>,

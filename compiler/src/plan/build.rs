@@ -15,7 +15,7 @@ pub(super) struct Build {
     pub(super) n_split: usize,
     /// The rule that messages name.
     pub(super) rule: Option<RuleId>,
-    /// What must come out.
+    /// The terms of the result.
     pub(super) output: Vec<Term>,
     /// The sources and conditions so far.
     pub(super) select: Select,
@@ -51,13 +51,13 @@ impl Build {
         Term::Var(self.env.push(None))
     }
 
-    /// A variable that stands for a value.
+    /// A variable with a value.
     pub(super) fn bound(&mut self, expr: Expr) -> Term {
         self.names.push(NamedVar { name: VarName::UNNAMED, rule: self.rule });
         Term::Var(self.env.push(Some(expr)))
     }
 
-    /// What a term stands for; `None` if nothing binds it.
+    /// The value of a term; `None` if nothing binds it.
     pub(super) fn expr(&self, term: Term) -> Option<Expr> {
         match term {
             Term::Var(var) => self.env[var],

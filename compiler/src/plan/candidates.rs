@@ -31,7 +31,7 @@ pub(crate) struct Candidates<'c> {
     request: Request<'c>,
     forms: &'c [RoleForm],
     order: Order,
-    /// What is still to be planned.
+    /// The approaches that remain to be tried.
     queue: VecDeque<Approach>,
     /// A plan that waits until a smaller one is refused.
     large: Option<Planned>,
@@ -105,7 +105,7 @@ impl<'c> Candidates<'c> {
     }
 }
 
-/// What `fit` makes of the first plan that it does not refuse.
+/// The result of `fit` for the first plan that it does not refuse.
 ///
 /// # Errors
 /// What `fit` or the planner refuse the plans for, if they refuse all; [`CompileError::Bug`] at once.

@@ -43,9 +43,9 @@ pub(super) struct ClosureCall<'c> {
     pub(super) exits: &'c IdVec<MemberId, RelId>,
     pub(super) known: Vec<KnownColumn>,
     pub(super) scope: &'c Enclosing<'c>,
-    /// What makes it.
+    /// The build that contains the call.
     pub(super) build: &'c Build,
-    /// Its arguments there.
+    /// The arguments of the call.
     pub(super) args: &'c [Term],
 }
 

@@ -39,7 +39,7 @@ impl Planner<'_> {
             self.n_branches += 1;
             let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
             if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
-                // An alternative of stored facts is of no rule.
+                // An alternative of stored facts belongs to no rule.
                 let rule = build.rule.or_else(|| open.iter().rev().find_map(|build| build.rule));
                 return Err(PlanError::TooLarge { rule });
             }
@@ -203,7 +203,7 @@ impl Planner<'_> {
         (literals.len() > 1).then_some(Condition::OneOf { expr, literals })
     }
 
-    /// One build a clause of the relation.
+    /// A build for each clause of the relation.
     pub(super) fn distribute(&self, build: &Build, rel: RelId, args: &[Term]) -> Vec<Build> {
         let clauses = self.clauses(rel).iter();
         clauses
@@ -286,7 +286,7 @@ fn finish(build: Build) -> Advance {
     Advance::Done(Select { output, ..build.select })
 }
 
-/// What became of a call.
+/// How a call was planned.
 enum Called {
     /// A goal that binds the same values takes its place.
     Replaced(Goal),

@@ -40,7 +40,7 @@ impl Planner<'_> {
             && scope.demand(select, vec![expr]).from.iter().any(|from| !self.is_stored_source(from.kind))
     }
 
-    /// Whether a relation is made of stored facts alone.
+    /// Whether a relation depends on stored facts alone.
     fn is_stored(&self, rel: RelId, seen: &mut FxHashSet<RelId>) -> bool {
         let is_stored = |goal: &Goal, seen: &mut FxHashSet<RelId>| match goal {
             Goal::Scan { source, .. } => self.is_stored_source(FromKind::Source(*source)),

@@ -1,4 +1,4 @@
-//! The closure of a component that no class of columns takes apart: all of it in one table.
+//! The closure of a component that no class of columns divides: all of it in one table.
 //!
 //! In: a call of it. Out: a relation over the table, which is a linear fixpoint or, where a step calls the
 //! component twice, one over the whole state. It holds no more than the call asks for:
@@ -59,7 +59,7 @@ impl MemberColumns {
         Self { width, has_tag: members.len() > 1 || width == n_fixed, fixed }
     }
 
-    /// A member's tuple as a row; `padding` stands where others have more columns.
+    /// A member's tuple as a row; `padding` fills the columns that only others have.
     fn row(&self, member: MemberId, terms: &[Term], padding: Term) -> Vec<Term> {
         let tag = self.has_tag.then_some(Term::Tag(member));
         let n_padded = self.width.saturating_sub(terms.len());

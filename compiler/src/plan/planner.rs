@@ -21,7 +21,7 @@ use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// Why a body cannot be planned in one way; another way may do.
+/// Why a body cannot be planned in one way; another way may work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PlanError {
     /// Nothing binds a variable that a test, a negation or the answer needs.
@@ -33,7 +33,7 @@ pub(super) enum PlanError {
     },
     /// A walk would have to start from the middle of another fixpoint.
     Unseeded {
-        /// What is walked.
+        /// The predicate that is walked.
         pred: PredId,
         /// The variable with whose values the walk would start.
         var: VarName,
@@ -77,13 +77,13 @@ pub(crate) enum Ends {
 /// What a closure of a whole component holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlatClosures {
-    /// What is demanded of it, where the call says that.
+    /// The demanded rows, if the call has a demand.
     OfDemand,
     /// Everything, for all that read it: it is part of a closure of what is demanded.
     Whole,
 }
 
-/// What a question asks for.
+/// Whether a question asks for a decision or for values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asks {
     /// Whether something holds, of values that are all given.
@@ -130,7 +130,7 @@ pub(super) struct Planner<'p> {
     pub(super) depth: usize,
     /// Relations that many alternatives read, each for other roles.
     pub(super) shared: &'p IndexSet<RelId>,
-    /// What becomes a shared table.
+    /// The results that become shared tables.
     pub(super) shares: Shares,
     /// From which end closures over stored facts start.
     pub(super) ends: Ends,
@@ -141,7 +141,7 @@ pub(super) struct Planner<'p> {
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// The variables whose values the question asks for.
     wanted: Vec<usize>,
-    /// What the question asks for.
+    /// Whether the question asks for a decision or for values.
     pub(super) asks: Asks,
 }
 
@@ -364,7 +364,7 @@ impl<'p> Planner<'p> {
         }
     }
 
-    /// Where a rule is written.
+    /// The position of a rule.
     fn place(&self, rule: Option<RuleId>) -> Option<Place> {
         Place::of_rule(&self.program.source, self.program.rule(rule?).span)
     }

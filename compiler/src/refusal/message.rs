@@ -39,7 +39,7 @@ impl Refusal {
     }
 }
 
-/// The advice to give types or values for what is asked without them.
+/// The advice to give types or values to variables without them.
 fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
     let untyped = every(asked, |var| !var.has_type);
     let open = every(asked, |var| !var.has_value);
@@ -57,7 +57,7 @@ fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
 
 fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
     let place = of_rule(rule);
-    // The caller may not know the policy's own names: they stand next to their rule.
+    // The caller may not know the policy's own names: they are next to their rule.
     let what = match var {
         VarName::Asked(var) => {
             let var = written(asked, *var);
@@ -107,7 +107,7 @@ fn of_rule(rule: Option<Place>) -> String {
     rule.map_or("the question".to_owned(), |rule| format!("the rule at line {}", rule.line))
 }
 
-/// The advice to give values for what is asked, where anything is.
+/// The advice to give values for the wanted variables, if there are any.
 fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
     match wanted {
         [] => String::new(),

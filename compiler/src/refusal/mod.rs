@@ -121,7 +121,7 @@ pub enum RuleAtLimit {
 }
 
 impl RuleAtLimit {
-    /// Where the rule is.
+    /// The rule's position.
     pub fn place(self) -> Place {
         match self {
             Self::Reached(place) | Self::Most(place) => place,
@@ -160,22 +160,22 @@ pub enum Limit {
     StoreReadings,
     /// Selects of one union, as the database counts them.
     UnionArms {
-        /// How many it takes.
+        /// The limit.
         most: usize,
     },
     /// Bytes of its text.
     StatementBytes {
-        /// How many it may have.
+        /// The limit.
         most: usize,
     },
     /// Alternatives of one select.
     SelectAlternatives {
-        /// How many the database takes.
+        /// The limit.
         most: usize,
     },
     /// Relations that one select joins.
     JoinedRelations {
-        /// How many the database takes.
+        /// The limit.
         most: usize,
     },
 }

@@ -9,7 +9,7 @@ use crate::syntax::ast;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-/// What a declared name is.
+/// The kind of a declared name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NameKind {
     Role,
@@ -43,7 +43,7 @@ pub(super) type BlockNames<'a> = IndexMap<&'a str, Declared, FxBuildHasher>;
 #[derive(Debug)]
 pub(super) struct Block<'a> {
     pub(super) ast: &'a ast::Block,
-    /// The block's type; of no meaning for the global block.
+    /// The block's type; meaningless for the global block.
     pub(super) ty: TypeId,
     /// Own and inherited names.
     pub(super) names: BlockNames<'a>,

@@ -56,7 +56,7 @@ pub(super) fn drop_contained(program: &mut Specialised) {
     }
 }
 
-/// The clauses that do instead of one, if there are better ones.
+/// Better clauses to replace this one, if any.
 fn without_contained(
     program: &Specialised,
     rel: RelId,
@@ -122,7 +122,7 @@ enum DerivedValue {
     Open(OpenId),
 }
 
-/// What the variables of a derivation stand for.
+/// The values of the variables of a derivation.
 #[derive(Clone, Debug, Default)]
 struct Substitution(IdVec<OpenId, Option<DerivedValue>>);
 

@@ -2,11 +2,11 @@
 //!
 //! In: a [`Specialised`] program. Out: for a relation, all that it includes: those that a clause of it, or of
 //! what it includes, calls with just the head's own columns. Relations that include each other form a group:
-//! they hold the same tuples, and one of them stands for all.
+//! they hold the same tuples, and one of them represents all.
 //!
 //! Only what is asked for is found. A chain of `n` relations includes `n * n / 2`, so what is found in all is
-//! bounded; beyond it a relation includes nothing but itself. That is never wrong: inclusions only serve to
-//! leave something out.
+//! bounded; beyond it a relation includes nothing but itself. That is never wrong: inclusions are only used
+//! to leave something out.
 
 use crate::datalog::graph::components;
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
@@ -26,7 +26,7 @@ struct Peers {
     representative: RelId,
     /// Ascending.
     members: Vec<RelId>,
-    /// What the members rename, in order.
+    /// The relations that the members rename, in order.
     renamed: OrderedSet<RelId>,
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Inclusions {
     groups: IdVec<GroupId, Peers>,
     /// For a group all that it includes, itself first.
     found: FxHashMap<GroupId, OrderedSet<GroupId>>,
-    /// How much more may be found.
+    /// The number of inclusions that may still be found.
     budget: usize,
 }
 
@@ -70,7 +70,7 @@ impl Inclusions {
         &self.groups[self.group_of[rel]].members
     }
 
-    /// The one that stands for its group.
+    /// The relation that represents its group.
     pub(super) fn representative(&self, rel: RelId) -> RelId {
         self.groups[self.group_of[rel]].representative
     }

@@ -1,6 +1,6 @@
 //! Merges clauses that differ in one literal.
 //!
-//! Clauses that agree but for one String of a positive scan become one clause, which scans for any of them:
+//! Clauses that differ only in one String of a positive scan become one clause, which scans for any of them:
 //! `role IN ('admin', 'maintainer', 'reader')`.
 
 use crate::datalog::{Clause, Goal, ScanArg, Specialised, Term};

@@ -1,9 +1,9 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
-//! In: what [`crate::specialise`] made of the policy for one question. Out: the [`RoleForm`]s of the program
-//! that are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`] and
-//! [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles are
-//! data, and one in which each role is a literal of its own.
+//! In: the policy as [`crate::specialise`] specialised it for one question. Out: the [`RoleForm`]s of the
+//! program that are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`]
+//! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles
+//! are data, and one in which each role is a literal of its own.
 
 mod absorb;
 mod contained;
@@ -23,7 +23,7 @@ use crate::pass::{self, Pass, Rewritable};
 use indexmap::IndexSet;
 use std::convert::Infallible;
 
-/// What the passes know of besides the program that they rewrite.
+/// What the passes know in addition to the program that they rewrite.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'c> {
     /// The policy.

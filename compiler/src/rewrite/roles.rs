@@ -11,9 +11,9 @@
 //! administers(u, r) :- in(r, f), administers_folder(u, f)                administers(u, r) :- roles(u, r, x), x in {…}
 //! ```
 //!
-//! Two relations are copies of each other if their clauses are the same but for the set of roles, with calls
-//! for roles read as calls of any copy. A clause that no role decides stays where it is, and a relation that
-//! has one is not read as roles by others.
+//! Two relations are copies of each other if their clauses differ only in the set of roles, with calls for
+//! roles read as calls of any copy. A clause that no role decides stays where it is, and a relation that has
+//! one is not read as roles by others.
 
 use super::partition::{ClassId, Classes, coarsest};
 use crate::builtin::HAS_ROLE;
@@ -31,9 +31,9 @@ type Roles = Vec<ConstId>;
 /// clause only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RoleSource {
-    /// This goal, this argument.
+    /// The goal and the argument.
     Scan(usize, usize),
-    /// This goal, which calls this relation.
+    /// The goal, and the relation that it calls.
     Call(usize, RelId),
 }
 

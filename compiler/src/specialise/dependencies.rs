@@ -11,13 +11,13 @@ use crate::source::Span;
 /// One call pattern reads another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Dependency {
-    /// Who reads.
+    /// The pattern that reads.
     pub(crate) reader: usize,
-    /// What is read.
+    /// The pattern that is read.
     pub(crate) read: usize,
     /// Whether it is negated.
     pub(crate) polarity: Polarity,
-    /// Where the author wrote it.
+    /// The position in the policy.
     pub(crate) span: Span,
 }
 

@@ -21,11 +21,11 @@ pub(super) enum Replacement {
 /// The types a variable may still have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TypeSet<'p> {
-    /// Any at all.
+    /// Any type.
     Any,
-    /// One of several.
+    /// One of several types.
     OneOf(Cow<'p, [TypeId]>),
-    /// Exactly one.
+    /// Exactly one type.
     One(TypeId),
 }
 
@@ -99,7 +99,7 @@ impl<'p> Frame<'p> {
         Some(Self { cells: cells.collect::<Option<_>>()?, equal: Vec::new() })
     }
 
-    /// The variable that stands for this one and all merged with it.
+    /// The variable that represents this one and all merged with it.
     pub(super) fn root(&self, var: VarId) -> VarId {
         let mut at = var;
         while self.cells[at].root != at {

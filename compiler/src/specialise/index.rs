@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 /// A catalog relation with its names resolved.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedRelation {
-    /// Which one.
+    /// The source.
     pub(super) id: SourceId,
     /// One entry per argument.
     pub(super) args: Vec<SourceArg>,
@@ -20,7 +20,7 @@ pub(super) struct ResolvedRelation {
 pub(super) enum SourceArg {
     /// A column of values of this type.
     Column(TypeId),
-    /// Always this literal.
+    /// The same literal in every row.
     Constant(ConstId),
     /// A column of values of several types, all of them if `None`; used where only the graph of
     /// dependencies is asked for.

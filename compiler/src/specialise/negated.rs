@@ -4,7 +4,7 @@
 //! is *fresh*: some value that no fact and no literal mentions is always a witness. A negated column never
 //! holds it, so the negation is true; `!=` to anything else is true. A variable of a positive atom is not
 //! fresh, even if the atom's rules only test it: they may require a value, as `p(x) if same(x, y) and f(y);`
-//! does with `same(x, x);`. What is asked of it stays, and unfolding the atom may bind it.
+//! does with `same(x, x);`. Its conditions stay, and unfolding the atom may bind it.
 
 use super::emit::{Emitter, term_in};
 use super::frame::{Frame, Impossible};

@@ -6,7 +6,7 @@ use crate::ir::{ConstId, Given, PredId, Program, Term, TypeId};
 /// What a caller knows of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum PatternArg {
-    /// This very literal.
+    /// This literal.
     Literal(ConstId),
     /// A value of this type.
     Typed(TypeId),

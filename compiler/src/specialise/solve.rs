@@ -19,7 +19,7 @@ pub(super) struct Body<'b> {
     pub(super) of: BodyOf<'b>,
 }
 
-/// What a body belongs to.
+/// The owner of a body.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum BodyOf<'b> {
     /// A rule of the policy.
@@ -127,7 +127,7 @@ impl<'p> Specialiser<'p> {
         self.try_values(body, frame, &choices_of, &atoms, reader, answered)
     }
 
-    /// Tries each value of each `in`, one frame a combination.
+    /// Tries each value of each `in`, with a frame for each combination.
     fn try_values(
         &mut self,
         body: &Body<'_>,

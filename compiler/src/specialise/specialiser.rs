@@ -70,7 +70,7 @@ pub(super) struct Solution<'p> {
     pub(super) origin: Origin<'p>,
 }
 
-/// What answers.
+/// The origin of an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Origin<'p> {
     /// A rule copy: its frame, and for each positive atom (by index in the body) what answers it.

@@ -17,7 +17,7 @@ impl<'p> Specialiser<'p> {
             (Replacement::Const(left), Replacement::Const(right)) => Some(left == right),
             (Replacement::Given(left), Replacement::Given(right)) if left == right => Some(true),
             (Replacement::Now, Replacement::Now) => Some(true),
-            // A given String is none of the policy's literals: see `ShapeDomain::Given`.
+            // A given String is not one of the policy's literals: see `ShapeDomain::Given`.
             (Replacement::Given(_), Replacement::Const(literal))
             | (Replacement::Const(literal), Replacement::Given(_))
                 if ty == TypeId::STRING && literal.index() < n_policy =>

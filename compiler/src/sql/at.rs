@@ -13,17 +13,17 @@ pub(super) struct At<'p> {
     pub(super) tables: &'p [Table],
     /// The sources whose columns may be used.
     pub(super) scope: SourceScope<'p>,
-    /// How many tests stand around it.
+    /// The number of tests around it.
     pub(super) depth: usize,
-    /// Whether a condition has other alternatives beside it.
+    /// Whether a condition is one of several alternatives.
     pub(super) siblings: Siblings,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
     pub(super) itself: Itself<'p>,
-    /// Whether each query brings the tables that it reads in a `WITH` of its own, as those of a filter do.
+    /// Whether each query defines the tables that it reads in its own `WITH`, as those of a filter do.
     pub(super) brings_tables: bool,
-    /// The tables that stand as subqueries where they are read.
+    /// The tables that are printed as subqueries where they are read.
     pub(super) derived: &'p [TableId],
     /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
     /// tables.
@@ -37,12 +37,12 @@ pub(super) struct SourceScope<'p> {
     outer: Option<&'p SourceScope<'p>>,
 }
 
-/// Whether a condition has alternatives beside the one that is printed.
+/// Whether the condition that is printed is one of several alternatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Siblings {
-    /// It has none.
+    /// It is the only one.
     Absent,
-    /// It has some.
+    /// There are others.
     Present,
 }
 
@@ -58,7 +58,7 @@ pub(super) enum SelectOutput<'p> {
 /// How a fixpoint's step reads the table that it extends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Itself<'p> {
-    /// Not at all: this is no fixpoint.
+    /// Not at all: this is not a fixpoint.
     Absent,
     /// By a name.
     Named(&'p str),
@@ -133,12 +133,12 @@ impl<'p> At<'p> {
 }
 
 impl<'p> SourceScope<'p> {
-    /// The sources of a select that stands alone.
+    /// The sources of a select that no other encloses.
     pub(super) fn of(select: &'p Select) -> Self {
         Self { from: &select.from, outer: None }
     }
 
-    /// What an alias stands for; an inner one hides an outer one.
+    /// The source that an alias names; an inner one hides an outer one.
     pub(super) fn kind(&self, alias: Alias) -> Option<FromKind> {
         let own = self.from.iter().rev().find(|from| from.alias == alias);
         own.map(|from| from.kind).or_else(|| self.outer?.kind(alias))

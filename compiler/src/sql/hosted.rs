@@ -129,10 +129,10 @@ impl<'l> Lowering<'l, Hosted<'_>> {
 }
 
 fn not_stored() -> CompileError {
-    CompileError::Bug("a source that is no stored relation".into())
+    CompileError::Bug("a source that is not a stored relation".into())
 }
 
-/// Texts as a JSON array, for a literal where a parameter would stand.
+/// Texts as a JSON array, for a literal in the place of a parameter.
 fn json_array(texts: &[String]) -> String {
     let escaped = texts.iter().map(|text| {
         let chars = text.chars().map(|c| match c {

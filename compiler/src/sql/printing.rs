@@ -42,7 +42,7 @@ pub(super) trait Printing {
     /// Whether the column of this number comes out of a select as text.
     fn holds_text(&self, at: At<'_>, column: usize) -> bool;
 
-    /// A source that is not a table of the plan, as it stands in a `FROM`.
+    /// A source that is not a table of the plan, as it is written in a `FROM`.
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
 
     /// A column of such a source.

@@ -2,7 +2,7 @@
 //!
 //! The store compares values in their compact form (see `compact`). A caller's database keeps ids in columns
 //! of its own types: the type that the bindings declare decides whether values are compared natively, so that
-//! indexes serve, or as text.
+//! indexes can be used, or as text.
 
 use super::build;
 use crate::bindings::{Family, SqlType};

@@ -111,7 +111,7 @@ pub struct Relations {
 /// A shorthand rule of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shorthand {
-    /// What is granted.
+    /// The role or permission that is granted.
     pub head: Spanned<Short>,
     /// The condition.
     pub body: ShortCondition,
@@ -119,7 +119,7 @@ pub struct Shorthand {
     pub span: Span,
 }
 
-/// A name in shorthand: a string, or a keyword that stands for every role or permission.
+/// A name in shorthand: a string, or a keyword that means every role or permission.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Short {
     /// `"name"`

@@ -95,7 +95,7 @@ struct SelectCost {
 }
 
 impl SelectCost {
-    /// What it adds besides the cursors of its sources.
+    /// Its cost without the cursors of its sources.
     fn rest(self) -> Cost {
         let all = self.queries.then(self.values).then(self.arguments).then(self.joins);
         if self.joins.added == 0 { all } else { all.latest() }
@@ -214,14 +214,14 @@ struct StatementReader<'t> {
 }
 
 impl<'t> StatementReader<'t> {
-    /// Reads a word that stands between these two.
+    /// Reads a word between these two.
     fn word(&mut self, word: &'t str, before: &str, after: &str) {
         let Some(level) = self.levels.last_mut() else { return };
         // After a dot or an `AS` that defines no table, even a keyword is a name.
         let is_name = level.with == With::Over && (before == "." || before.eq_ignore_ascii_case("AS"));
         let is = |keyword: &str| !is_name && word.eq_ignore_ascii_case(keyword);
         let begins_query = ["SELECT", "VALUES", "WITH"].into_iter().any(is);
-        // What stands between a source's parentheses is a query or a join.
+        // The text between a source's parentheses is a query or a join.
         if before == "(" && level.opened == Opened::Source && !begins_query {
             (level.in_from, level.wants_source) = (true, true);
         }
@@ -274,7 +274,7 @@ impl<'t> StatementReader<'t> {
             self.has_tables |= is("WITH");
             level.last.sources += usize::from(is("VALUES") && !self.has_tables);
         } else if is("FROM") {
-            // Not the one of `IS DISTINCT FROM`, which may stand in the condition of a join.
+            // Not the one of `IS DISTINCT FROM`, which may be in the condition of a join.
             if !before.eq_ignore_ascii_case("DISTINCT") {
                 (level.in_from, level.wants_source) = (true, true);
             }

@@ -18,7 +18,7 @@ use tokens::PrintedToken;
 /// What a text is of the statement that the database runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
-    /// All of it.
+    /// All of the statement.
     Statement,
     /// A condition; the rest is the caller's.
     Condition,

@@ -8,20 +8,20 @@
 //! refuses anything doubtful, including constructs that the compiler itself prints: parameters, and the marks
 //! of a template.
 
-/// A token, and where it stands.
+/// A token and its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrintedToken<'t> {
     /// Its text, quotes included.
     pub(super) text: &'t str,
     /// Where it begins, in bytes.
     pub(super) start: usize,
-    /// Whether white space stands before it.
+    /// Whether white space comes before it.
     pub(super) spaced: bool,
 }
 
 impl PrintedToken<'_> {
     /// Whether it joins with a token that it touches, as a word does with a dot. Quoted texts, parentheses
-    /// and commas stand alone.
+    /// and commas join with nothing.
     fn is_loose(&self) -> bool {
         !self.text.starts_with(['(', ')', ',', '\'', '"', '`'])
     }

@@ -102,7 +102,7 @@ pub(super) fn literal_atom<R: Rows>(
     }
 }
 
-/// A condition that is no predicate, with the values of an attempt.
+/// A condition that is not a predicate, with the values of an attempt.
 pub(super) fn test<R: Rows>(
     world: &mut World<'_, R>,
     attempted: &Attempted<'_>,

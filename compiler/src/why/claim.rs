@@ -2,7 +2,7 @@
 //!
 //! Each attempt is about one clause, and a clause reads one relation of each predicate that its rule reads:
 //! the predicate may hold in another relation, which another clause of the rule reads. So before a condition
-//! is said to fail, all relations of its predicate are asked, also those that the question did not need.
+//! is said to fail, all relations of its predicate are searched, also those that the question did not need.
 
 use super::atoms::Attempted;
 use super::rows::Rows;

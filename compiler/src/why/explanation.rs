@@ -11,7 +11,7 @@ use std::fmt;
 /// What was found out about a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explanation {
-    /// Whether it holds.
+    /// Whether the question holds.
     pub verdict: Verdict,
     /// Whether the budget was used up: a proof is right, but perhaps not the shortest; and reasons why
     /// something does not hold are not all that there are.
@@ -30,7 +30,7 @@ pub struct Explanation {
 pub enum Verdict {
     /// There is a proof.
     Holds,
-    /// There is none.
+    /// There is no proof.
     Fails,
     /// None was found within the budget.
     #[default]
@@ -40,11 +40,11 @@ pub enum Verdict {
 /// One fact, stored or derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What holds.
+    /// The atom that holds.
     pub atom: Atom,
     /// The least height of a proof: 0 for a stored fact, else one more than the highest of the steps used.
     pub height: usize,
-    /// Why it holds.
+    /// The reason.
     pub by: By,
 }
 

@@ -1,6 +1,6 @@
 //! Relations for facts that the policy can use and the catalog does not have.
 //!
-//! A rule that reads a kind of fact of which there is none has no clause in a question's program, because it
+//! A rule that reads a kind of fact that does not exist has no clause in a question's program, because it
 //! cannot match. Why it does not is what an explanation must say, so every kind that is not there gets an
 //! empty relation.
 

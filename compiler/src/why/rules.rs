@@ -12,12 +12,12 @@ pub struct Rules {
     pub(super) catalog: Catalog,
     pub(super) n_stored: usize,
     pub(super) traced: Traced,
-    /// Predicates whose facts are no suggestion.
+    /// Predicates whose facts are not suggested.
     pub(super) derived: OrderedSet<String>,
     /// Predicates that rules derive and that nothing says is stored: no role or relation, no `declare`, no
     /// fact. Their facts are suggested only if no others help.
     pub(super) helpers: OrderedSet<String>,
-    /// Whether rules that read kinds of fact of which there are none are missing.
+    /// Whether rules are missing that read kinds of fact that do not exist.
     pub(super) is_cut: bool,
 }
 

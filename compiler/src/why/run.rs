@@ -63,8 +63,7 @@ pub(super) struct Run<'r, 'w, R> {
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,
     turn: usize,
-    /// Whether an attempt could not go on, as a rule only tests a value that nothing binds.
-    /// The first such rule.
+    /// The first rule at which an attempt stopped, because it only tests an unbound value.
     pub(super) open: Option<OpenClause>,
     /// The goal of the question.
     pub(super) root: Option<AnswerTableId>,

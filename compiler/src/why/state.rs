@@ -25,7 +25,7 @@ pub(super) type Key = (Option<RelId>, Box<[Option<Value>]>);
 /// A goal with its answers.
 #[derive(Debug)]
 pub(super) struct AnswerTable {
-    /// What it asks.
+    /// The atom that it asks for.
     pub(super) key: Key,
     /// How far it is from the goal of its level.
     pub(super) depth: usize,
@@ -67,7 +67,7 @@ pub(super) struct ClauseFrame {
     pub(super) called: Option<AnswerTableId>,
     /// Whether an attempt continues from it, or it is an answer.
     pub(super) continued: bool,
-    /// What it assumes.
+    /// The facts that it assumes.
     pub(super) assumed: Assumed,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct GoalAnswer {
     pub(super) table: AnswerTableId,
     /// One value per column.
     pub(super) tuple: Box<[Value]>,
-    /// What it assumes.
+    /// The facts that it assumes.
     pub(super) assumed: Assumed,
     /// The attempts that end with it.
     pub(super) derivations: Vec<FrameId>,

@@ -92,7 +92,7 @@ impl<'q> Found<'q> {
     }
 }
 
-/// Rows whose cells stand below each other.
+/// Rows whose cells are aligned in columns.
 fn aligned(rows: &[Vec<String>]) -> String {
     let width = |column: usize| {
         rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)

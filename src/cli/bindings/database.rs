@@ -137,7 +137,7 @@ pub(super) enum PrintedPlan {
     Sqlite(Vec<PlanLine>),
 }
 
-/// A line of SQLite's plan: its number, that of the line that it stands under, and its text.
+/// A line of SQLite's plan: its number, that of its parent, and its text.
 pub(super) type PlanLine = (i64, i64, String);
 
 /// PostgreSQL's compiler of statements, if it is on.

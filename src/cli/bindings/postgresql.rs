@@ -275,7 +275,7 @@ fn refusal(error: Error) -> Result<String, CliError> {
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
     CliError::Database { reason: reason(&error), at: None }
 }

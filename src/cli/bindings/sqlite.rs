@@ -165,7 +165,7 @@ fn index_ddl(table: &str, column: &str) -> String {
     format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it stands where an error is mapped")]
+#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
     CliError::Database { reason: error.to_string(), at: None }
 }

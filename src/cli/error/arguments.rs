@@ -62,7 +62,7 @@ pub(in crate::cli) enum ArgumentError {
         /// The variable.
         variable: String,
     },
-    /// The address of a service that is none.
+    /// The text given as the address of a service is not one.
     #[error("`{address}` {reason}")]
     ServiceAddress {
         /// As it was given.

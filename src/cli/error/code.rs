@@ -143,7 +143,7 @@ fn of_interface(code: ErrorCode) -> Cow<'static, str> {
     code.as_str().into()
 }
 
-/// The code in an answer; whatever answers without one is no Portcullis service.
+/// The code in an answer; whatever answers without one is not a Portcullis service.
 pub(super) fn said_by_service(code: String) -> Cow<'static, str> {
     if code.is_empty() { CommandCode::UnexpectedAnswer.as_str().into() } else { code.into() }
 }

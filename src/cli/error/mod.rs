@@ -266,7 +266,7 @@ pub(super) enum CliError {
     /// The decision log cannot be written.
     #[error(transparent)]
     DecisionLog(#[from] DecisionLogError),
-    /// A line of the decision log is none.
+    /// A line of the decision log is not a decision.
     #[error(
         "`{}` contains a line that is not a decision: {error}; give the file of the setting `decision_log`",
         .log.display()

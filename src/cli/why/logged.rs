@@ -240,7 +240,7 @@ mod tests {
             LoggedDecision { time: time.to_owned(), ..decision }.moment(Path::new("decisions.log"))
         };
         assert_eq!(at("2023-11-14T22:13:20.999999Z").unwrap(), 1_700_000_000);
-        assert!(at("now").unwrap_err().to_string().contains("`now`, which is no time"));
+        assert!(at("now").unwrap_err().to_string().contains("`now`, which is not a time"));
     }
 
     #[test]

@@ -96,7 +96,7 @@ struct Tree<'w> {
 impl<'w> Tree<'w> {
     fn draw(&self, roots: Vec<Item<'w>>, text: &mut String) {
         let mut drawn: BTreeSet<(bool, usize)> = BTreeSet::new();
-        // Each with what stands before its line, and before those below it.
+        // Each with the text before its line, and before those below it.
         let mut open: Vec<(Item<'w>, String, String)> =
             roots.into_iter().rev().map(|root| (root, String::new(), String::new())).collect();
         let mut n_lines = 0;

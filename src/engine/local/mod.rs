@@ -39,18 +39,18 @@ pub struct LocalRequest {
 pub enum LocalQuestion {
     /// One row with one boolean column `allowed`.
     Authorize {
-        /// Who would act.
+        /// The actor.
         actor: Value,
-        /// How.
+        /// The action.
         action: String,
-        /// On what.
+        /// The resource.
         resource: Value,
     },
     /// A boolean expression over a column with the ids of resources.
     List {
-        /// Who would act.
+        /// The actor.
         actor: Value,
-        /// How.
+        /// The action.
         action: String,
         /// The resources' type.
         resource_type: String,
@@ -61,18 +61,18 @@ pub enum LocalQuestion {
     Subjects {
         /// The actors' type.
         actor_type: String,
-        /// What they would do.
+        /// The action.
         action: String,
-        /// On what.
+        /// The resource.
         resource: Value,
         /// The column, an expression in SQL.
         column: String,
     },
     /// Distinct text in a column `actions`, sorted.
     Actions {
-        /// Who would act.
+        /// The actor.
         actor: Value,
-        /// On what.
+        /// The resource.
         resource: Value,
     },
     /// Any conjunction of predicates.
@@ -160,7 +160,7 @@ pub struct LocalEnd {
 /// A set that a text makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LocalSet {
-    /// Its name in the text; `None` if it stands where it is used.
+    /// Its name in the text; `None` if it is written where it is used.
     pub name: Option<String>,
     /// What it holds, if it has a name.
     pub holds: Option<String>,
@@ -226,7 +226,7 @@ impl Engine {
             .await
     }
 
-    /// What each stage of the compiler makes of the question of [`Engine::local`], up to the SQL.
+    /// The result of each stage of the compiler for the question of [`Engine::local`], up to the SQL.
     pub async fn local_stages(&self, request: LocalRequest) -> Result<Vec<Stage>, EngineError> {
         let request = &request;
         self.store()

@@ -1,4 +1,4 @@
-//! What a text is made of, in words: the sets that it makes and why, what it asks for each row, and which
+//! The parts of a text, in words: the sets that it makes and why, what it looks up for each row, and which
 //! parts are slow, with what would help.
 
 use super::{LocalProbe, LocalSet, LocalSlow};

@@ -29,7 +29,7 @@ pub(in crate::engine) struct LocalKey {
 }
 
 impl LocalKey {
-    /// The key of a question that is no filter.
+    /// The key of a question that is not a filter.
     pub(in crate::engine) fn of(
         plans: &Plans,
         question: &Question,
@@ -149,7 +149,7 @@ impl Engine {
         .await?
     }
 
-    /// What each stage makes of a planned question.
+    /// The result of each stage for a planned question.
     pub(super) async fn stages(
         &self,
         attempt: ConsistentRead<'_>,

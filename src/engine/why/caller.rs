@@ -47,7 +47,7 @@ pub(super) struct FactRead {
 struct FetchedFacts {
     /// How many the database was asked for at most.
     most: usize,
-    /// One text a column.
+    /// A text for each column.
     facts: BTreeSet<Vec<String>>,
 }
 
@@ -78,7 +78,7 @@ impl CallerAnswers {
     /// Reads the rows that a caller sent.
     ///
     /// # Errors
-    /// [`EngineError::BadRequest`] if a row is none that a statement returns.
+    /// [`EngineError::BadRequest`] if a row is not one that a statement returns.
     pub(super) fn of(rows: &[CallerRow]) -> Result<Self, EngineError> {
         let mut answers = Self::default();
         for (at, row) in rows.iter().enumerate() {

@@ -2,8 +2,8 @@
 //!
 //! In: a question and its context facts. Out: the engine's answer with an explanation of it, both of one
 //! moment. The explanation comes from another evaluator (`portcullis_compiler::why`), so the two are
-//! compared, and if they disagree the request fails: an explanation never says anything else than the answer.
-//! Each suggested set of facts was asked of the engine as context facts.
+//! compared, and if they disagree the request fails: an explanation never contradicts the answer. The engine
+//! has checked each suggested set of facts, as context facts.
 
 mod caller;
 mod confirm;

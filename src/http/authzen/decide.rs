@@ -113,7 +113,7 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// A fault of the service is no mistake, and ends the request.
+    /// A fault of the service is not a mistake of the evaluation, and ends the request.
     fn of(error: ApiError) -> Result<Self, ApiError> {
         if !error.is_client_error() {
             return Err(error);

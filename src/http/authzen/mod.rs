@@ -10,7 +10,7 @@
 //! | `/.well-known/authzen-configuration` | none: where these are |
 //!
 //! A subject is an actor, and types, ids and action names are those of the policy. Properties and context are
-//! facts of the request if the policy reads them ([`crate::engine::Attribute`]). In a search, `*` stands for
+//! facts of the request if the policy reads them ([`crate::engine::Attribute`]). In a search, `*` means
 //! everyone or everything, as in the other lists; an evaluation of `*` is then permitted as well.
 //!
 //! Two things differ from the other endpoints, because the specification has them so. The body of an error is

@@ -9,7 +9,7 @@
 //! slow, lines for it are dropped and counted in `portcullis_decisions_dropped_total`, and so is a line that
 //! could not be written or sent. Off by default, because the lines say who uses what. Logged are single
 //! decisions: `/authorize`, each resource of `/authorize_resources`, and each evaluation of AuthZEN. Lists,
-//! actions and queries are no decisions about one resource, and local checks are decided in the caller's
+//! actions and queries are not decisions about one resource, and local checks are decided in the caller's
 //! database.
 
 mod file;

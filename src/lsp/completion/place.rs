@@ -213,7 +213,7 @@ pub(super) fn variables<'t>(spot: &Spot<'t>) -> Vec<&'t str> {
         Around::Block(_) if Call::around(spot).is_some() => {
             found.extend(["resource", "actor"].into_iter().filter(|name| met.insert(name)));
         }
-        // Facts have no variables, and what comes before the first call is no statement yet.
+        // Facts have no variables, and what comes before the first call is not a statement yet.
         Around::Facts => found.clear(),
         Around::Block(_) | Around::Top | Around::Test => {}
     }

@@ -59,7 +59,7 @@ fn types_predicates_variables_and_fixtures() {
         "g",
         "test fixture g { p(1); } test \"f\" { setup { fixture g; } assert p(1); }",
     );
-    // An error elsewhere is no obstacle.
+    // An error elsewhere is not an obstacle.
     check("p(^x) if q(x); r(", "y", "p(y) if q(y); r(");
 }
 

@@ -3,7 +3,8 @@
 use super::database::Database;
 use super::questions::{Ask, Question};
 
-/// Runs both, and returns how many rows they have. Where the order is no part of the question, it may differ.
+/// Runs both, and returns how many rows they have. Where the order is not part of the question, it may
+/// differ.
 pub async fn rows(database: &Database, question: &Question, expert: &str, ours: &str) -> usize {
     let mut their_rows = database.first_column(expert).await;
     let mut our_rows = database.first_column(ours).await;

@@ -165,7 +165,7 @@ impl Question {
         self.fill(self.expert)
     }
 
-    /// A statement in which `:actor` and `:issue` stand for the question's.
+    /// A statement in which `:actor` and `:issue` are replaced by the question's.
     pub fn fill(&self, text: &str) -> String {
         let issue = match self.ask {
             Ask::Check { issue, .. } | Ask::Actions { issue } => issue,

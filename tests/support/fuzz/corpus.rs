@@ -1,7 +1,7 @@
 //! The inputs that fuzzing has kept: a file for each target, and in it a line for each input.
 //!
-//! A line is the name of the input, a tab, and its bytes, in which `\\` stands for a backslash, `\n` for the
-//! end of a line and `\xNN` for any other control character or byte that is not UTF-8. `tests/fuzz/corpus.py`
+//! A line is the name of the input, a tab, and its bytes, in which `\\` means a backslash, `\n` for the end
+//! of a line and `\xNN` for any other control character or byte that is not UTF-8. `tests/fuzz/corpus.py`
 //! writes them.
 
 use crate::repository;

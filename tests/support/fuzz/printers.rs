@@ -1,4 +1,4 @@
-//! Any text in every place where a text of a user's can stand: as a literal, as a name, as an id, a type, a
+//! Any text in every place where a user's text can be: as a literal, as a name, as an id, a type, a
 //! predicate, an action, a variable or a column.
 //!
 //! What is printed must be the statement that is printed for a harmless text, with this text in the harmless
@@ -218,7 +218,7 @@ static USUAL: LazyLock<Vec<Vec<BTreeSet<String>>>> = LazyLock::new(|| {
     each.map(|question| Dialect::ALL.into_iter().map(|dialect| of(&question, dialect)).collect()).collect()
 });
 
-/// SQL for a caller's database, unless it is refused. A fact of the request stands in it, too.
+/// SQL for a caller's database, unless it is refused. It contains a fact of the request, too.
 fn local_sql(text: &str, question: LocalQuestion, dialect: Dialect) -> Option<String> {
     let query = "SELECT who, role, what FROM roles";
     let bindings =

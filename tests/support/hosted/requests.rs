@@ -25,7 +25,7 @@ pub(super) fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> Subj
     SubjectsQuestion { action: action.to_owned(), resource: stored(resource), types }
 }
 
-/// A question of one predicate as a pattern, if none of its variables stands twice or is one of several.
+/// A question of one predicate as a pattern, if none of its variables occurs twice or is one of several.
 pub(super) fn pattern(question: &Question) -> Option<FactPattern> {
     let [atom] = question.atoms.as_slice() else { return None };
     let is_plain = |var: &QuestionVar| !matches!(var.domain, Domain::GivenOneOf(_));

@@ -1,6 +1,6 @@
 //! Schemas with a table for each type of things, as most applications have them.
 //!
-//! What is said of a thing at most once stands in its row: `has_relation(Issue:_, parent, Repository:_)` is a
+//! What is known of a thing at most once is in its row: `has_relation(Issue:_, parent, Repository:_)` is a
 //! column `issues.parent_1`, NULL where an issue has none, and `is_public(Repository:_)` a flag. The document
 //! promises that the tables' ids are unique, so a filter over exactly that column may read the row.
 

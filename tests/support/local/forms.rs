@@ -1,7 +1,7 @@
 //! Tables for the rows of one bound query, and the query.
 //!
-//! Around the rows that are facts stand others that are none: rows with NULL, rows that the query's
-//! condition leaves out, and the same row again.
+//! Among the rows that are facts are others that are not: rows with NULL, rows that the query's condition
+//! leaves out, and the same row again.
 
 use super::kind::Live;
 use super::style::{Form, Style};
@@ -117,7 +117,7 @@ fn cast_name(ty: &ColumnType, dialect: Dialect) -> String {
     }
 }
 
-/// The rows, some of them twice, and rows that are no facts for want of a value.
+/// The rows, some of them twice, and rows that are not facts because they lack a value.
 fn with_noise(rows: &[Row], n_columns: usize) -> Vec<Row> {
     let mut all = rows.to_vec();
     for at in 0..n_columns {

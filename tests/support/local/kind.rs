@@ -51,9 +51,9 @@ pub struct Live {
     pub name: &'static str,
     /// The type under a domain of that name.
     pub domain_of: Option<&'static str>,
-    /// Whether its literals stand without quotes.
+    /// Whether its literals have no quotes.
     pub is_number: bool,
-    /// Whether it is made of the labels that it holds.
+    /// Whether it consists of the labels that it contains.
     pub is_enum: bool,
 }
 
@@ -131,7 +131,7 @@ const OF_INTEGERS: &[&str] = &[
 const OF_TEXTS: &[&str] =
     &["", "text", "varchar", "varchar(255)", "VARCHAR(2)", "citext", "char(40)", "bpchar", "integer", "uuid"];
 const OF_UUIDS: &[&str] = &["uuid", "", "UUID", "text", "integer"];
-/// An enumeration is no text to the database.
+/// An enumeration is not a text to the database.
 const OF_WORDS: &[&str] = &["", "citext", "words", "text", "char(8)"];
 /// How many at the end of a list are of another family.
 const OTHERS: usize = 2;
@@ -296,7 +296,7 @@ impl Kind {
         })
     }
 
-    /// The `n`th text that is no id of these columns, much as it looks like the one it is made of.
+    /// The `n`th text that is not an id of these columns, although it looks like the one it is made from.
     pub fn look_alike(self, id: &str, n: usize) -> Option<String> {
         let of: Vec<String> = match self.family() {
             Family::Integers => vec![

@@ -62,11 +62,11 @@ pub struct Local {
     stored: Vec<Fact>,
     request: Vec<Fact>,
     sides: Vec<Side>,
-    /// Whether facts of one signature stand in several places, or behind several bindings.
+    /// Whether facts of one signature are in several places, or bound by several bindings.
     is_divided: bool,
     /// The tables of all facts, stored and bound, those without a row included.
     tables: Catalog,
-    /// The values that stand in the lists of candidates.
+    /// The values of the lists of candidates.
     listed: BTreeSet<Value>,
     /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
     pub alone: usize,
@@ -104,7 +104,7 @@ struct Side {
 }
 
 impl Local {
-    /// Puts the facts where the split says, in the style of this number. `values` are all that may stand in
+    /// Puts the facts where the split says, in the style of this number. `values` are all that may occur in
     /// an answer.
     pub fn new(
         policy: &str,

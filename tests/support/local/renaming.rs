@@ -5,8 +5,8 @@
 //! question mention stays what it is, or becomes another spelling of one that a table holds: `bob` and `07`
 //! in an integer column's type are ids that no row can have.
 //!
-//! A type keeps its ids if the policy names one of them. Texts, integers and truth values that stand in facts
-//! do not change with the type of their column.
+//! A type keeps its ids if the policy names one of them. Texts, integers and truth values in facts do not
+//! change with the type of their column.
 
 use super::kind::{Ids, Kind};
 use crate::notation::{Fact, Value};

@@ -1,6 +1,6 @@
 //! A schema for the caller's facts, in one style.
 //!
-//! In: the local facts, a [`Style`], and the ids that may stand in a list. Out: a [`Schema`]: tables with
+//! In: the local facts, a [`Style`], and the ids that may occur in a list. Out: a [`Schema`]: tables with
 //! rows, the queries bound to facts, what the document says of ids, and for each type a table of candidates:
 //! every id that the page knows, some unknown ones, and NULL.
 
@@ -33,7 +33,7 @@ pub(crate) struct Bound {
 /// A table whose rows a filter is to choose among.
 #[derive(Clone, Debug)]
 pub(crate) struct Candidates {
-    /// What stands after `FROM`.
+    /// The text after `FROM`.
     pub from: String,
     /// The column with the ids: the filter is over this expression.
     pub column: String,
@@ -118,7 +118,7 @@ impl Schema {
     pub(crate) fn script(&self, dialect: Dialect) -> String {
         let mut script = String::new();
         if dialect == Dialect::Postgresql {
-            // The first temporary table makes the schema that the types stand in.
+            // The first temporary table makes the schema of the types.
             script.push_str("CREATE TEMPORARY TABLE beside_everything (id TEXT);\n");
             let columns = self.tables.iter().flat_map(|table| &table.columns);
             let types: BTreeSet<String> = columns.filter_map(|column| declaration(&column.ty)).collect();
@@ -196,7 +196,7 @@ fn groups(style: Style, facts: &[Fact]) -> BTreeMap<Key, BTreeSet<Vec<String>>> 
     groups
 }
 
-/// The text of an argument that stands in the key.
+/// The text of an argument in the key.
 fn constant(style: Style, arg: &Value) -> Option<String> {
     let is_word = arg.id.starts_with(|c: char| c.is_ascii_alphabetic())
         && arg.id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')

@@ -1,4 +1,4 @@
-//! Which facts stand where: in the service, in the caller's database, or in the request.
+//! The place of each fact: in the service, in the caller's database, or in the request.
 //!
 //! In: the facts of a page. Out: [`Split`]s of them. Whichever way facts are split, an answer is the same; so
 //! a page is asked with all facts stored, with all of them local, with the facts of each signature alone
@@ -80,7 +80,7 @@ impl Split {
         }
     }
 
-    /// Whether facts of one signature stand in several places: then a rule reads each of them.
+    /// Whether facts of one signature are in several places: then a rule reads each of them.
     pub fn is_divided(&self) -> bool {
         let of = |facts: &[Fact]| facts.iter().map(signature).collect::<BTreeSet<Signature>>();
         let [stored, local, request] = [&self.stored, &self.local, &self.request].map(|facts| of(facts));

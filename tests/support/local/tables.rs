@@ -19,7 +19,7 @@ pub(crate) enum ColumnType {
     Boolean,
     /// Text that says `decoy` in every row.
     Decoy,
-    /// One of these texts, where the database has types of one's own.
+    /// One of these texts, where the database has user-defined types.
     Enum {
         /// The type's name.
         name: String,

@@ -1,5 +1,4 @@
-//! How many rules stand on top of each other in the lowest proof of an atom: the round in which naive
-//! evaluation derives it first.
+//! The height of the lowest proof of an atom, in rules: the round in which naive evaluation derives it first.
 
 use super::Oracle;
 use crate::model::Tuple;

@@ -127,7 +127,7 @@ impl Judge<'_> {
         if let Said::Failed(text) = first
             && differs(text)
         {
-            return true;
+            return self.places(rule, env, rest, is_used);
         }
         for (at, literal) in rule.body.iter().enumerate() {
             if is_used[at] {

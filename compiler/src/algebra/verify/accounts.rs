@@ -19,7 +19,7 @@ pub(crate) enum Keeps {
     Covering,
     /// Their atoms, and it reads the selects of a table in the table's place.
     Selects,
-    /// Their atoms, each at least once: it reads once what stood in several places.
+    /// Their atoms, each at least once: it reads once what occurred in several places.
     Once,
     /// Both: their atoms, each at least once, and it reads the selects of a table in the table's place.
     SelectsOnce,
@@ -27,7 +27,8 @@ pub(crate) enum Keeps {
     AllButImplied,
     /// Their atoms, and it adds alternatives that deny more.
     Stricter,
-    /// As many atoms. Those that are not kept are equalities, and follow from the other ones.
+    /// As many atoms. Those that change are equalities, outside or inside denials, which follow from the
+    /// others before and after.
     Entailed,
     /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
     /// equals it, and adds what holds anyway.
@@ -38,7 +39,7 @@ pub(crate) enum Keeps {
     Relations,
 }
 
-/// Checks what a pass made of a plan, some sources of which now stand for parts of it.
+/// Checks the result of a pass on a plan, some sources of which now represent parts of it.
 pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
     let inlines = match keeps {
         // A table that keeps one of several selects would be inlined only afterwards.
@@ -202,7 +203,10 @@ fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> 
     match keeps {
         Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),
         Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
-        Keeps::Entailed => new.len() >= old.len() && entails(new, &missing(new, old)),
+        Keeps::Entailed => {
+            let is_implied = entails(new, &missing(new, old));
+            is_implied && new.len() == old.len() && entails(old, &missing(old, new))
+        }
         Keeps::Equals => asks_as_much(Counted::All, new, old),
         Keeps::EqualsInSelects => asks_as_much(Counted::Independent, new, old),
         Keeps::Once | Keeps::SelectsOnce => is_subset(old, new),
@@ -237,7 +241,7 @@ fn relations(alternative: &Alternative) -> Vec<&PlanAtom> {
     alternative.iter().filter(is_relation).collect()
 }
 
-/// Whether an alternative asks nothing that the old one did not, but for what is left out inside denials.
+/// Whether an alternative has no condition that the old one lacked, except those left out inside denials.
 fn adds_nothing(new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     missing(old, new).into_iter().all(|atom| old.iter().any(|old| denies_the_same(atom, old, plan)))
 }

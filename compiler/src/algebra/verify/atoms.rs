@@ -1,4 +1,4 @@
-//! The alternatives of a plan as multisets of atoms: what a plan asks, without how it asks it.
+//! The alternatives of a plan as multisets of atoms: the conditions of a plan, whatever its form.
 //!
 //! An atom is a source, a comparison, or a negation. A test of one select and the select's own sources and
 //! conditions are the same atoms; so are a value in a set and the equality with what the set shows. A test of
@@ -23,7 +23,7 @@ const ALTERNATIVES: usize = 512;
 /// multiply.
 pub(super) const WORK: usize = 50_000;
 
-/// What an alternative asks.
+/// A condition of an alternative.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PlanAtom {
     /// A row of a source.
@@ -32,11 +32,11 @@ pub(super) enum PlanAtom {
     Compare(CompareOp, ValueOrigin, ValueOrigin),
     /// One of several literals.
     OneOf(ValueOrigin, Vec<ConstId>),
-    /// Not what this alternative asks.
+    /// A denied alternative.
     None(Vec<Self>),
 }
 
-/// What is read.
+/// The origin of rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ReadFrom {
     /// A relation of the catalog, or the current row of the caller's query.
@@ -82,7 +82,7 @@ pub(super) type Alternative = Vec<PlanAtom>;
 #[derive(Clone, Copy)]
 pub(super) struct Atoms<'a> {
     pub(super) plan: &'a Plan,
-    /// What stands behind each embedded source, if that is known.
+    /// The plan of each embedded source, if it is known.
     pub(super) parts: &'a [&'a Plan],
     /// Which tables count as what their selects ask.
     pub(super) inlines: Inlines,
@@ -90,7 +90,7 @@ pub(super) struct Atoms<'a> {
     pub(super) exempts: bool,
 }
 
-/// Which tables count as what their selects ask, if they are no fixpoints.
+/// Which tables count as the conditions of their selects, if they are not fixpoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inlines {
     /// None.
@@ -235,7 +235,7 @@ impl<'a> Atoms<'a> {
         })
     }
 
-    /// The equality of keys that a row which is not read again stands for.
+    /// The equality of keys that a row implies if it is not read again.
     fn sameness(self, kind: FromKind, scope: &[Seen]) -> Alternative {
         match kind {
             FromKind::Row { source, key } => {
@@ -251,7 +251,7 @@ impl<'a> Atoms<'a> {
         }
     }
 
-    /// The atoms behind a source.
+    /// The atoms of a source.
     fn behind(self, seen: &Seen, left: &mut usize) -> Option<Vec<Alternative>> {
         if let Some((select, inner)) = self.arm(seen) {
             return inner.of_scope(select, 0, &seen.inside, left);
@@ -273,14 +273,13 @@ impl<'a> Atoms<'a> {
         }
     }
 
-    /// The select that an alternative reads of a source, if the source counts as its selects, and where that
-    /// stands.
+    /// The select that an alternative reads of a source, if the source counts as its selects, and its place.
     fn arm(self, seen: &Seen) -> Option<(&'a Select, Self)> {
         let (arms, inner) = self.arms(seen.from.kind)?;
         Some((arms.get(seen.arm)?, inner))
     }
 
-    /// The selects that a source stands for, if it counts as them, and where those stand.
+    /// The selects that a source represents, if it counts as them, and their place.
     fn arms(self, kind: FromKind) -> Option<(&'a [Select], Self)> {
         let counts = |selects: &[Select]| match self.inlines {
             Inlines::Nothing => false,

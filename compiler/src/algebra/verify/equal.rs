@@ -8,7 +8,7 @@
 //! independent may not look so. There, all comparisons are counted.
 
 use super::atoms::{Alternative, PlanAtom, ValueOrigin};
-use super::multiset::{contains, denials};
+use super::multiset::{contains, denials, missing};
 use crate::ir::CompareOp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,17 +44,31 @@ fn asks_as_much_inside(
         && each_has_its_own(counted, new, old)
 }
 
-/// Whether these atoms are equalities that follow from those of an alternative.
+/// Whether each of these atoms follows from an alternative: as an equality that its equalities imply, or as a
+/// denial of what it denies.
 pub(super) fn entails(alternative: &Alternative, atoms: &[&PlanAtom]) -> bool {
+    entails_inside(alternative, &[], atoms)
+}
+
+/// The same inside a denial; these equalities hold around it.
+fn entails_inside(alternative: &Alternative, around: &[Equality<'_>], atoms: &[&PlanAtom]) -> bool {
+    let known: Vec<Equality<'_>> = around.iter().copied().chain(equalities(alternative)).collect();
     let mut classes = Vec::new();
-    for (left, right) in equalities(alternative) {
+    for (left, right) in &known {
         join(&mut classes, left, right);
     }
+    // A denial must say neither less nor more.
+    let are_same = |one: &Alternative, other: &Alternative| {
+        one.len() == other.len()
+            && entails_inside(one, &known, &missing(one, other))
+            && entails_inside(other, &known, &missing(other, one))
+    };
     atoms.iter().all(|atom| match atom {
         PlanAtom::Compare(CompareOp::Equal, left, right) => {
             left == right || classes.iter().any(|class| class.contains(left) && class.contains(right))
         }
-        PlanAtom::Compare(..) | PlanAtom::Source(_) | PlanAtom::OneOf(..) | PlanAtom::None(_) => false,
+        PlanAtom::None(denied) => denials(alternative).any(|own| are_same(own, denied)),
+        PlanAtom::Compare(..) | PlanAtom::Source(_) | PlanAtom::OneOf(..) => false,
     })
 }
 
@@ -69,7 +83,7 @@ fn equalities(alternative: &Alternative) -> impl Iterator<Item = Equality<'_>> {
     })
 }
 
-/// How many comparisons are no equalities.
+/// How many comparisons are not equalities.
 fn n_others(alternative: &Alternative) -> usize {
     let others = alternative.iter().filter(|atom| match atom {
         PlanAtom::Compare(op, ..) => *op != CompareOp::Equal,

@@ -34,7 +34,7 @@ impl Verifier<'_> {
         references::check(self, plan).map_err(|fault| bug(pass, &fault))
     }
 
-    /// Checks what became of a plan whose embedded sources stand for parts of it.
+    /// Checks a rewritten plan whose embedded sources represent parts of it.
     ///
     /// # Errors
     /// [`CompileError::Bug`] if a condition was lost.

@@ -18,7 +18,7 @@ enum ColumnKind {
     Tag,
     /// Anything, as far as is known.
     Any,
-    /// Nothing yet: what a fixpoint makes of itself.
+    /// Nothing yet: a column that a fixpoint reads from itself.
     Nothing,
 }
 
@@ -42,7 +42,7 @@ impl ColumnKind {
     }
 }
 
-/// Where a select stands.
+/// The place of a select.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SelectPlace {
     /// In a table: which tables it may read are those before this one.
@@ -198,7 +198,7 @@ impl ReferenceWalk<'_> {
             Expr::Tag(_) | Expr::Filler if self.verifier.open == Open::Given => Ok(ColumnKind::Tag),
             Expr::Now | Expr::Tag(_) | Expr::Filler => Err("a value is not put in".into()),
             Expr::TypeName(_) | Expr::Unconstrained => {
-                Err("a wildcard stands where a value is needed".into())
+                Err("a wildcard is used where a value is needed".into())
             }
         }
     }

@@ -32,7 +32,7 @@ impl QueryLexer<'_> {
         self.push(Token::Text(text))
     }
 
-    /// The text between two of these quotes; a doubled quote stands for itself.
+    /// The text between two of these quotes; a doubled quote is one quote of the text.
     fn quoted(&mut self, quote: char) -> Result<String, String> {
         self.take(quote.len_utf8());
         let mut text = String::new();

@@ -1,10 +1,10 @@
-//! Arranges the alternatives of a filter by what they ask of the caller's column, and prints them.
+//! Arranges the alternatives of a filter by their conditions on the caller's column, and prints them.
 //!
 //! In: an optimised plan. Where the bindings promise that the column is the key of a table, its alternatives
 //! are conditions on the caller's row, see [`crate::optimise`]; otherwise they answer with the column's
 //! values. Out: literals, sets, tests of the row, and guards that let every row pass. If the column only has
-//! the key's values, as that of an alias, then the conditions that need a row of the table are asked of the
-//! table, and the column is looked up among the keys of the rows that pass.
+//! the key's values, as that of an alias, then the conditions that need a row of the table look up the table,
+//! and the column is looked up among the keys of the rows that pass.
 //!
 //! [`passes`] lists how this is done, pass by pass; `explain` shows the filter after each.
 //!

@@ -18,7 +18,7 @@ use crate::sql::local::filter::Filter;
 pub(crate) struct Arranging<'a> {
     /// The optimised plan.
     pub(crate) plan: &'a Plan,
-    /// What it was optimised for.
+    /// The setting it was optimised for.
     pub(crate) setting: &'a Setting<'a>,
     /// The rows of embedded sources.
     pub(crate) embedded: &'a [Embedded],
@@ -47,7 +47,7 @@ impl Rewritable for Filter {
 const PASSES: &[Pass<Filter>] = &[
     Pass {
         name: "sort-alternatives",
-        does: "sorts the alternatives of a filter by what they ask of the column: literals, sets, conditions on the row, guards",
+        does: "sorts the alternatives of a filter by their conditions on the column: literals, sets, conditions on the row, guards",
         applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, arranging| match arranging.alternatives() {
@@ -116,8 +116,8 @@ const PASSES: &[Pass<Filter>] = &[
     },
 ];
 
-/// Arranges a plan; `observe` sees the filter after each pass. Conditions are accounted for in tests and debug
-/// builds, and always where the alternatives are values.
+/// Arranges a plan; `observe` sees the filter after each pass. Conditions are accounted for in tests and
+/// debug builds, and always where the alternatives are values.
 pub(in super::super) fn arranged(
     arranging: &Arranging<'_>,
     observe: &mut dyn FnMut(&Pass<Filter>, &Filter),

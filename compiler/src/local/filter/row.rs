@@ -1,4 +1,4 @@
-//! What a filter asks of the caller's row.
+//! The conditions of a filter on the caller's row.
 
 use super::super::asked::{Asked, Form};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};

@@ -1,4 +1,4 @@
-//! Sorts the alternatives of a filter by what they ask of the caller's column.
+//! Sorts the alternatives of a filter by their conditions on the caller's column.
 
 use super::row::{asks_row, needs_row};
 use crate::algebra::aliases::free_aliases;
@@ -94,7 +94,7 @@ pub(super) fn take_guards(filter: &mut Filter) {
     }
 }
 
-/// Takes out what every alternative of a filter asks of no row.
+/// Takes out the conditions of every alternative that depend on no row.
 pub(super) fn take_common(filter: &mut Filter) -> Vec<Condition> {
     if !filter.literals.is_empty() {
         return Vec::new();

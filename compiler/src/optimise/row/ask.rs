@@ -10,7 +10,7 @@ use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 
-/// How many selects the tables that are moved into a condition may bring; more stay a set.
+/// The most selects that the tables moved into a condition may have; with more they stay a set.
 const MOST_ARMS: usize = 64;
 
 /// Makes an answer of rows a decision for the caller's row.
@@ -176,7 +176,7 @@ fn mentions(condition: &Condition, alias: Alias) -> bool {
     found
 }
 
-/// Joins the branch of each test that has only one: it asks of the same row.
+/// Joins the branch of each test that has only one: it is about the same row.
 fn join_only(select: &mut Select) {
     let mut at = 0;
     while let Some(condition) = select.filter.get_mut(at) {

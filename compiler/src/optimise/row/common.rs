@@ -4,8 +4,8 @@
 //! (row.owner != u and a) or (row.owner != u and b)   ─▶   row.owner != u and (a or b)
 //! ```
 //!
-//! A denial that stands before the alternatives is an anti-join. Inside them it is asked of each row by
-//! itself, and PostgreSQL assumes that each such test holds for half of the rows.
+//! A denial before the alternatives is an anti-join. Inside them it is tested for each row by itself, and
+//! PostgreSQL assumes that each such test holds for half of the rows.
 
 use super::rows_of;
 use super::sets::rank;
@@ -82,7 +82,7 @@ fn ask_once(select: &mut Select) {
 }
 
 /// Takes the conditions on the row that all alternatives have out of them. Each comes with the sources of the
-/// row that it mentions. What depends on no row is asked before the whole filter, see [`crate::local`].
+/// row that it mentions. What depends on no row is tested before the whole filter, see [`crate::local`].
 fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
     if others.is_empty() {

@@ -49,8 +49,8 @@ fn is_probe(condition: &Condition) -> bool {
     matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()))
 }
 
-/// Whether a condition looks up what denies the row. What asks nothing of the row is asked once, before the
-/// filter.
+/// Whether a condition looks up what denies the row. What does not depend on the row is tested once, before
+/// the filter.
 fn is_denial(condition: &Condition, rows: &[From]) -> bool {
     let Condition::None(branches) = condition else { return false };
     let mut asks_row = false;

@@ -6,7 +6,7 @@
 //!
 //! A set has as many values as the actor has grants; a table may have millions of rows. Alternatives without
 //! such a set get the probe themselves, except comparisons that an index can answer: the OR stays one of bare
-//! columns, and the probe is asked after it, of the rows for which the comparison holds.
+//! columns, and the probe is tested after it, for the rows that pass the comparison.
 //!
 //! ```text
 //! (row.f in S or row.owner = u) and probe(row.f)

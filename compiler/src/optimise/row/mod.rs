@@ -11,7 +11,7 @@
 //! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 5. [`common`] evaluates what all alternatives ask of the row once, before them;
+//! 5. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
 //! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
 //! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!    values;
@@ -22,7 +22,7 @@
 //!     ─▶   row.f in (roles(u, f) where not archived(f))
 //! ```
 //!
-//! The steps are sound whatever the tables hold, but for one promise: that the key is unique.
+//! The steps are sound whatever the tables contain, if one promise holds: that the key is unique.
 
 pub(super) mod arms;
 pub(super) mod ask;

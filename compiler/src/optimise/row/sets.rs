@@ -44,8 +44,8 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
     select.filter.sort_by_key(|condition| rank(condition, &rows));
 }
 
-/// What to ask of a row first. Inside an alternative PostgreSQL asks in the order of the text: a comparison
-/// costs least, an array is searched from end to end, and a probe reads another table.
+/// The order of conditions on a row. Inside an alternative PostgreSQL tests them in the order of the text: a
+/// comparison costs least, an array is searched from end to end, and a probe reads another table.
 pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
     match condition {
         Condition::Compare { .. } | Condition::OneOf { .. } => 0,

@@ -1,11 +1,11 @@
-//! Expands `role` and `permission` into the names that they stand for.
+//! Expands `role` and `permission` into the names that they mean.
 
 use crate::ir::TypeId;
 use crate::resolve::blocks::{Block, Blocks, NameKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A name that a `role` or `permission` stands for.
+/// A name that a `role` or `permission` means.
 #[derive(Clone, Copy)]
 pub(super) struct Meant<'n> {
     pub(super) name: &'n str,
@@ -14,7 +14,7 @@ pub(super) struct Meant<'n> {
     pub(super) ty: TypeId,
 }
 
-/// The names that a piece of shorthand may stand for.
+/// The names that a piece of shorthand may mean.
 pub(super) type Options<'n> = Rc<[Meant<'n>]>;
 
 /// The names for each `role` and `permission`, computed once per block.

@@ -12,9 +12,9 @@
 //! ```
 //!
 //! The arguments of a relation are resource, name, related value; those of roles and permissions are actor,
-//! name, resource. A `role` or `permission` in a body stands for the head's name if the head is the same
-//! keyword, and for any name otherwise. A subtype may declare more roles than the block whose `role if …` it
-//! inherits; these get rules of their own, for the subtype only.
+//! name, resource. A `role` or `permission` in a body means the head's name if the head is the same keyword,
+//! and for any name otherwise. A subtype may declare more roles than the block whose `role if …` it inherits;
+//! these get rules of their own, for the subtype only.
 
 mod keyword;
 mod names;
@@ -72,7 +72,7 @@ struct ExpandedRule<'n> {
     actor: VarId,
     /// The implied resource; `None` in the global block.
     resource: Option<VarId>,
-    /// The name that the head grants, and whether a keyword stood for it.
+    /// The name that the head grants, and whether it was written as a keyword.
     head: Meant<'n>,
     by_keyword: bool,
 }
@@ -130,7 +130,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         ExpandedRule { draft, actor, resource, head, by_keyword }
     }
 
-    /// The names that `role` or `permission` stands for in a block.
+    /// The names that `role` or `permission` means in a block.
     fn all_of(&mut self, block: &'b Block<'_>, kind: NameKind) -> Options<'b> {
         self.keywords.of(self.blocks, block, kind)
     }
@@ -288,7 +288,7 @@ impl<'b> Desugar<'_, 'b, '_> {
         span: Span,
     ) -> Result<Formula, Refused> {
         if options.len() > limits::CONDITIONS {
-            let title = "a `role` or `permission` stands for too many names";
+            let title = "a `role` or `permission` means too many names";
             let found = Diagnostic::new(Code::ConditionTooLarge, title, span, "this one");
             self.tables.report(found.with_note(format!("the limit is {}", limits::CONDITIONS)));
             return Err(Refused);
@@ -313,7 +313,7 @@ impl<'b> Desugar<'_, 'b, '_> {
 }
 
 impl<'n> ExpandedRule<'n> {
-    /// The name that the head's keyword stands for, if it is the keyword for this kind.
+    /// The name that the head's keyword means, if it is the keyword for this kind.
     fn same(&self, kind: NameKind) -> Option<Options<'n>> {
         (self.by_keyword && self.head.kind == kind).then(|| Rc::new([self.head]) as Options<'n>)
     }

@@ -14,7 +14,7 @@ pub(in crate::sql) fn lit(text: &str) -> Expr {
     Expr::Value(Value::SingleQuotedString(text.replace('\'', "''")).into())
 }
 
-/// A whole number from outside, of any size; `None` if the text is none in its canonical form.
+/// A whole number from outside, of any size; `None` if the text is not one in its canonical form.
 pub(in crate::sql) fn whole(text: &str) -> Option<Expr> {
     is_whole(text).then(|| Expr::Value(Value::Number(text.to_owned(), false).into()))
 }

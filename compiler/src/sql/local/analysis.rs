@@ -43,7 +43,7 @@ pub(in crate::sql) struct GivenColumn {
 
 impl Caller<'_> {
     /// How a value is represented. `tables` has the columns of the plan's tables, and `itself` is the table
-    /// in whose body the value stands.
+    /// whose body contains the value.
     pub(in crate::sql) fn represent(
         &self,
         tables: &[Vec<Representation>],

@@ -1,7 +1,7 @@
 //! Comparisons of values that are represented in different ways.
 //!
-//! A literal that is no value of a column's type equals none of its values. That is decided here, so the
-//! statement never fails because of it.
+//! A literal that is not a value of a column's type equals no value of the column. That is decided here, so
+//! the statement never fails because of it.
 
 use super::target::Local;
 use crate::algebra::Expr;
@@ -211,11 +211,11 @@ impl Lowering<'_, Local<'_>> {
         })
     }
 
-    /// Whether literals may take their type from the column that they are compared with, so that an index
-    /// serves. A small number or a UUID is a value of any column that holds such; anything else is compared
-    /// as text, since the database would refuse it. Only a text column holds both numbers and UUIDs, and a
-    /// String or Boolean may be an enumeration. A value of another type may equal the literal without being
-    /// the same id, as a date does `20240101`, so the text is compared as well.
+    /// Whether literals may take their type from the column that they are compared with, so that an index can
+    /// be used. A small number or a UUID is a value of any column that contains such values; anything else is
+    /// compared as text, since the database would refuse it. Only a text column holds both numbers and UUIDs,
+    /// and a String or Boolean may be an enumeration. A value of another type may equal the literal without
+    /// being the same id, as a date does `20240101`, so the text is compared as well.
     pub(in crate::sql) fn suffice_untyped(
         &self,
         ty: Option<TypeId>,

@@ -1,7 +1,7 @@
 //! The forms of SQL that a caller gets: a decision, rows, or a filter.
 //!
 //! In: a folded plan. Out: one text. A decision and rows are whole statements. A filter is a condition that
-//! the caller may put anywhere: each subquery brings the tables that it reads, no name that the compiler
+//! the caller may put anywhere: each subquery defines the tables that it reads, no name that the compiler
 //! makes up is one of the caller's, and the condition is never NULL. Its subqueries use the caller's column
 //! only if the column is qualified by its table.
 

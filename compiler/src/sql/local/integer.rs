@@ -21,7 +21,7 @@ const PATTERN: &str = "(0|[1-9][0-9]*|-[1-9][0-9]*)";
 const MOST_BYTES: i64 = 20;
 
 impl Lowering<'_, Local<'_>> {
-    /// A value as an integer, NULL if it is none.
+    /// A value as an integer, NULL if it is not one.
     pub(in crate::sql) fn integer(&mut self, at: At<'_>, expr: Expr) -> Result<Sql, CompileError> {
         let is_ours = match expr {
             Expr::Const(literal) => {

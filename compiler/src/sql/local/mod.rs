@@ -1,9 +1,9 @@
 //! Statements for a caller's database: a decision, rows, or a filter.
 //!
-//! In: a folded plan, or the sorted alternatives of a [`filter`]. Out: a [`template`], which leaves open
-//! where the question's values stand. [`forms`] makes it, as a statement of the kind in `target`: `analysis`
-//! finds out how each column represents its values, `compare` and `integer` compare them so, `sets` prints
-//! tests and sets, and [`caller`] what they read.
+//! In: a folded plan, or the sorted alternatives of a [`filter`]. Out: a [`template`], which leaves places
+//! for the question's values. [`forms`] makes it, as a statement of the kind in `target`: `analysis` finds
+//! out how each column represents its values, `compare` and `integer` compare them so, `sets` prints tests
+//! and sets, and [`caller`] what they read.
 
 pub(in crate::sql) mod analysis;
 pub(crate) mod caller;

@@ -1,5 +1,5 @@
 //! Tests and sets in a statement for a caller's database, each as its strategy says, and the tables that
-//! their queries bring.
+//! their queries define.
 
 use super::target::Local;
 use crate::algebra::readers::needed;
@@ -24,10 +24,10 @@ impl Lowering<'_, Local<'_>> {
 
     /// `(SELECT column FROM table WHERE key = …) IN (set)`
     fn looked_up(&mut self, at: At<'_>, keyed: &KeyedRow<'_>) -> Result<Sql, CompileError> {
-        let KeyedRow { row, representation, set } = keyed;
+        let KeyedRow { row, representation, set, used } = keyed;
         let inside = At { output: SelectOutput::Values(representation), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, row)?));
-        let test = self.value_in_set(at, &row, representation, set, SetUse::ToFind)?;
+        let test = self.value_in_set(at, &row, representation, set, *used)?;
         Ok(build::is_true(build::nested(test)))
     }
 
@@ -93,8 +93,8 @@ impl Lowering<'_, Local<'_>> {
         Ok(if part.stays_test { build::is_true(build::nested(test)) } else { test })
     }
 
-    /// The query that `print` makes of these selects; where queries bring their tables, with those that it
-    /// reads, but for the `derived` ones.
+    /// The query that `print` makes of these selects; where queries define their tables, with those that it
+    /// reads, except the `derived` ones.
     pub(in crate::sql) fn in_own_scope(
         &mut self,
         at: At<'_>,

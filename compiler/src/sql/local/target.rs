@@ -1,7 +1,7 @@
 //! Statements for a caller's database.
 //!
-//! Each value is compared in the representation that its column has. The question's values stand in the text,
-//! as there are no parameters.
+//! Each value is compared in the representation that its column has. The question's values are literals of
+//! the text, since there are no parameters.
 
 use super::analysis::{Caller, of_column};
 use super::template::{Spelling, mark};
@@ -83,7 +83,7 @@ impl Printing for Lowering<'_, Local<'_>> {
         Ok(build::plain_lit(self.inputs.literal_text(literal)?, self.inputs.features.escapes))
     }
 
-    /// The caller's column; every other value stands in the plan as a literal, and there are no parameters.
+    /// The caller's column; every other value is a literal of the plan, and there are no parameters.
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
         match &self.target.caller.column {
             Some(column) if slot == Slot::Given(column.var) => Ok(column.name.clone()),

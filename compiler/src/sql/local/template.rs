@@ -10,7 +10,7 @@ use crate::question::{Domain, Question};
 use crate::sql::build;
 use sqlparser::ast::Expr as Sql;
 
-/// What stands before and behind a mark.
+/// The delimiter of a mark.
 const MARK: char = '\0';
 
 /// A literal that is a value of the question, and the variable that has this value.
@@ -37,9 +37,9 @@ enum Piece {
 /// How a value is spelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Spelling {
-    /// As it is.
+    /// As it is, without quotes.
     Number,
-    /// As a text.
+    /// As a text, in quotes.
     Quoted,
 }
 
@@ -52,7 +52,7 @@ pub(in crate::sql) fn mark(spelling: Spelling, var: usize) -> Sql {
     build::placeholder(format!("{MARK}{letter}{var}{MARK}"))
 }
 
-/// What stands between two NULs, as a mark.
+/// The text between two NULs, as a mark.
 fn marked(text: &str) -> Option<Piece> {
     let (letter, var) = text.split_at_checked(1)?;
     let spelling = match letter {

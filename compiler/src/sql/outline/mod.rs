@@ -1,8 +1,8 @@
-//! What a text for a caller's database is made of, for those who look for what is slow in it.
+//! The parts of a text for a caller's database, for those who look for what is slow in it.
 //!
 //! In: the plan that is printed, and for a filter its sorted alternatives. Out: the sets that the text makes,
-//! what it asks for each row, and the parts that no index serves. All of it is read from the plan, by the
-//! rules by which the text is printed; the text itself is not looked at.
+//! what it looks up for each row, and the parts that can use no index. All of it is read from the plan, by
+//! the rules by which the text is printed; the text itself is not looked at.
 
 mod comparisons;
 mod report;
@@ -18,7 +18,7 @@ use crate::algebra::Plan;
 use walk::Walk;
 
 impl LocalStatement<'_> {
-    /// What the text of a check or of rows is made of.
+    /// The parts of the text of a check or of rows.
     pub(crate) fn outline(self, plan: &Plan) -> Outline {
         let lowering = self.lowering(plan, None, None);
         let mut walk = Walk::new(&lowering, plan, None);
@@ -28,7 +28,7 @@ impl LocalStatement<'_> {
         walk.outline
     }
 
-    /// What the text of a filter is made of.
+    /// The parts of the text of a filter.
     pub(crate) fn filter_outline(self, plan: &Plan, filter: &Filter, of: &FilterColumn<'_>) -> Outline {
         let representation = self.represent_column(of.column, of.ty);
         let given = GivenColumn { var: of.var, representation, name: column_text(of.column) };

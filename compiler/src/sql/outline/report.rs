@@ -2,7 +2,7 @@
 
 use crate::bindings::ColumnExpr;
 
-/// What a text is made of.
+/// The parts of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
     /// The sets that it makes.
@@ -18,11 +18,11 @@ pub struct Outline {
 pub struct SetMade {
     /// Its name and what it holds, if it is a common table expression.
     pub name: Option<(String, String)>,
-    /// What it becomes.
+    /// Its form in the text.
     pub kind: SetKind,
-    /// What bounds it.
+    /// The values that it starts from.
     pub start: Start,
-    /// What it reads.
+    /// The rows that it reads.
     pub reads: Reads,
 }
 
@@ -33,9 +33,9 @@ pub enum SetKind {
     Recursion,
     /// A recursive common table expression whose steps look at everything that was found before.
     WholeState,
-    /// A common table expression that is read in so many places.
+    /// A common table expression that is read in several places.
     Table {
-        /// In how many.
+        /// The number of those places.
         n_readings: usize,
     },
     /// An array, which an index over the column can look up.
@@ -72,7 +72,7 @@ pub type BoundColumn = (usize, usize);
 /// A look-up for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probe {
-    /// What it reads.
+    /// The rows that it reads.
     pub reads: Reads,
     /// The columns that must equal a value of the row: an index has to start with one of them.
     pub by: Vec<BoundColumn>,
@@ -87,7 +87,7 @@ pub enum SlowPart {
         column: Option<BoundColumn>,
         /// The type whose ids it has.
         ty: String,
-        /// Why.
+        /// The reason.
         reason: CastReason,
     },
     /// A set that nothing bounds, with what it reads.
@@ -120,7 +120,7 @@ pub enum SlowPart {
 pub enum CastReason {
     /// `sql_types` has no entry for its type.
     Undeclared,
-    /// The declared type is none that is compared as itself.
+    /// The declared type is not one that is compared as itself.
     Opaque {
         /// The declared type.
         declared: String,

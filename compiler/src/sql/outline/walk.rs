@@ -42,7 +42,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         Self { lowering, plan, anchors, column, outline: Outline::default() }
     }
 
-    /// The plan's tables; for a filter, those that its sets bring.
+    /// The plan's tables; for a filter, those that its sets define.
     pub(super) fn tables(&mut self, read: &[Select]) {
         let top = At::top(&self.plan.tables);
         let needed = needed(&self.plan.tables, read);
@@ -296,8 +296,8 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 }
 
-/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is
-/// none.
+/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is not
+/// one of them.
 fn defines(select: &Select, expr: Expr) -> bool {
     expr.alias().is_some_and(|alias| reads_alias(select, alias))
 }

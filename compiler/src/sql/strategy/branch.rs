@@ -2,7 +2,7 @@
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::SourceId;
 use crate::dialect::Features;
 use crate::ir::CompareOp;
@@ -41,6 +41,8 @@ pub(in crate::sql) struct KeyedRow<'s> {
     pub(in crate::sql) representation: Representation,
     /// The set.
     pub(in crate::sql) set: &'s [Select],
+    /// What the set is for.
+    pub(in crate::sql) used: SetUse,
 }
 
 /// A value that is only compared with the numbers of a small set, which is made once.
@@ -104,7 +106,7 @@ impl Lowering<'_, Local<'_>> {
             matches!(condition, Condition::In { .. }) && free_aliases(condition) == [*alias]
         };
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
-        let [Condition::In { expr, selects, .. }] = sets.as_slice() else { return None };
+        let [Condition::In { expr, selects, used }] = sets.as_slice() else { return None };
         let is_simple =
             |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
         let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));
@@ -113,7 +115,8 @@ impl Lowering<'_, Local<'_>> {
         }
         let filter = others.into_iter().cloned().collect();
         let row = Select { from: select.from.clone(), filter, output: vec![*expr] };
-        Some(KeyedRow { row, representation: self.represent(at.inside(select), *expr), set: selects })
+        let representation = self.represent(at.inside(select), *expr);
+        Some(KeyedRow { row, representation, set: selects, used: *used })
     }
 
     /// Whether a condition is an equality of a source's unique column with a value from elsewhere.

@@ -3,7 +3,7 @@
 //! In: a part of a plan, where it is printed, how its values are represented, and what the database can do.
 //! Out: a strategy. The printer prints what was decided, and the [`outline`](super::outline) reports it.
 //!
-//! These decisions are no passes of `optimise`, since the algebra cannot express their results: each is a
+//! These decisions are not passes of `optimise`, since the algebra cannot express their results: each is a
 //! spelling of the same condition or table. Those on values also depend on how columns are represented, which
 //! is known only once the plan is complete.
 

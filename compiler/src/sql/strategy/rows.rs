@@ -21,7 +21,7 @@ pub(in crate::sql) enum RowStrategy {
 /// How the steps of a fixpoint read a state that is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum StateStrategy {
-    /// From a table that is made of it, which joins faster.
+    /// From a table that is made from it, which joins faster.
     Table,
     /// Unpacked where it is read: the state itself is not copied for each reading.
     Unpacked,

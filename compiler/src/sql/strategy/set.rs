@@ -39,7 +39,7 @@ pub(in crate::sql) struct SetPart<'s> {
 /// How two values are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum ComparisonStrategy {
-    /// As they are represented, so that an index serves.
+    /// In their representation, so that an index can be used.
     Native,
     /// As texts, by their bytes.
     Text,

@@ -9,12 +9,12 @@
 //! ```
 //!
 //! An array has the type of its column, so a step compares the caller's columns as they are, and their
-//! indexes serve. All arrays of a state are in the order of its tuples, each of which it holds once. So equal
-//! states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint. Texts
-//! are compared and sorted by bytes. What reads them gets the default collation, which gives way to that of a
-//! column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`: PostgreSQL
-//! estimates a recursive table at ten times its start and more, scans whole tables to join it, and compiles
-//! the statement because it looks costly.
+//! indexes can be used. All arrays of a state are in the order of its tuples, each of which it holds once. So
+//! equal states are equal rows, and `UNION` ends with the first that repeats; the largest is the fixpoint.
+//! Texts are compared and sorted by bytes. What reads them gets the default collation, which gives way to
+//! that of a column. The demand, if there is one, is read from an array as well, `UNNEST(ARRAY(…))`:
+//! PostgreSQL estimates a recursive table at ten times its start and more, scans whole tables to join it, and
+//! compiles the statement because it looks costly.
 
 use crate::algebra::{Repeats, Select, Table, TableId};
 use crate::dialect::State;
@@ -140,7 +140,7 @@ where
         build::with(build::query(row), CteKind::Plain, with)
     }
 
-    /// The rows that the arrays of `alias` hold, which is one of `from` or stands around the query.
+    /// The rows of the arrays of `alias`, which is in `from` or encloses the query.
     fn unpacked(
         &self,
         at: At<'_>,

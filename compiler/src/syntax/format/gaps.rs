@@ -21,8 +21,8 @@ struct Lines<'t> {
     below: Vec<&'t str>,
 }
 
-/// The printed text with what stands between the tokens of the source. `places` says which token of the
-/// printed text each of them is.
+/// The printed text with what was between the tokens of the source. `places` says which token of the printed
+/// text each of them is.
 pub(super) fn restore(
     layout: &SourceLayout<'_>,
     text: &str,
@@ -50,7 +50,7 @@ fn nearest_after(places: &[Option<usize>]) -> Vec<Option<usize>> {
     nearest
 }
 
-/// What stands before a token, line by line: the first piece is on the line of the token before it.
+/// The text before a token, line by line: the first piece is on the line of the token before it.
 pub(super) fn pieces_before<'t>(text: &'t str, tokens: &Tokens, at: usize) -> Vec<&'t str> {
     let start = tokens.end_before(at).end as usize * usize::from(at > 0);
     let end = tokens.spans.get(at).map_or(text.len(), |span| span.start as usize);
@@ -130,8 +130,8 @@ impl<'t> Lines<'t> {
         }
     }
 
-    /// Puts a comment at the end of a line and moves the one that is there above it. If comments already
-    /// stand above the next line, it follows them.
+    /// Puts a comment at the end of a line and moves the one that is there above it. If comments are already
+    /// above the next line, it follows them.
     fn put_trailing(&mut self, line: usize, text: &'t str) {
         if let Some(next) = self.lines.get_mut(line + 1)
             && next.above.iter().any(|text| !text.is_empty())

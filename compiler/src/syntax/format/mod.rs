@@ -6,9 +6,9 @@
 //! text ─ parse ─▶ tree ─ print ─▶ lines without comments ─ align ─▶ which token is which ─ gaps ─▶ text
 //! ```
 //!
-//! The printer lays the tree out. What stands between two tokens of the source, comments and empty lines,
-//! goes between the same two tokens of the printed text. A comment at the end of a line stays at the end of
-//! one; any other has a line of its own. The author decides where empty lines are, at most one at a time, and
+//! The printer lays the tree out. What is between two tokens of the source, comments and empty lines, goes
+//! between the same two tokens of the printed text. A comment at the end of a line stays at the end of one;
+//! any other has a line of its own. The author decides where empty lines are, at most one at a time, and
 //! which lists and conditions are broken: those whose first element is on a new line.
 //!
 //! The result is parsed: unless it has the same tree and the same comments, formatting fails.

@@ -41,7 +41,7 @@ impl SourceLayout<'_> {
         self.gaps_after(opener, span).any(|gap| gap.contains('#'))
     }
 
-    /// What stands between the tokens of a span from the first one of a kind on.
+    /// The gaps between the tokens of a span, from the first token of a kind on.
     fn gaps_after(&self, opener: Kind, span: Span) -> impl Iterator<Item = &str> {
         let from = self.first(opener, span).unwrap_or(self.tokens.spans.len());
         let inside =

@@ -35,7 +35,7 @@ pub(super) fn print_as_laid_out(policy: &Policy, layout: &SourceLayout<'_>) -> S
     Printer { layout }.policy(policy)
 }
 
-/// Whether two items may stand without an empty line between them: neither has braces.
+/// Whether two items need no empty line between them: neither has braces.
 fn may_touch(above: &Item, below: &Item) -> bool {
     let is_line = |item: &Item| matches!(item, Item::Rule(_) | Item::Declare(_));
     is_line(above) && is_line(below)

@@ -17,7 +17,7 @@ pub struct SuggestionSearch {
 }
 
 impl SuggestionSearch {
-    /// The first search, for single facts, and for so many sets at most.
+    /// The first search, for single facts, and for at most this many sets.
     pub fn new(most: usize) -> Self {
         Self { most, n_facts: 1, assumable: Assumable::Stored }
     }
@@ -49,7 +49,7 @@ pub(in crate::why) enum Assumable {
 /// What the search for facts that would make the question hold found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suggestions {
-    /// Sets of facts, the smallest first. Each must be tried.
+    /// Sets of facts, all with as many facts. Each must be tried.
     pub sets: Vec<Suggestion>,
     /// Where to go on if these do not help.
     pub next: Option<SuggestionSearch>,

@@ -44,7 +44,7 @@ fn spellings(alias: &str, column: &str) -> Vec<(String, String)> {
     pairs.collect()
 }
 
-/// What stands around a column.
+/// The text around a column.
 fn wrapped(before: &str, after: &str) -> Mention {
     if let (Some(before), Some(after)) = (before.strip_suffix('('), after.strip_prefix(')')) {
         if let Some(cast) = after.strip_prefix("::") {

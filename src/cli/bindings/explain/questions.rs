@@ -2,7 +2,7 @@
 
 use portcullis_compiler::ir::{Program, TypeKind};
 
-/// The block that is no type.
+/// The block that is not a type.
 const GLOBAL: &str = "global";
 
 /// May a value of the actor's type do this to one of the resource's type?

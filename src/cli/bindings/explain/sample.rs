@@ -10,7 +10,7 @@ use portcullis_compiler::bindings::{BindingArg, Bindings, SqlName};
 /// Rows with the ids of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct IdRows {
-    /// What stands before a query of them: nothing, or a `WITH` that names a bound query.
+    /// The text before a query of them: empty, or a `WITH` that names a bound query.
     with: String,
     /// The table.
     table: String,
@@ -25,7 +25,7 @@ pub(super) struct IdRows {
 pub(super) struct Sample {
     /// The type.
     pub(super) ty: String,
-    /// The id; made up if there is none.
+    /// The id; an invented one if there are no rows.
     pub(super) id: String,
     /// Where it was read; `None` if it was made up.
     pub(super) read_from: Option<String>,

@@ -17,7 +17,7 @@ pub(in crate::cli::bindings) struct DatabasePlan {
 /// One step.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Step {
-    /// How many steps it stands under.
+    /// The number of steps above it.
     pub(super) depth: usize,
     /// What it does, in the database's words.
     pub(super) text: String,

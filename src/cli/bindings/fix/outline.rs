@@ -1,4 +1,4 @@
-//! Where the parts of a document stand in its text.
+//! The places of the parts of a document in its text.
 //!
 //! The document has been parsed, so its size and nesting are within bounds. Values are not read here.
 

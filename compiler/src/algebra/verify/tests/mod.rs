@@ -147,8 +147,8 @@ fn a_reference_to_something_else_is_found() {
     assert_eq!(fault(Open::Column(Some(0)), |_| ()), None);
 }
 
-/// In a table of a component the types of a column depend on the member: a narrow one is padded, and what is
-/// asked of one member may be compared with values of another, in rows that there are not.
+/// In a table of a component the types of a column depend on the member: a narrow one is padded, and the
+/// values of one member may be compared with those of another, in rows that do not exist.
 #[test]
 fn a_column_of_several_members_has_any_type() {
     let tag = |member| Expr::Tag(MemberId::from_index(member));

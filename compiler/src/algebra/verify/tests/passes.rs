@@ -125,6 +125,34 @@ fn a_set_may_move_into_another_set_of_the_value() {
     assert!(law(vec![owned(&[locked(column(9, 0))], document)]).is_err());
     // The other set shows another value.
     assert!(law(vec![owned(&[locked(document)], user)]).is_err());
+    // It is added, which denies what was allowed.
+    assert!(law(vec![owned(&[locked(document), locked(document)], document)]).is_err());
+}
+
+/// `not (owned (x) and locked (x))`
+#[test]
+fn a_set_may_move_into_another_set_of_the_value_inside_a_denial() {
+    let x = column(4, 0);
+    let among = |alias, relation, filter: Vec<Condition>, shown, used| {
+        let selects = vec![read(&[(alias, relation)], filter, vec![column(alias, shown)])];
+        Condition::In { expr: x, selects, used }
+    };
+    let locked = |expr| {
+        let selects = vec![read(&[(9, LOCKED)], Vec::new(), vec![column(9, 0)])];
+        Condition::In { expr, selects, used: SetUse::ToTest }
+    };
+    let denied = |filter| {
+        let denied = Select { filter, ..Select::default() };
+        with(vec![Condition::None(vec![denied])])
+    };
+    let owned = |filter, shown| among(8, OWNER, filter, shown, SetUse::ToFind);
+    let before = denied(vec![owned(Vec::new(), 1), locked(x)]);
+    let law = |filter| check(Keeps::Entailed, &before, &denied(filter), &[]);
+    assert_eq!(law(vec![owned(vec![locked(column(8, 1))], 1)]), Ok(()));
+    // It is lost, which denies more; tests another value; or is there twice, which denies less.
+    assert!(law(vec![owned(Vec::new(), 1)]).is_err());
+    assert!(law(vec![owned(vec![locked(column(8, 0))], 1)]).is_err());
+    assert!(law(vec![owned(vec![locked(column(8, 1)), locked(column(8, 1))], 1)]).is_err());
 }
 
 /// `not (locked and not (row and owner of row))`, where `row` is a row that is read around it anyway.
