@@ -95,7 +95,8 @@ pub enum AdminReply {
     Refused {
         /// Why.
         message: String,
-        /// What kind of error it is, as over HTTP.
+        /// What kind of error it is, as over HTTP; empty from a service of an earlier release.
+        #[serde(default)]
         code: String,
     },
 }
@@ -143,5 +144,16 @@ pub fn default_stays() -> AdminReply {
             "every service has the environment `{DEFAULT_ENVIRONMENT}`, so it is not deleted: clear it with `POST /api/clear_data`"
         ),
         code: ErrorCode::InvalidRequest.as_str().to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_of_an_earlier_release_keeps_its_message() {
+        let reply: AdminReply = serde_json::from_str(r#"{ "reply": "refused", "message": "no" }"#).unwrap();
+        assert_eq!(reply, AdminReply::Refused { message: "no".to_owned(), code: String::new() });
     }
 }

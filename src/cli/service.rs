@@ -3,7 +3,7 @@
 use super::active_policy::ActivePolicy;
 use super::error::{ArgumentError, CliError, ServiceError};
 use crate::config::Secret;
-use crate::http::DEVELOPMENT_KEY;
+use crate::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
@@ -36,6 +36,8 @@ pub(super) struct PolicySource {
 
 #[derive(Deserialize)]
 struct PolicyAnswer {
+    /// `None` before the first policy. It must be there, because any other server may answer `{}`.
+    #[serde(deserialize_with = "Option::deserialize")]
     policy: Option<PolicySource>,
 }
 
@@ -92,9 +94,12 @@ impl Service {
         format!("{}, environment {}", self.base, self.environment())
     }
 
-    /// The environment according to the key.
+    /// The environment according to the key. A key of the settings may be any text, and is for the default one.
     pub(super) fn environment(&self) -> &str {
-        self.key.0.split('_').nth(1).unwrap_or_default()
+        match self.key.0.split('_').collect::<Vec<_>>()[..] {
+            ["e", environment, _, _, ..] => environment,
+            _ => DEFAULT_ENVIRONMENT,
+        }
     }
 
     /// The active policy.
@@ -138,7 +143,7 @@ impl Service {
                 self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
             let mut response = request.send_json(body).map_err(|error| lost(&error))?;
             if let Some(asked) = asked_to_wait(&response)
-                && start.elapsed() + asked < RETRY_TIME
+                && start.elapsed().saturating_add(asked) < RETRY_TIME
             {
                 std::thread::sleep(asked.clamp(Duration::from_millis(100), LONGEST_PAUSE));
                 continue;
@@ -199,7 +204,9 @@ impl Service {
 
 /// An address without the end that is the same for every service.
 pub(super) fn base(url: &str) -> &str {
-    url.trim_end_matches('/').trim_end_matches("/api")
+    let url = url.trim_end_matches('/');
+    // The host may have the name `api`.
+    url.strip_suffix("/api").filter(|rest| !rest.ends_with('/')).unwrap_or(url)
 }
 
 /// The host of an address; or why it is not one.
@@ -294,5 +301,33 @@ mod tests {
             assert_eq!(refused("http://a", Some(key)).as_deref(), Some(&*invalid), "{key:?}");
         }
         assert_eq!(refused("http://a", Some(" k\r\n")), None);
+    }
+
+    #[test]
+    fn a_key_without_an_environment_is_for_the_default_one() {
+        let environment = |key: &str| {
+            let service = Service::new("http://a", Some(Secret(key.to_owned()))).unwrap_or_else(|_| panic!());
+            service.environment().to_owned()
+        };
+        assert_eq!(environment("e_staging_1_c2_VjcmV0"), "staging");
+        for key in ["9f86d081884c7d659a2feaa0c55ad015", "e_staging", "my_own_long_key"] {
+            assert_eq!(environment(key), DEFAULT_ENVIRONMENT, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_host_may_have_the_name_of_the_interface() {
+        for (url, expected) in
+            [("http://a/api/", "http://a"), ("http://api", "http://api"), ("http://api/api", "http://api")]
+        {
+            assert_eq!(base(url), expected);
+        }
+    }
+
+    #[test]
+    fn the_longest_wait_is_no_panic() {
+        let response = Response::builder().status(503).header("Retry-After", u64::MAX.to_string());
+        let asked = asked_to_wait(&response.body(Body::builder().data("")).unwrap());
+        assert_eq!(asked, Some(Duration::from_secs(u64::MAX)));
     }
 }

@@ -74,7 +74,7 @@ const READER_CACHE_KIB: i64 = 8 * 1024;
 pub(super) const DATABASE: &str = "store.db";
 
 /// The name of the lock file.
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 
 /// The longest that a reader waits while a log is being set up; SQLite's own limit is a few weeks.
 const LONGEST_WAIT: Duration = Duration::from_hours(1);

@@ -87,7 +87,7 @@ impl CliError {
             Self::At { error, .. } => return error.code(),
             Self::Unanswered { code, .. } => return said_by_service(code),
             Self::Service(error) | Self::GaveUp { error, .. } => return error.code(),
-            Self::Restore(RestoreError::NotServed { code, .. }) => return code.into(),
+            Self::Restore(RestoreError::NotServed { code, .. }) => return said_by_service(code),
             Self::Engine(error) => return of_engine(error),
             Self::Store(error) => return of_store(error),
             Self::TooLong { .. } | Self::LongPolicy { .. } => return of_interface(ErrorCode::LimitExceeded),
@@ -143,7 +143,7 @@ fn of_interface(code: ErrorCode) -> Cow<'static, str> {
     code.as_str().into()
 }
 
-/// The code in an answer; whatever answers without one is not a Portcullis service.
+/// The code in an answer; whatever answers without one is not a Portcullis service, or of an earlier release.
 pub(super) fn said_by_service(code: String) -> Cow<'static, str> {
     if code.is_empty() { CommandCode::UnexpectedAnswer.as_str().into() } else { code.into() }
 }

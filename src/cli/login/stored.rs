@@ -103,3 +103,19 @@ fn write_private(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_for_the_service_of_its_login() {
+        let login = Login { url: "http://h".to_owned(), key: "k".to_owned() };
+        for url in ["http://h", "http://h/", "http://h/api/"] {
+            assert!(login.is_for(url), "{url}");
+        }
+        for url in ["https://h", "http://h:1", "http://h.evil", "http://hh"] {
+            assert!(!login.is_for(url), "{url}");
+        }
+    }
+}

@@ -136,8 +136,10 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
     let written = json!(request).to_string();
     let mut found = Vec::new();
     let mut begins = false;
-    for (at, line) in BufReader::new(file).lines().enumerate() {
+    for (at, line) in BufReader::new(file).split(b'\n').enumerate() {
         let line = line.map_err(|error| CliError::unreadable(path, error))?;
+        // A killed service may leave a part of a character.
+        let Ok(line) = String::from_utf8(line) else { continue };
         // Most lines are of other requests.
         if !line.contains(&written) {
             continue;
@@ -268,8 +270,9 @@ mod tests {
         write("decisions.log.1", &[("whole", "0"), ("x", "1"), ("split", "2")]);
         write("decisions.log.2", &[("split", "0"), (r#"a"b\c"#, "1")]);
         let part = line("whole", "6").replace("}\n", "");
-        let with_part = std::fs::read_to_string(&log).unwrap() + &part;
-        std::fs::write(&log, with_part).unwrap();
+        let with_part = std::fs::read_to_string(&log).unwrap() + &part + "\n" + &part + "é";
+        // Without the second byte of `é`.
+        std::fs::write(&log, &with_part.as_bytes()[..with_part.len() - 1]).unwrap();
         let found = |request: &str| -> Vec<String> {
             decisions(&log, request).unwrap().into_iter().map(|decision| decision.resource.id).collect()
         };

@@ -87,10 +87,10 @@ impl<'p> Types<'p> {
 
     fn condition(&mut self, condition: &'p Condition, calls: &mut Vec<&'p Call>) {
         match condition {
-            Condition::Or(sides, _) | Condition::And(sides, _) => {
-                sides.iter().for_each(|side| self.condition(side, calls));
-            }
-            Condition::Not(inner, _) | Condition::Paren(inner, _) => self.condition(inner, calls),
+            Condition::And(sides, _) => sides.iter().for_each(|side| self.condition(side, calls)),
+            Condition::Paren(inner, _) => self.condition(inner, calls),
+            // A side of an "or", or what is negated, gives the rest of the rule no type.
+            Condition::Or(..) | Condition::Not(..) => {}
             Condition::Matches { variable, ty, .. } => {
                 self.of.entry(&variable.value).or_insert(&ty.value);
             }

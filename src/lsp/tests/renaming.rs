@@ -108,7 +108,16 @@ fn what_cannot_be_renamed_has_a_reason() {
     );
     assert_eq!(refused("p(x) if q(x);^ "), "there is no name here that can be renamed");
     let two = "resource R { roles = [\"a\"]; }\nresource S { roles = [\"^a\"]; }\np(u, x) if has_role(u, \"a\", x);";
-    assert_eq!(refused(two), "\"a\" in line 3 may be of several blocks: give the variable there a type");
+    let uncertain = "\"a\" in line 3 may be of several blocks: give the variable there a type";
+    assert_eq!(refused(two), uncertain);
+    // What holds on a side of an "or", or is negated, is no type.
+    for body in [
+        "(x matches R and has_role(u, \"a\", x)) or (x matches S and has_role(u, \"a\", x))",
+        "not x matches R and has_role(u, \"a\", x)",
+    ] {
+        let blocks = "resource R { roles = [\"^a\"]; }\nresource S { roles = [\"a\"]; }";
+        assert_eq!(refused(&format!("{blocks}\np(u, x) if {body};")), uncertain, "{body}");
+    }
 }
 
 #[test]

@@ -58,6 +58,35 @@ fn an_environment_that_cannot_be_read_does_not_hide_the_others() {
 }
 
 #[test]
+fn a_folder_with_other_files_is_not_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    key(folder, ENVIRONMENT);
+    std::fs::create_dir(folder.join("d/docs")).unwrap();
+    std::fs::write(folder.join("d/docs/notes.md"), "mine").unwrap();
+    let refused = || bad(folder, &["environments", "delete", "docs", "--yes", "--data", "d"]);
+    let reason = "`d/docs/notes.md` is not a Portcullis store";
+    assert!(refused().starts_with(reason), "{}", refused());
+    let service = Service::start(folder);
+    assert!(refused().contains(reason), "{}", refused());
+    service.stop();
+    let left: Vec<_> = std::fs::read_dir(folder.join("d/docs")).unwrap().map(|found| found.unwrap()).collect();
+    assert!(matches!(&left[..], [only] if only.file_name() == "notes.md"), "{left:?}");
+}
+
+#[test]
+fn a_deletion_that_was_killed_is_completed() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    key(folder, "staging");
+    std::fs::rename(folder.join("d/staging"), folder.join("d/.deleted-staging")).unwrap();
+    let delete = ["environments", "delete", "staging", "--yes", "--data", "d"];
+    assert_eq!(good(folder, &delete), "`staging` was deleted\n");
+    assert!(!folder.join("d/.deleted-staging").exists());
+    assert!(bad(folder, &delete).starts_with("there is no store in "));
+}
+
+#[test]
 fn a_running_service_deletes_an_environment_that_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

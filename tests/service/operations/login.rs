@@ -3,6 +3,7 @@
 use super::program::{Service, bad, good, key, portcullis, run};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -74,6 +75,23 @@ fn a_login_is_tried_kept_used_and_removed() {
     assert_eq!(good(folder, &["logout"]), "logged out\n");
     assert_eq!(good(folder, &["logout"]), "you are not logged in\n");
     assert!(!file.exists());
+}
+
+#[test]
+fn a_server_that_is_no_portcullis_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let head = BufReader::new(stream.try_clone().unwrap());
+        let _end = head.lines().find(|line| line.as_ref().is_ok_and(String::is_empty));
+        let answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+        stream.write_all(answer.as_bytes()).unwrap();
+    });
+    let (code, out, err) = login(folder.path(), &url, "e_staging_1_secret");
+    assert!(code == 1 && out.is_empty() && err.contains("missing field `policy`"), "{code} {out}{err}");
+    assert!(!folder.path().join(".config/portcullis/login.json").exists());
 }
 
 /// `script` runs a command on a terminal of its own, and copies what the terminal shows.
