@@ -161,14 +161,18 @@ impl AdminService {
             return Ok(default_stays());
         }
         let _one_at_a_time = self.opening.lock().await;
-        if let Some(environment) = self.app.remove(&name) {
+        let served = self.app.remove(&name);
+        let was_served = served.is_some();
+        if let Some(environment) = served {
             environment.engine.end_questions();
             // Whoever drops it last waits for its queued writes.
             drop(tokio::task::spawn_blocking(move || drop(environment)));
         }
         let (dir, start) = (self.data.join(&name), Instant::now());
         loop {
-            match store::delete(&dir) {
+            let of_thread = dir.clone();
+            let deleted = tokio::task::spawn_blocking(move || store::delete(&of_thread)).await;
+            match deleted.map_err(|error| EngineError::Bug(error.to_string()))? {
                 Err(StoreError::Locked(_)) if start.elapsed() < LAST_REQUESTS_TIME => {
                     tokio::time::sleep(DELETE_PAUSE).await;
                 }
@@ -181,8 +185,15 @@ impl AdminService {
                     });
                 }
                 Err(StoreError::Missing(_)) => return Err(unknown_environment(&name)),
-                deleted => {
-                    deleted?;
+                Err(error) if was_served => {
+                    let message = format!(
+                        "the environment `{name}` is not served any more, but was not deleted: {error}"
+                    );
+                    let code = ErrorCode::from(EngineError::from(error)).as_str().to_owned();
+                    return Ok(AdminReply::Refused { message, code });
+                }
+                Err(error) => return Err(error.into()),
+                Ok(()) => {
                     tracing::info!(environment = name, "environment deleted");
                     return Ok(AdminReply::EnvironmentDeleted);
                 }

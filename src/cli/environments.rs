@@ -8,8 +8,9 @@ use super::data::DataFolder;
 use super::error::{CliError, ServiceError, of_store};
 use super::output::{self, Format};
 use super::{Verdict, admin, shown};
-use crate::admin::{AdminCommand, AdminReply};
+use crate::admin::{AdminCommand, AdminReply, default_stays};
 use crate::engine::{check_environment_name, environment_names};
+use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Holdings, Snapshot, StoreError};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
@@ -108,6 +109,9 @@ fn as_json(name: &str, held: Result<Holdings, StoreError>) -> Json {
 /// Says what would be deleted.
 fn preview(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError> {
     check_environment_name(name)?;
+    if name == DEFAULT_ENVIRONMENT {
+        return accepted(default_stays()).map(|()| Verdict::Bad);
+    }
     let held = holdings(data, name)?;
     output::to_stdout(&match format {
         Format::Text => {
@@ -121,12 +125,22 @@ fn preview(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError>
 fn delete(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError> {
     check_environment_name(name)?;
     let command = AdminCommand::DeleteEnvironment { environment: name.to_owned() };
-    if let AdminReply::Refused { message, code } = admin::carry_out(data, &command)? {
-        return Err(ServiceError::BadRequest { message, code }.into());
-    }
+    accepted(admin::carry_out(data, &command)?)?;
     output::to_stdout(&match format {
         Format::Text => format!("`{name}` was deleted"),
         Format::Json => format!("{:#}", json!({ "deleted": true, "environment": { "name": name } })),
     })?;
     Ok(Verdict::Good)
+}
+
+/// Turns a refusal into an error.
+fn accepted(reply: AdminReply) -> Result<(), CliError> {
+    match reply {
+        AdminReply::Refused { message, code } => Err(ServiceError::BadRequest { message, code }.into()),
+        AdminReply::KeyCreated { .. }
+        | AdminReply::Keys { .. }
+        | AdminReply::KeyRevoked
+        | AdminReply::EnvironmentOpened
+        | AdminReply::EnvironmentDeleted => Ok(()),
+    }
 }

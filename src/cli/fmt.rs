@@ -39,7 +39,7 @@ pub(super) struct Args {
     pub(super) format: Format,
 }
 
-/// What became of a file.
+/// The result of formatting a file.
 enum FormatOutcome {
     /// It is already formatted.
     Unchanged,

@@ -39,7 +39,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, CliError> {
-    let program = Rest { runtime: serve::runtime()?, dialect };
+    let program = CliWorkbench { runtime: serve::runtime()?, dialect };
     let pages = pages.or_else(|| Path::new(PAGES).is_dir().then(|| format!("file://{PAGES}")));
     let (connection, threads) = Connection::stdio();
     let settings = Settings { workbench: &program, pages: pages.as_deref() };
@@ -50,13 +50,13 @@ pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, Cl
     Ok(Verdict::Good)
 }
 
-/// The parts of the program that the language server does not have.
-struct Rest {
+/// Runs tests and compiles SQL for the language server.
+struct CliWorkbench {
     runtime: Runtime,
     dialect: Dialect,
 }
 
-impl Workbench for Rest {
+impl Workbench for CliWorkbench {
     fn run_test(&self, program: Program) -> Result<Ran, String> {
         let report = self.runtime.block_on(async {
             let engine = Engine::in_memory(EngineSettings::default()).await?;

@@ -3,7 +3,7 @@
 use super::error::CliError;
 use super::login::Login;
 use super::service::Service;
-use crate::config::{Config, Flags, Secret};
+use crate::config::{Config, Flags, Secret, SettingOrigin};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
 use std::path::PathBuf;
@@ -20,7 +20,8 @@ pub(super) struct OriginArgs {
     /// Ask this service instead, about its own policy and facts
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in `PORTCULLIS_API_KEY`
+    /// A file that contains the key; by default the key in the settings, for example in
+    /// `PORTCULLIS_API_KEY`, or that of `portcullis login`
     #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
     key_file: Option<PathBuf>,
     /// The settings file; by default that of `PORTCULLIS_CONFIG`
@@ -114,7 +115,8 @@ impl ServiceArgs {
     pub(super) fn service(self) -> Result<Service, CliError> {
         let is_described = self.config.is_some();
         let settled = Config::load(self.config, Flags::new())?;
-        let is_described = is_described || settled.gives("listen");
+        let has_file = settled.values.iter().any(|value| matches!(value.origin, SettingOrigin::File { .. }));
+        let is_described = is_described || has_file || settled.gives("listen");
         let has_key = self.key_file.is_some() || settled.gives("api_key");
         let login = if has_key { None } else { Login::kept()? };
         let config = settled.config;

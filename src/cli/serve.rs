@@ -84,7 +84,9 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         welcome.push_str(&config.data.display().to_string());
     }
     let stop = stop_signal();
-    reload_on_hangup(tls.clone(), decision_log.as_ref().map(Arc::downgrade));
+    // A collector has nothing to open again.
+    let log_file = decision_log.as_ref().filter(|_| config.decision_log.is_some());
+    reload_on_hangup(tls.clone(), log_file.map(Arc::downgrade));
     if let Err(error) = output::to_stdout(&welcome) {
         tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
@@ -188,12 +190,12 @@ async fn stop_signal() {
     }
 }
 
-/// Reloads the certificate and opens the decision log again on SIGHUP. Without both there is nothing to do:
+/// Reloads the certificate and opens the file of the decision log again on SIGHUP. Without both there is nothing to do:
 /// then the signal is ignored, unless it means that the terminal from which the service was started is gone.
 #[cfg(unix)]
-fn reload_on_hangup(tls: Option<Arc<Tls>>, decision_log: Option<Weak<DecisionLog>>) {
+fn reload_on_hangup(tls: Option<Arc<Tls>>, log_file: Option<Weak<DecisionLog>>) {
     use tokio::signal::unix::{SignalKind, signal};
-    if tls.is_none() && decision_log.is_none() && std::io::stdin().is_terminal() {
+    if tls.is_none() && log_file.is_none() && std::io::stdin().is_terminal() {
         return;
     }
     let mut hangups = match signal(SignalKind::hangup()) {
@@ -204,10 +206,12 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>, decision_log: Option<Weak<DecisionLog
     };
     tokio::spawn(async move {
         while hangups.recv().await.is_some() {
-            if let Some(log) = decision_log.as_ref().and_then(Weak::upgrade) {
+            if let Some(log) = log_file.as_ref().and_then(Weak::upgrade) {
                 log.reopen();
+                tracing::info!("the decision log is opened again before its next line");
             }
             match tls.as_ref().map(|tls| tls.reload()) {
+                None if log_file.is_some() => {}
                 None => tracing::info!("there is no certificate to reload"),
                 Some(Ok(())) => tracing::info!("the certificate was reloaded"),
                 Some(Err(error)) => {
@@ -219,4 +223,4 @@ fn reload_on_hangup(tls: Option<Arc<Tls>>, decision_log: Option<Weak<DecisionLog
 }
 
 #[cfg(not(unix))]
-fn reload_on_hangup(_tls: Option<Arc<Tls>>, _decision_log: Option<Weak<DecisionLog>>) {}
+fn reload_on_hangup(_tls: Option<Arc<Tls>>, _log_file: Option<Weak<DecisionLog>>) {}

@@ -209,7 +209,7 @@ pub(super) fn base(url: &str) -> &str {
     url.strip_suffix("/api").filter(|rest| !rest.ends_with('/')).unwrap_or(url)
 }
 
-/// The host of an address; or why it is not one.
+/// The host of an address, or what is wrong with it.
 fn host(url: &str) -> Result<String, &'static str> {
     let uri = url.parse::<Uri>().map_err(|_| NO_ADDRESS)?;
     let is_http = matches!(uri.scheme_str(), Some("http" | "https"));
@@ -259,6 +259,8 @@ pub(super) fn lost(error: &ureq::Error) -> ServiceError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{Read, Write};
+    use std::net::TcpListener;
 
     fn refused(url: &str, key: Option<&str>) -> Option<String> {
         let key = key.map(|key| Secret(key.to_owned()));
@@ -325,9 +327,17 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_wait_is_no_panic() {
-        let response = Response::builder().status(503).header("Retry-After", u64::MAX.to_string());
-        let asked = asked_to_wait(&response.body(Body::builder().data("")).unwrap());
-        assert_eq!(asked, Some(Duration::from_secs(u64::MAX)));
+    fn a_service_that_asks_to_wait_for_ever_is_given_up() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _request = stream.read(&mut [0; 4096]).unwrap();
+            let wait = u64::MAX;
+            write!(stream, "HTTP/1.1 503 X\r\nRetry-After: {wait}\r\nContent-Length: 0\r\n\r\n").unwrap();
+        });
+        let service = Service::new(&url, Some(Secret("k".to_owned()))).unwrap_or_else(|_| panic!());
+        let reply = service.answer::<Json>("authorize", &Json::Null).unwrap_err().to_string();
+        assert!(reply.contains("503"), "{reply}");
     }
 }

@@ -22,8 +22,8 @@ Examples:
   portcullis validate policies/ --format json"
 )]
 pub(super) struct Args {
-    /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
-    /// the standard input
+    /// The policy files, each a complete policy; of a folder, all `.polar` files below it are read, and `-`
+    /// is the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// How to write the findings

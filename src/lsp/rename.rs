@@ -1,5 +1,6 @@
-//! Renames a thing everywhere in its policy, or says why it cannot be renamed.
+//! Renames a thing in its policy, or says why it cannot be renamed.
 //!
+//! Strings that reach `has_role` only through another predicate, and stored facts, keep the old name.
 //! A new name must be a name, and must not be that of another thing in the same place. As a last check, the
 //! renamed text is read again: it may have no error that the old one did not have, and each of its names must
 //! mean what it meant before.
@@ -37,7 +38,7 @@ pub(super) fn prepare(document: &Document, at: Position) -> Result<(Range, Strin
 /// The edits that rename what is at a position.
 ///
 /// # Errors
-/// Why it cannot be renamed, or not so.
+/// Why it cannot be renamed, or not to this name.
 pub(super) fn rename(document: &Document, at: Position, new: &str) -> Result<Vec<TextEdit>, String> {
     let names = Names::of(&document.policy);
     let renamed = Renamed::at(document, &names, at)?;
@@ -111,7 +112,7 @@ impl<'n, 'p> Renamed<'n, 'p> {
         let probe = match self.named {
             Named::Predicate(..) => format!("{new}(x) if true;"),
             Named::Type(_) => format!("declare p({new});"),
-            Named::Variable(..) => format!("p({new}) if q({new});"),
+            Named::Variable(..) => format!("p({new}) if {new} matches T;"),
             Named::Fixture(_) => format!("test fixture {new} {{}}"),
             Named::Declared(_) if self.is_bare() => {
                 format!("resource R {{ relations = {{ {new}: R }}; }}")

@@ -41,14 +41,17 @@ fn words(text: &str) -> (Vec<(usize, Word<'_>)>, End) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let start = text.len() - rest.len();
-        let line = rest.split(LINE_ENDS).next().unwrap_or_default();
+        // Only two kinds of words need it, and looking for its end at each character takes long in a long line.
+        let line = || rest.split(LINE_ENDS).next().unwrap_or_default();
         let after = |length: usize| rest.get(length..).unwrap_or_default();
         rest = if c == '#' {
+            let line = line();
             if line.len() == rest.len() {
                 end = End::Comment;
             }
             after(line.len())
         } else if c == '"' {
+            let line = line();
             let literal = split_literal(line).map_or(line, |(literal, _)| literal);
             words.push((start, Word::Text(literal)));
             after(literal.len())

@@ -11,21 +11,31 @@ interface Sql {
 
 let client: LanguageClient | undefined;
 
+/** Ends once the last start has succeeded or failed; the next one waits for it. */
+let started: Promise<void> = Promise.resolve();
+
 export async function activate(context: ExtensionContext): Promise<void> {
-  await start();
   context.subscriptions.push(
     workspace.onDidChangeConfiguration(async (event) => {
       if (event.affectsConfiguration("portcullis")) {
-        await deactivate();
-        await start();
+        await restart();
       }
     }),
   );
+  await restart();
 }
 
 export async function deactivate(): Promise<void> {
-  await client?.dispose();
+  const last = client;
   client = undefined;
+  await last?.dispose();
+}
+
+/** Starts the server after the last start; the client itself reports a server that cannot be started. */
+function restart(): Promise<void> {
+  const ignore = () => {};
+  started = started.then(deactivate).catch(ignore).then(start).catch(ignore);
+  return started;
 }
 
 async function start(): Promise<void> {

@@ -62,7 +62,7 @@ pub(in crate::cli) enum ArgumentError {
         /// The variable.
         variable: String,
     },
-    /// The text given as the address of a service is not one.
+    /// Not the address of a service.
     #[error("`{address}` {reason}")]
     ServiceAddress {
         /// As it was given.

@@ -34,7 +34,7 @@ pub(in crate::cli) enum ResumeError {
         /// The record of the import.
         record: PathBuf,
     },
-    /// The file is not a record.
+    /// The file is not a record of an import.
     #[error("`{}` is not a record of an import: {error}; start again without --resume", .record.display())]
     Record {
         /// The file.

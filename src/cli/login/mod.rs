@@ -1,7 +1,7 @@
 //! `portcullis login` and `logout`: keep the address of a service and a key for it.
 //!
-//! Commands that ask a service use them where neither an argument nor a setting names a service or a key. The
-//! key is sent to that service only.
+//! Commands that ask a service use its key where nothing names a key, and, if nothing names a service either,
+//! its address. The key is sent to that service only.
 
 mod key_input;
 mod stored;

@@ -32,8 +32,8 @@ Examples:
   portcullis test policies/ --junit results.xml"
 )]
 pub(super) struct Args {
-    /// The policy files, each a complete policy; a folder stands for the `.polar` files below it, and `-` for
-    /// the standard input
+    /// The policy files, each a complete policy; of a folder, all `.polar` files below it are read, and `-`
+    /// is the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Run only tests whose name contains this text
@@ -53,13 +53,13 @@ pub(super) struct Args {
     pub(super) format: Format,
 }
 
-/// A file with what became of its tests.
+/// A file with the result of its tests.
 struct Tested {
     file: String,
     outcome: FileOutcome,
 }
 
-/// What became of the tests of a file.
+/// The result of a file's tests.
 enum FileOutcome {
     /// The file cannot be read, or the engine failed.
     Failed(Reason),

@@ -83,8 +83,8 @@ impl Engine {
         read(attempt, false, find).await
     }
 
-    /// Whether the question holds with further context facts. A set of facts that cannot be asked about
-    /// cannot be suggested.
+    /// Whether the question holds with further context facts. Facts with which the engine refuses the
+    /// question are not suggested.
     async fn confirmation(
         &self,
         attempt: ConsistentRead<'_>,

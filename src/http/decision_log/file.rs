@@ -38,8 +38,9 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes these lines, in one file if they fit.
+    /// Writes these lines, in one file if they fit. Another program may have emptied the file after copying it.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
+        self.length = self.file.metadata()?.len();
         let mut text = String::new();
         for line in lines {
             text.push_str(line);
@@ -126,6 +127,18 @@ mod tests {
         fs::remove_file(&path).unwrap();
         log.write(["x".repeat(1_000).as_str()].into_iter()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().len(), 1_001, "a missing file is begun anew, too");
+    }
+
+    #[test]
+    fn a_file_that_was_emptied_is_not_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("decisions.log");
+        let mut log = LogFile::open(&path, 8, 1).unwrap();
+        log.write(["before"].into_iter()).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(0).unwrap();
+        log.write(["after"].into_iter()).unwrap();
+        assert_eq!((log.length, fs::read_to_string(&path).unwrap().as_str()), (6, "after\n"));
+        assert!(!folder.path().join("decisions.log.1").exists());
     }
 
     #[test]

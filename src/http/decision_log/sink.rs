@@ -4,7 +4,6 @@
 use super::file::LogFile;
 use super::line::{Line, Timestamp};
 use super::otlp::Collector;
-use flume::RecvTimeoutError;
 use std::fmt::Display;
 use std::io;
 use std::sync::Arc;
@@ -92,12 +91,11 @@ impl Sink {
         self.queue = None;
     }
 
-    /// Waits until all lines are written, or this moment has come; returns how many lines are not written.
+    /// Waits until the thread has ended, or this moment has come; returns how many lines are not written.
     pub(super) fn end_by(&self, end: Instant) -> u64 {
-        match self.running.recv_timeout(end.saturating_duration_since(Instant::now())) {
-            Err(RecvTimeoutError::Timeout) => self.shared.waiting.load(Ordering::Relaxed),
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => 0,
-        }
+        // A thread that panicked has ended, too, and leaves lines.
+        let _ended = self.running.recv_timeout(end.saturating_duration_since(Instant::now()));
+        self.shared.waiting.load(Ordering::Relaxed)
     }
 }
 
@@ -126,19 +124,21 @@ impl Place {
                     break;
                 }
                 if shared.is_moved.swap(false, Ordering::Relaxed) {
-                    self.reopen();
+                    self.reopen(shared);
                 }
                 self.write(&texts, shared);
             }
         }
     }
 
-    fn reopen(&mut self) {
+    /// Opens the place again, or with the next batch if that fails.
+    fn reopen(&mut self, shared: &Shared) {
         match self {
             Self::File(file) => match file.reopen() {
                 Ok(()) => tracing::info!("the decision log was opened again"),
                 Err(error) => {
-                    tracing::error!(%error, "cannot open the decision log again: its previous file stays in use");
+                    shared.is_moved.store(true, Ordering::Relaxed);
+                    tracing::error!(%error, "cannot open the decision log again: its previous file stays in use until an attempt succeeds");
                 }
             },
             Self::Collector(_) => {}
@@ -164,5 +164,35 @@ impl Place {
             }
         }
         shared.done(n_lines);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    #[test]
+    fn lines_of_a_thread_that_panicked_are_lost() {
+        let (ends, running) = flume::bounded(0);
+        drop(ends);
+        let sink = Sink { name: "file", queue: None, shared: Arc::default(), running };
+        sink.shared.waiting.store(3, Ordering::Relaxed);
+        assert_eq!(sink.end_by(Instant::now() + Duration::from_secs(1)), 3);
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_opened_again_is_tried_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let [log, moved] = ["log", "moved"].map(|name| folder.path().join(name));
+        fs::create_dir(&log).unwrap();
+        let mut place = Place::File(LogFile::open(&log.join("decisions.log"), 1_000, 0).unwrap());
+        let shared = Shared::default();
+        fs::rename(&log, &moved).unwrap();
+        place.reopen(&shared);
+        assert!(shared.is_moved.swap(false, Ordering::Relaxed));
+        fs::create_dir(&log).unwrap();
+        place.reopen(&shared);
+        assert!(!shared.is_moved.load(Ordering::Relaxed) && log.join("decisions.log").exists());
     }
 }

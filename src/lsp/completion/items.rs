@@ -1,6 +1,7 @@
 //! The list of completions.
 
 use crate::lsp::names::blocks::{Blocks, Kind};
+use crate::lsp::words::Current;
 use gen_lsp_types::{CompletionItem, CompletionItemKind, Range, TextEdit};
 use portcullis_compiler::spelling::quoted;
 use std::collections::BTreeSet;
@@ -11,14 +12,14 @@ pub(super) struct Items {
     names: BTreeSet<String>,
     /// What has been typed, which a name replaces.
     range: Range,
-    /// Whether the names go inside a string literal.
-    is_text: bool,
+    /// What is being written there; names in a string literal are escaped.
+    current: Current,
 }
 
 impl Items {
     /// An empty list. The names replace a range, which may be inside a string literal.
-    pub(super) fn new(range: Range, is_text: bool) -> Self {
-        Self { found: Vec::new(), names: BTreeSet::new(), range, is_text }
+    pub(super) fn new(range: Range, current: Current) -> Self {
+        Self { found: Vec::new(), names: BTreeSet::new(), range, current }
     }
 
     pub(super) fn add(&mut self, name: &str, kind: CompletionItemKind) {
@@ -27,7 +28,10 @@ impl Items {
         }
         let literal = quoted(name);
         let inner = literal.get(1..literal.len() - 1).unwrap_or_default();
-        let written = if self.is_text { inner } else { name };
+        let written = match self.current {
+            Current::Text => inner,
+            Current::Name => name,
+        };
         self.found.push(CompletionItem {
             label: name.to_owned(),
             kind: Some(kind),

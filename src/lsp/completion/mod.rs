@@ -15,7 +15,7 @@ use super::document::Document;
 use super::names::blocks::{Blocks, Kind};
 use super::names::longhand::Wanted;
 use super::names::{Named, Names};
-use super::words::{Around, Current, Spot, spot};
+use super::words::{Around, Spot, spot};
 use super::{names, position};
 use gen_lsp_types::{CompletionItem, CompletionItemKind, Position};
 use items::Items;
@@ -54,7 +54,7 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     let Some(spot) = spot(document.source.text(), byte) else { return Vec::new() };
     let range = position::range(&document.source, Span::new(byte - spot.typed, byte));
     let names = Names::of(&document.policy);
-    let mut items = Items::new(range, spot.current == Current::Text);
+    let mut items = Items::new(range, spot.current);
     match place(&spot) {
         Place::Relation { block, held } => relations(&names.blocks, block, held.as_deref(), &mut items),
         Place::Held { block, relation } => {

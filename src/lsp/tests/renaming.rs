@@ -91,6 +91,8 @@ fn what_is_no_name_is_refused() {
     check_refused("p(^x) if q(x);", "", "\"\" is not a name");
     check_refused("resource R { relations = { ^up: R }; }", "a b", "\"a b\" is not a name");
     check_refused("p(^x) if q(x);", "if", "`if` is a reserved word");
+    check_refused("p(^x) if q(x);", "true", "`true` is a reserved word");
+    check_refused("p(^x) if q(x);", "false", "`false` is a reserved word");
     check_refused("p^(x) if q(x);", "forall", "`forall` is a reserved word");
 }
 

@@ -34,8 +34,11 @@ fn environments_are_listed_and_one_is_deleted_without_a_service() {
     let (_, out, _) = run(folder, &[&again[..], &["--format", "json"]].concat());
     let json: Json = serde_json::from_str(&out).unwrap();
     assert_eq!(json["code"], "unknown_environment");
-    let default = bad(folder, &["environments", "delete", ENVIRONMENT, "--yes", "--data", "d"]);
-    assert!(default.starts_with("every service has the environment `0123456789`"), "{default}");
+    for given in [&["--yes"][..], &[]] {
+        let args = [&["environments", "delete", ENVIRONMENT, "--data", "d"], given].concat();
+        let default = bad(folder, &args);
+        assert!(default.starts_with("every service has the environment `0123456789`"), "{default}");
+    }
     let outside = bad(folder, &["environments", "delete", "../d", "--yes", "--data", "d"]);
     assert!(outside.starts_with("an environment cannot have this name"), "{outside}");
 }
@@ -69,8 +72,15 @@ fn a_folder_with_other_files_is_not_deleted() {
     assert!(refused().starts_with(reason), "{}", refused());
     let service = Service::start(folder);
     assert!(refused().contains(reason), "{}", refused());
+    key(folder, "staging");
+    std::fs::write(folder.join("d/staging/notes.md"), "mine").unwrap();
+    let served = bad(folder, &["environments", "delete", "staging", "--yes", "--data", "d"]);
+    let expected =
+        "the environment `staging` is not served any more, but was not deleted: `d/staging/notes.md` is not";
+    assert!(served.starts_with(expected), "{served}");
     service.stop();
-    let left: Vec<_> = std::fs::read_dir(folder.join("d/docs")).unwrap().map(|found| found.unwrap()).collect();
+    let left: Vec<_> =
+        std::fs::read_dir(folder.join("d/docs")).unwrap().map(|found| found.unwrap()).collect();
     assert!(matches!(&left[..], [only] if only.file_name() == "notes.md"), "{left:?}");
 }
 

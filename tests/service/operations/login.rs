@@ -65,6 +65,11 @@ fn a_login_is_tried_kept_used_and_removed() {
         let err = String::from_utf8(output.stderr).unwrap();
         assert!(err.starts_with("error: no answer from the service"), "{variable}: {err}");
     }
+    // So does a settings file that gives no address: the service is then the one on this machine.
+    fs::write(folder.join("other.toml"), "query_time = 5\n").unwrap();
+    let output = portcullis(folder).arg("stats").env("PORTCULLIS_CONFIG", "other.toml").output().unwrap();
+    let err = String::from_utf8(output.stderr).unwrap();
+    assert!(err.starts_with("error: no answer from the service"), "{err}");
     good(folder, &["stats"]);
 
     fs::write(&file, "{").unwrap();

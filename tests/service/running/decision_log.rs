@@ -343,7 +343,7 @@ fn a_file_that_was_moved_away_is_left_alone_after_a_hangup() {
     let moved = folder.path().join("decisions.log-20261123");
     std::fs::rename(&path, &moved).unwrap();
     service.signal("HUP");
-    service.logs("there is no certificate to reload");
+    service.logs("the decision log is opened again before its next line");
     ask("eve");
     service.logs("the decision log was opened again");
     is_written(&path);
