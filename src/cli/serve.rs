@@ -190,8 +190,9 @@ async fn stop_signal() {
     }
 }
 
-/// Reloads the certificate and opens the file of the decision log again on SIGHUP. Without both there is nothing to do:
-/// then the signal is ignored, unless it means that the terminal from which the service was started is gone.
+/// Reloads the certificate and opens the file of the decision log again on SIGHUP. Without both there is
+/// nothing to do: then the signal is ignored, unless it means that the terminal from which the service was
+/// started is gone.
 #[cfg(unix)]
 fn reload_on_hangup(tls: Option<Arc<Tls>>, log_file: Option<Weak<DecisionLog>>) {
     use tokio::signal::unix::{SignalKind, signal};

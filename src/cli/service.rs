@@ -94,7 +94,7 @@ impl Service {
         format!("{}, environment {}", self.base, self.environment())
     }
 
-    /// The environment according to the key. A key of the settings may be any text, and is for the default one.
+    /// The environment according to the key. One in the settings may be any text, and is for the default one.
     pub(super) fn environment(&self) -> &str {
         match self.key.0.split('_').collect::<Vec<_>>()[..] {
             ["e", environment, _, _, ..] => environment,

@@ -41,7 +41,7 @@ fn words(text: &str) -> (Vec<(usize, Word<'_>)>, End) {
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let start = text.len() - rest.len();
-        // Only two kinds of words need it, and looking for its end at each character takes long in a long line.
+        // Only comments and strings need it: finding its end at each character takes long in a long line.
         let line = || rest.split(LINE_ENDS).next().unwrap_or_default();
         let after = |length: usize| rest.get(length..).unwrap_or_default();
         rest = if c == '#' {

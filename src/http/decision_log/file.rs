@@ -38,7 +38,7 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes these lines, in one file if they fit. Another program may have emptied the file after copying it.
+    /// Writes these lines, in one file if they fit. Another program may have emptied the file.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
         self.length = self.file.metadata()?.len();
         let mut text = String::new();

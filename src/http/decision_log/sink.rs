@@ -138,7 +138,7 @@ impl Place {
                 Ok(()) => tracing::info!("the decision log was opened again"),
                 Err(error) => {
                     shared.is_moved.store(true, Ordering::Relaxed);
-                    tracing::error!(%error, "cannot open the decision log again: its previous file stays in use until an attempt succeeds");
+                    tracing::error!(%error, "cannot open the decision log again: its previous file stays in use");
                 }
             },
             Self::Collector(_) => {}
