@@ -185,14 +185,17 @@ impl AdminService {
                     });
                 }
                 Err(StoreError::Missing(_)) => return Err(unknown_environment(&name)),
-                Err(error) if was_served => {
-                    let message = format!(
-                        "the environment `{name}` is not served any more, but was not deleted: {error}"
-                    );
+                Err(error) => {
+                    let message = if was_served {
+                        format!(
+                            "the environment `{name}` is not served any more, but was not deleted: {error}"
+                        )
+                    } else {
+                        error.to_string()
+                    };
                     let code = ErrorCode::from(EngineError::from(error)).as_str().to_owned();
                     return Ok(AdminReply::Refused { message, code });
                 }
-                Err(error) => return Err(error.into()),
                 Ok(()) => {
                     tracing::info!(environment = name, "environment deleted");
                     return Ok(AdminReply::EnvironmentDeleted);

@@ -100,7 +100,7 @@ impl Engine {
             let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
             let prepared: Prepared = view.prepare(question).await?;
             let is_heavy = prepared.is_heavy();
-            read(attempt, is_heavy, move |reader| Ok(prepared.has_answers(reader)?)).await
+            read(attempt, is_heavy, move |reader| prepared.has_answers(reader)).await
         };
         match asked.await {
             Ok(true) => Ok(Confirmation::Holds),

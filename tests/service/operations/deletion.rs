@@ -65,23 +65,31 @@ fn a_folder_with_other_files_is_not_deleted() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     key(folder, ENVIRONMENT);
-    std::fs::create_dir(folder.join("d/docs")).unwrap();
-    std::fs::write(folder.join("d/docs/notes.md"), "mine").unwrap();
-    let refused = || bad(folder, &["environments", "delete", "docs", "--yes", "--data", "d"]);
-    let reason = "`d/docs/notes.md` is not a Portcullis store";
-    assert!(refused().starts_with(reason), "{}", refused());
-    let service = Service::start(folder);
-    assert!(refused().contains(reason), "{}", refused());
-    key(folder, "staging");
-    std::fs::write(folder.join("d/staging/notes.md"), "mine").unwrap();
-    let served = bad(folder, &["environments", "delete", "staging", "--yes", "--data", "d"]);
-    let expected =
-        "the environment `staging` is not served any more, but was not deleted: `d/staging/notes.md` is not";
-    assert!(served.starts_with(expected), "{served}");
-    service.stop();
-    let left: Vec<_> =
-        std::fs::read_dir(folder.join("d/docs")).unwrap().map(|found| found.unwrap()).collect();
-    assert!(matches!(&left[..], [only] if only.file_name() == "notes.md"), "{left:?}");
+    let add = |name: &str| {
+        std::fs::create_dir(folder.join("d").join(name)).unwrap();
+        std::fs::write(folder.join("d").join(name).join("notes.md"), "mine").unwrap();
+    };
+    let refused = |name: &str| bad(folder, &["environments", "delete", name, "--yes", "--data", "d"]);
+    let is_untouched = |name: &str| {
+        let mut left = std::fs::read_dir(folder.join("d").join(name)).unwrap();
+        left.all(|entry| entry.unwrap().file_name() == "notes.md")
+    };
+    add("docs");
+    let reason = "`d/docs/notes.md` is not a Portcullis store: ";
+    assert!(refused("docs").starts_with(reason) && is_untouched("docs"), "{}", refused("docs"));
+
+    // The service takes every folder that is there at its start for an environment.
+    let _service = Service::start(folder);
+    let stopped = "the environment `docs` is not served any more, but was not deleted: ";
+    let said = refused("docs");
+    assert!(said.starts_with(stopped) && said.contains(reason), "{said}");
+    add("later");
+    let said = refused("later");
+    assert!(
+        said.starts_with("`d/later/notes.md` is not a Portcullis store: ") && is_untouched("later"),
+        "{said}"
+    );
+    assert!(folder.join("d/docs/notes.md").exists());
 }
 
 #[test]
