@@ -26,6 +26,9 @@ pub(crate) struct Pass<R: Rewritable> {
     pub(crate) run: fn(&mut R, &R::Context<'_>),
 }
 
+/// What checks and observes the result of each pass.
+type After<'a, R, E> = dyn FnMut(&'static Pass<R>, &R) -> Result<(), E> + 'a;
+
 /// Runs the passes that apply; `after` checks and observes what each of them made.
 ///
 /// # Errors
@@ -34,7 +37,7 @@ pub(crate) fn run<R: Rewritable, E>(
     passes: &'static [Pass<R>],
     rewritten: &mut R,
     context: &R::Context<'_>,
-    after: &mut dyn FnMut(&'static Pass<R>, &R) -> Result<(), E>,
+    after: &mut After<'_, R, E>,
 ) -> Result<(), E> {
     for pass in passes.iter().filter(|pass| (pass.applies)(context)) {
         (pass.run)(rewritten, context);

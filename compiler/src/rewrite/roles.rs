@@ -51,20 +51,20 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     if copies.values().all(|copies| copies.others.is_empty()) {
         return IndexSet::new();
     }
-    // The new relations call each other: each has its id before any has its clauses.
+    // The new relations call each other: each has its id before any has its clauses. They are in the order of
+    // the copies.
     let mut all_roles: IndexMap<ClassId, RelId> = IndexMap::new();
     for (class, Copies { first, .. }) in &copies {
         let Relation { pred, adornments, .. } = specialised.relations[*first].clone();
         let own = specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() });
         all_roles.insert(*class, own);
     }
-    for (class, Copies { first, .. }) in &copies {
-        let own = all_roles[class];
-        let relation = finder.with_role(&specialised.relations[*first], own, &classes, &all_roles);
-        specialised.relations[own] = relation;
+    for (Copies { first, .. }, own) in copies.values().zip(all_roles.values()) {
+        let relation = finder.with_role(&specialised.relations[*first], *own, &classes, &all_roles);
+        specialised.relations[*own] = relation;
     }
     let mut lists: IndexMap<&Roles, RelId> = IndexMap::new();
-    for (class, Copies { first, others }) in &copies {
+    for (Copies { first, others }, own) in copies.values().zip(all_roles.values()) {
         // Copies are relations that have roles.
         for rel in std::iter::once(first).chain(others) {
             let Some(wanted) = finder.roles.get(rel) else { continue };
@@ -72,7 +72,7 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
             let list =
                 *lists.entry(wanted).or_insert_with(|| specialised.relations.push(list_of(pred, wanted)));
             let relation = &mut specialised.relations[*rel];
-            let picks = picks(relation, all_roles[class], list);
+            let picks = picks(relation, *own, list);
             relation.clauses.retain(|clause| finder.place(*rel, clause).is_none());
             relation.clauses.push(picks);
         }
