@@ -1,4 +1,4 @@
-//! What the service and the database are told of an application.
+//! The variants in which an application is measured: its bindings, and how its tables are prepared.
 
 use clap::ValueEnum;
 use portcullis_testkit::applications::Application;

@@ -51,7 +51,7 @@ pub fn compact(text: &str) -> Compact<'_> {
     }
 }
 
-/// The text that a stored text encodes; `None` if it encodes none.
+/// The text that a stored text encodes; `None` if it is not an encoding.
 pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     match form.strip_prefix(MARK) {
         None => Some(Cow::Borrowed(form)),

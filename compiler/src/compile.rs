@@ -161,8 +161,8 @@ mod tests {
         format!("{caption}\n\n| pass | what it does |\n| --- | --- |\n{}\n", rows.collect::<String>())
     }
 
-    /// What the captions of these tables say: a question about one action has one form, and one about several
-    /// has two.
+    /// A question about one action has one form, and one about several has two, as the captions of these
+    /// tables say.
     #[test]
     fn each_form_goes_through_its_passes() {
         let policy = r#"

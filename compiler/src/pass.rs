@@ -8,7 +8,7 @@
 pub(crate) trait Rewritable: 'static {
     /// What the passes know in addition to what they rewrite.
     type Context<'c>;
-    /// What a pass may say that it keeps.
+    /// What a pass can declare that it keeps.
     type Keeps;
 }
 
@@ -22,14 +22,14 @@ pub(crate) struct Pass<R: Rewritable> {
     pub(crate) applies: fn(&R::Context<'_>) -> bool,
     /// What it keeps, by which its result is checked.
     pub(crate) keeps: R::Keeps,
-    /// Rewrites.
+    /// The rewrite itself.
     pub(crate) run: fn(&mut R, &R::Context<'_>),
 }
 
 /// What checks and observes the result of each pass.
 type After<'a, R, E> = dyn FnMut(&'static Pass<R>, &R) -> Result<(), E> + 'a;
 
-/// Runs the passes that apply; `after` checks and observes what each of them made.
+/// Runs the passes that apply; `after` checks and observes the result of each.
 ///
 /// # Errors
 /// What `after` finds.

@@ -177,8 +177,8 @@ pub struct Statement {
 }
 
 impl Statement {
-    /// The refusal of a question whose statement the store's database does not take: only that knows the
-    /// limit, and only when it runs the statement.
+    /// The refusal of a question whose statement is too deep for the store's database. The database reports
+    /// this only when it runs the statement.
     pub fn too_deep(&self) -> RefusedQuestion {
         RefusedQuestion::unnamed(Refusal::TooLarge { limit: Limit::StoreReadings, rule: self.most })
     }
@@ -231,7 +231,7 @@ impl CompileError {
         Self::Refused(Refusal::TooLarge { limit, rule: None })
     }
 
-    /// The same error; if its limit is not of a rule yet, it becomes that of this rule.
+    /// The same error; a limit that names no rule yet gets this one.
     pub(crate) fn at_rule(self, at: Option<RuleAtLimit>) -> Self {
         match self {
             Self::Refused(Refusal::TooLarge { limit, rule: None }) => {

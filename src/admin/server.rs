@@ -165,7 +165,7 @@ impl AdminService {
         let was_served = served.is_some();
         if let Some(environment) = served {
             environment.engine.end_questions();
-            // Whoever drops it last waits for its queued writes.
+            // The last owner to drop it waits for its queued writes.
             drop(tokio::task::spawn_blocking(move || drop(environment)));
         }
         let (dir, start) = (self.data.join(&name), Instant::now());

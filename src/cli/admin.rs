@@ -1,4 +1,4 @@
-//! Carries out admin commands: the service that runs on a data folder does, or else this process.
+//! Carries out admin commands, in the service that runs on a data folder or else in this process.
 
 use super::error::CliError;
 use super::serve;

@@ -7,7 +7,7 @@ use super::data::DataFolder;
 use super::error::CliError;
 use super::progress::ProgressLine;
 use super::validate::plural;
-use super::{Verdict, output};
+use super::{Verdict, output, private};
 use crate::engine::{check_environment_name, environment_names};
 use crate::http::DEFAULT_ENVIRONMENT;
 use crate::store::{Holdings, Snapshot};
@@ -55,7 +55,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         return Err(CliError::NoEnvironment(data));
     }
     if into_folder {
-        private_folder(&args.target).map_err(|error| CliError::unwritable(&args.target, error))?;
+        private::create_folder(&args.target).map_err(|error| CliError::unwritable(&args.target, error))?;
     }
     for name in names {
         let file = if into_folder { args.target.join(format!("{name}.db")) } else { args.target.clone() };
@@ -67,15 +67,6 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         output::to_stdout(&format!("{}: {}", file.display(), described(&name, &held)))?;
     }
     Ok(Verdict::Good)
-}
-
-/// Creates a folder, accessible only to its owner, if it does not exist.
-fn private_folder(path: &Path) -> std::io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path)
 }
 
 /// Whether a path names a folder.

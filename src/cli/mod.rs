@@ -34,6 +34,7 @@ mod output;
 mod policy;
 mod policy_file;
 mod precautions;
+mod private;
 mod progress;
 mod reason;
 mod replace;

@@ -28,7 +28,7 @@ pub(super) struct PolicyFile {
 pub(super) struct UnreadFile {
     /// Its path.
     pub(super) path: PathBuf,
-    /// Why.
+    /// Why it cannot be read.
     pub(super) error: CliError,
 }
 

@@ -61,7 +61,7 @@ pub(super) enum WeakKey {
         "is too easy to guess: the part after its last `_` has at most {bits:.0} bits of entropy, but {BITS} are needed"
     )]
     Guessable {
-        /// How much it has at most.
+        /// The most bits that it may have.
         bits: f64,
     },
 }

@@ -61,9 +61,9 @@ pub(super) enum RestoreError {
     /// The running service cannot open what was restored.
     #[error("restored, but the running service cannot open it: {message}; start the service again")]
     NotServed {
-        /// Why.
+        /// Why it cannot open it.
         message: String,
-        /// What kind of error it says it is.
+        /// The code in the service's answer.
         code: String,
     },
 }

@@ -94,7 +94,8 @@ impl Service {
         format!("{}, environment {}", self.base, self.environment())
     }
 
-    /// The environment according to the key. One in the settings may be any text, and is for the default one.
+    /// The environment according to the key. A key in the settings may be any text; it is for the default
+    /// environment.
     pub(super) fn environment(&self) -> &str {
         match self.key.0.split('_').collect::<Vec<_>>()[..] {
             ["e", environment, _, _, ..] => environment,
@@ -202,10 +203,10 @@ impl Service {
     }
 }
 
-/// An address without the end that is the same for every service.
+/// An address without the ending that every service has.
 pub(super) fn base(url: &str) -> &str {
     let url = url.trim_end_matches('/');
-    // The host may have the name `api`.
+    // The host may be called `api`.
     url.strip_suffix("/api").filter(|rest| !rest.ends_with('/')).unwrap_or(url)
 }
 

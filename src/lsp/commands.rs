@@ -43,7 +43,7 @@ pub trait Workbench {
 /// What a command found.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// How a message about it looks.
+    /// The kind of the message.
     pub(super) kind: MessageType,
     /// The result for people.
     pub(super) message: String,

@@ -7,8 +7,8 @@ use portcullis_compiler::syntax::ast::{Item, Member, Policy};
 use portcullis_compiler::{Checked, check_tree, syntax};
 use std::cell::OnceCell;
 
-/// How often statements with errors are left out. One that is left out may leave others without what they
-/// name.
+/// How many times statements with errors are left out. Without them, others may name what is no longer
+/// defined.
 const ROUNDS: usize = 8;
 
 /// The current text of a policy in the editor, and what is known of it.
@@ -39,7 +39,7 @@ impl Document {
         self.program.as_ref()
     }
 
-    /// The rules without those that have errors, and without what no longer makes sense then.
+    /// The rules without statements that have errors, or that get errors because those are left out.
     pub(super) fn sound_program(&self) -> Option<&Program> {
         self.program().or_else(|| self.sound.get_or_init(|| self.without_errors()).as_ref())
     }

@@ -14,7 +14,7 @@ use std::fmt::Write;
 /// How many rules are shown; a shorthand rule has one for each alternative of its body.
 const RULES: usize = 12;
 
-/// What is shown at a position: of a policy with errors, what is known without the statements that have them.
+/// What is shown at a position. Statements with errors are left out.
 pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
     let program = document.sound_program()?;
     let byte = position::byte(&document.source, at);

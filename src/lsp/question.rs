@@ -9,7 +9,7 @@ use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 use portcullis_compiler::spelling::quoted;
 
-/// The questions about the rule that begins in a line, the best first; none if no such rule can match.
+/// The questions about the rule that begins in a line, the best first; empty if no such rule can match.
 pub(super) fn about(program: &Program, line: usize) -> Vec<Question> {
     let in_line =
         |rule: &&Rule| rule.span.start < rule.span.end && program.source.locate(rule.span).line == line;

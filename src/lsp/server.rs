@@ -23,7 +23,7 @@ pub enum ServerError {
     Message(#[from] serde_json::Error),
 }
 
-/// What a session needs of the rest of the program.
+/// What a session needs from the rest of the program.
 #[derive(Clone, Copy)]
 pub struct Settings<'s> {
     /// Executes commands.

@@ -131,7 +131,7 @@ pub(super) fn spot(text: &str, byte: usize) -> Option<Spot<'_>> {
     Some(Spot { around, before, after, current, typed })
 }
 
-/// Takes a name that ends in `::` off the words; its length.
+/// Removes a name that ends in `::` from the words, and returns its length.
 fn typed_path(found: &mut Vec<(usize, Word<'_>)>, left: &str) -> usize {
     let colons = [Word::Sign(':'), Word::Sign(':')];
     let is_path = left.ends_with("::") && found.iter().rev().take(2).map(|(_, word)| *word).eq(colons);

@@ -41,7 +41,7 @@ fn refuse_others(dir: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Removes a directory; whether it was there.
+/// Removes a directory, and returns whether it was there.
 fn remove(dir: &Path) -> Result<bool, StoreError> {
     match fs::remove_dir_all(dir) {
         Ok(()) => Ok(true),

@@ -1,5 +1,5 @@
-//! The language server through clients of others: a client that checks each message against the protocol, and
-//! an editor without a screen. Of the extension for an editor that tests cannot start, the types are checked.
+//! The language server with third-party clients: one that checks each message against the protocol, and an
+//! editor without a screen. Of the extension for Visual Studio Code, only the types are checked.
 
 use super::{Runner, is_installed, outputs};
 use libtest_mimic::{Failed, Trial};
@@ -15,7 +15,7 @@ const SESSION: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/neovim
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/neovim/app.polar");
 
-/// One trial a client.
+/// One trial for each client.
 pub(super) fn trials() -> [Trial; 3] {
     [
         Trial::test("pytest_lsp_1_0_1", pytest_lsp),
@@ -40,7 +40,7 @@ fn vscode_types() -> Result<(), Failed> {
 
 /// Runs Debian's Neovim with the settings that the page has for its version.
 fn neovim() -> Result<(), Failed> {
-    // `timeout` would not say how to install it.
+    // If Neovim is missing, this says how to install it; `timeout` would not.
     outputs(Command::new("nvim").arg("--version"))?;
     let folder = tempfile::tempdir()?;
     let settings = folder.path().join("init.lua");

@@ -1,5 +1,5 @@
 //! Runs the official clients, as they come from their registries, against a real server and a real database;
-//! and the language server through clients of others, see [`editors`].
+//! and the language server with third-party clients, see [`editors`].
 //!
 //! One trial a version of a client. Each gets servers of its own on free ports, a fresh database with the
 //! tables of `tests/clients/schema.sql`, and runs as a process that finds them in its environment. What it

@@ -3,7 +3,7 @@
 //! Each pattern of `patterns` in each place, on PostgreSQL: under an alias, over a derived table and a view,
 //! in a join, a lateral and a correlated subquery, in statements that change rows, and as the condition of a
 //! view; `row_security` has policies. Both conditions must pass, or change, the same rows. The last test has
-//! the places in which a filter fails, and what the database says of it.
+//! the places in which a filter fails, and the errors of the database.
 
 use super::catalogue::{DOCUMENT, PATTERNS, Pattern, SCHEMA, at_fixed_time};
 use super::service::{Service, column};

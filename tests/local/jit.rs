@@ -1,7 +1,7 @@
 //! PostgreSQL compiles no statement that touches few rows, at its default settings.
 //!
-//! It compiles what it estimates as costly, and that takes seconds. Of tables that were never analysed it
-//! knows nothing, supposes thousands of rows in each, and ten times what a recursion starts from. Every other
+//! It compiles what it estimates as costly, and that takes seconds. It knows nothing of tables that were
+//! never analysed: it assumes thousands of rows in each, and a recursion of ten times its start. Every other
 //! test runs without compilation, so that a bad estimate does not slow it down.
 
 use super::catalogue::{DOCUMENT, PATTERNS, SCHEMA};

@@ -111,7 +111,7 @@ fn a_cast_column_beside_a_type() {
 /// Roles that a folder has from its parent, and a document from its folder, held by users and by groups: what
 /// lies above the folder is found by one recursion, which all of them read on PostgreSQL.
 #[test]
-fn what_is_closed_is_not_closed_again() {
+fn a_closure_is_computed_once() {
     const DRIVE: &str = r#"
 actor User {}
 actor Group { relations = { member: User }; }

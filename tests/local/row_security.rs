@@ -1,7 +1,7 @@
 //! A filter as a policy of row-level security, on PostgreSQL.
 //!
 //! Under a policy the tables that the policy's condition reads have policies, too. So a condition may not
-//! read the table whose policy it is; the tests show what the database says then, and what helps.
+//! read the table whose policy it is; the tests show the error of the database, and the remedies.
 
 use super::catalogue::{DOCUMENT, PATTERNS, Pattern};
 use super::embeddings::{USERS, database, filter, service};
@@ -33,7 +33,7 @@ fn drop_role(caller: &Caller, role: &str) {
     caller.script(&format!("DROP OWNED BY {role}; DROP ROLE {role};")).unwrap();
 }
 
-/// The policy's condition stands alone, so the table has the name that it was asked for.
+/// No query around a policy's condition renames the table, so the filter's column is named as in the table.
 #[test]
 fn policies_of_row_level_security_show_the_rows_that_an_expert_shows() {
     let caller = database_for("reader_of_documents");

@@ -1,9 +1,9 @@
 //! The judge of explanations, which knows the policy, the facts and the oracle, and nothing of how they were
 //! found.
 //!
-//! Of a yes: every leaf is a fact that exists, every other step an instance of its rule, every negation true,
-//! and the height is the least one. Of a no: each attempt is an instance of its rule, with conditions that
-//! hold and one that does not.
+//! If the question holds, every leaf is a fact that exists, every other step an instance of its rule, every
+//! negation true, and the height is the least one. If it does not, each attempt is an instance of its rule,
+//! with conditions that hold and one that does not.
 
 mod failure;
 

@@ -61,7 +61,7 @@ pub(crate) struct Table {
 pub(crate) enum Repeats {
     /// It is removed: a table is a set.
     Removed,
-    /// It is kept, where that is harmless, see the pass `keep-repeats` in [`crate::optimise`].
+    /// It is kept: that is harmless there, see the pass `keep-repeats` in [`crate::optimise`].
     Kept,
 }
 

@@ -101,7 +101,7 @@ pub(crate) enum SetUse {
     /// It finds the rows: by an index, if there is one.
     #[default]
     ToFind,
-    /// Other conditions find the rows, and whether their value is in the set is tested.
+    /// Other conditions find the rows, whose value is then tested against the set.
     ToTest,
 }
 

@@ -110,8 +110,8 @@ pub(crate) struct Limits {
 /// How a database evaluates a common table expression that a statement reads in several places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableReadings {
-    /// It puts the query in place of each reading, and refuses a statement that then takes more cursors than
-    /// this limit. How many it takes is seen only in the printed text.
+    /// It copies the query to each place that reads it, and refuses a statement that then takes more cursors
+    /// than this limit. Only the printed text shows how many it takes.
     Expanded {
         /// The most cursors of a statement.
         cursors: usize,
@@ -228,7 +228,7 @@ const POSTGRESQL: Features = Features {
     integer: "BIGINT",
     limits: Limits {
         joined_tables: 100,
-        // It has no limit for this, but recurses on each select of a union.
+        // PostgreSQL has no such limit, but recurses on each select of a union.
         union_arms: 1_000,
         tables: None,
         nested_tests: None,

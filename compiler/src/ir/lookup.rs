@@ -73,7 +73,7 @@ impl Program {
         self.admitting(predicate, first.len() + 1, first).filter_map(|signature| signature.args.last())
     }
 
-    /// The signatures with this number of arguments, of which the first admit these.
+    /// The signatures with this number of arguments whose first arguments admit these.
     fn admitting(
         &self,
         predicate: &str,

@@ -1,4 +1,4 @@
-//! The meaning of the names and literals of a policy, each once: what ids refer to.
+//! The names and literals of a policy, each once, to which ids refer.
 
 use super::ids::TypeId;
 

@@ -152,8 +152,8 @@ impl<'v> Formed<'v> {
     /// What the plan may be optimised for, best first; the last always fits.
     ///
     /// A filter over another column with a table's keys is optimised for a row of the table, or else as one
-    /// that answers with the column's values. The first fits if each condition is asked either of the row,
-    /// which has to exist, or of the column alone, which shows only once passes have moved conditions.
+    /// that answers with the column's values. The first fits if each condition needs either the row,
+    /// which has to exist, or the column alone; this is known only once passes have moved conditions.
     pub(super) fn settings<'s>(&'s self, asked: &Asked<'s>) -> Vec<Setting<'s>> {
         let setting = Setting {
             purpose: purpose(asked.form, self.variant.column),

@@ -25,7 +25,7 @@ use indexmap::{IndexMap, IndexSet};
 enum Absorbed {
     /// Those that do not lead to fewer rows than the component.
     NoNarrower,
-    /// All.
+    /// All of them.
     All,
 }
 

@@ -66,8 +66,8 @@ fn sizes(features: &Features) -> &'static [Option<usize>] {
     if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
 }
 
-/// The variable of a filter that a row can supply, and the shape of the question with its value given. That
-/// is one whose values are asked for, unless it is a String, for whose values rules are copied.
+/// The variable of a filter that a row can supply, and the shape of the question with its value given. The
+/// variable must be wanted, and not a String, because rules are copied for each String.
 fn given_by_row(shape: &Shape, form: &Form) -> Option<(usize, Shape)> {
     let Form::Filter { var, .. } = *form else { return None };
     let mut given = shape.clone();
@@ -109,10 +109,10 @@ type AskedWays = (Ways, Option<(Ways, Refusal)>);
 /// The plans that were found, and why others were refused; `None` where nothing was tried.
 #[derive(Default)]
 struct Found {
-    /// Of the question as it was asked.
+    /// Those of the question as it was asked.
     asked: Option<Result<AskedWays, Refusal>>,
-    /// Of the question with the value of a column as given; `None` inside if its rows are not the whole
-    /// answer.
+    /// Those of the question with the value of a column as given; `None` inside if its rows are not the
+    /// whole answer.
     row: Option<Result<Option<Ways>, Refusal>>,
 }
 
@@ -176,15 +176,15 @@ impl Planner<'_> {
         let ((asked, refusal), has_other_end) = from(Ends::Asked)?;
         let stored = Ends::Stored { column: question.column };
         let other = has_other_end.then(|| or_refused(from(stored))).transpose()?;
-        // It is one more way to the same answer, and not needed.
+        // A refusal is dropped: the other end is only another way to the same answer.
         let other = other.and_then(Result::ok).map(|(made, _)| made);
         let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
         let refusing = refusing.map(|(refusing, _)| refusing);
         Ok((Ways::new(asked, stored), refusal.map(|(asked, reason)| (Ways::new(asked, refusing), reason))))
     }
 
-    /// The question with the value of a column as given, from both ends of stored facts; none if its rows
-    /// would not be the whole answer.
+    /// The question with the value of a column as given, from both ends of stored facts; `None` if its
+    /// rows would not be the whole answer.
     fn row(&self, question: Posed<'_>) -> Result<Option<Ways>, CompileError> {
         let from = |ends| {
             first_fit(self.candidates(question, ends), |mut planned| {
@@ -228,7 +228,7 @@ impl Planner<'_> {
     }
 }
 
-/// What was made, or why it was refused.
+/// The result or the refusal; a bug stays an error.
 fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, CompileError> {
     match made {
         Ok(made) => Ok(Ok(made)),

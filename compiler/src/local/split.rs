@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A part of a branch is asked only for the rows that agree with the parts around it (a semi-join, Bernstein
-//! and Chiu 1981); the condition itself stays in the residual, so that only the size depends on this. What
-//! else stored facts decide of a part's rows is decided before they are asked for, see `narrow`.
+//! and Chiu 1981); the condition itself stays in the residual, so that only the size depends on this.
+//! Other stored facts filter the rows of a part before they are fetched, see `narrow`.
 
 use super::component::{Component, Leads, connected, is_column};
 use super::same_rows::RowEqualities;

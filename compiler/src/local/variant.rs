@@ -146,7 +146,7 @@ impl Variant {
         CompileError::Refused(Refusal::TooManyValues { keys, most, rule: self.most })
     }
 
-    /// What the store is asked for, and what is left; then each pass that changed what it is asked for.
+    /// The parts for the store and the rest of the plan; then each pass that changed a part.
     pub(super) fn stages(&self, request: &Request<'_>) -> Result<Vec<Stage>, CompileError> {
         let Request { program, catalog, .. } = *request;
         let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
@@ -183,7 +183,7 @@ impl Variant {
 }
 
 impl Part {
-    /// The part as a plan, made in the same way as the plan that it is of.
+    /// The part as a plan, made in the same way as the plan from which it was split.
     fn planned(
         &self,
         approach: Approach,

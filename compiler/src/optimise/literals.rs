@@ -71,7 +71,7 @@ struct LiteralTest {
     literals: Vec<ConstId>,
 }
 
-/// The tests in which several selects differ, apart from what they answer.
+/// The tests in which several selects differ, apart from their answers.
 fn pairs(selects: &[Select]) -> Option<Vec<LiteralTest>> {
     let mut tests: IndexMap<Select, Vec<LiteralTest>> = IndexMap::new();
     for (at, select) in selects.iter().enumerate() {

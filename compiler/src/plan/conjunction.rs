@@ -23,7 +23,7 @@ impl Planner<'_> {
         self.nested(|this| this.drain(scope, build))
     }
 
-    /// Plans a body inside those that are being planned. However that ends, the depth is then as before.
+    /// Plans a body inside those that are being planned. The depth is restored in any case.
     fn nested<T>(&mut self, plan: impl FnOnce(&mut Self) -> T) -> T {
         self.depth += 1;
         let planned = plan(self);

@@ -152,8 +152,8 @@ impl Planner<'_> {
     }
 }
 
-/// The tuples that the walks, each of a class, lead to through the exits of a member. The variables of the
-/// head are the columns of the call.
+/// The tuples to which the walks, one for each class, lead through the exits of a member. The variables of
+/// the head are the columns of the call.
 fn exit_of_walks(
     call: &ClosureCall<'_>,
     classes: &Classes,

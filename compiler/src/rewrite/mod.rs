@@ -1,7 +1,7 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
 //! In: the policy as [`crate::specialise`] specialised it for one question. Out: the [`RoleForm`]s of the
-//! program that are worth planning, best first. Each pass has its law in its own file; [`SHRINK`], [`ROLES`]
+//! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`ROLES`]
 //! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles
 //! are data, and one in which each role is a literal of its own.
 
@@ -47,7 +47,7 @@ pub(crate) struct RoleForm {
 
 impl Rewritable for RoleForm {
     type Context<'c> = Context<'c>;
-    /// Nothing that is checked after each pass: all keep the answers.
+    /// Nothing: all passes keep the answers, and their results are not checked.
     type Keeps = ();
 }
 

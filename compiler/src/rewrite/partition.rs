@@ -1,7 +1,7 @@
 //! Sorts relations into the largest classes whose members are alike.
 //!
-//! In: for each relation a key in which the relations that it calls are their classes, and which relations
-//! those are. Out: the coarsest partition in which the relations of a class have equal keys. It is found by
+//! In: for each relation the relations that it calls, and a key in which these are represented by their
+//! classes. Out: the coarsest partition in which the relations of a class have equal keys. It is found by
 //! refinement (Hopcroft 1971; Paige and Tarjan 1987): all relations start in one class. Where a class splits,
 //! the largest part keeps its number, and only readers of the others are looked at again: each relation
 //! changes its number at most `log n` times.
@@ -15,13 +15,13 @@ use std::hash::Hash;
 id!(/// Relations that are alike, as far as is known.
     pub(super) ClassId, "class");
 
-/// For each relation its class.
+/// The class of each relation.
 pub(super) type Classes = IdVec<RelId, ClassId>;
 
 /// Relations in classes.
 struct Partition {
     classes: Classes,
-    /// For each class its relations.
+    /// The relations of each class.
     members: IdVec<ClassId, OrderedSet<RelId>>,
 }
 

@@ -58,7 +58,7 @@ pub(super) enum SelectOutput<'p> {
 /// How a fixpoint's step reads the table that it extends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Itself<'p> {
-    /// Not at all: this is not a fixpoint.
+    /// There is no such table: this is not a fixpoint.
     Absent,
     /// By a name.
     Named(&'p str),

@@ -84,7 +84,7 @@ impl<E> WhyError<E> {
 pub struct Reasons {
     /// The explanation.
     pub explanation: Explanation,
-    /// If the question does not hold: what may make it hold. The search has a limit of its own.
+    /// If the question does not hold: facts that may make it hold. The search has a limit of its own.
     pub suggestions: Suggestions,
 }
 
@@ -128,7 +128,7 @@ impl Rules {
     }
 
     /// Explains a question of the shape; `now` is the value of `@current_unix_time`. If the question does not
-    /// hold, what would make it hold is searched for.
+    /// hold, also searches for facts that would make it hold.
     ///
     /// # Errors
     /// [`WhyError::Rows`] if rows cannot be read, [`WhyError::Refused`] if no explanation is possible.
@@ -152,7 +152,7 @@ impl Rules {
         Ok(reasons)
     }
 
-    /// What else may make a question hold that does not: an earlier search goes on.
+    /// Continues an earlier search for facts that may make a question hold.
     ///
     /// # Errors
     /// If rows cannot be read.

@@ -58,7 +58,7 @@ pub(super) struct Run<'r, 'w, R> {
     pub(super) refuted: FxHashMap<Key, AnswerTableId>,
     /// How many facts an answer may assume.
     pub(super) most_assumed: usize,
-    /// Which facts these are.
+    /// Which facts an answer may assume.
     assumable: Assumable,
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,

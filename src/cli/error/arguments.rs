@@ -9,7 +9,7 @@ pub(in crate::cli) enum ArgumentError {
     /// The question cannot be parsed.
     #[error("the question `{question}` cannot be read: {error}")]
     Notation {
-        /// As it was given.
+        /// The question, as it was given.
         question: String,
         /// What is wrong with it.
         error: NotationError,
@@ -17,28 +17,28 @@ pub(in crate::cli) enum ArgumentError {
     /// A question that no service can answer.
     #[error("cannot ask `{question}`: {reason}")]
     Question {
-        /// As it was given.
+        /// The question, as it was given.
         question: String,
-        /// Why.
+        /// Why it cannot be asked.
         reason: String,
     },
     /// The question cannot be compiled for the caller's own database.
     #[error("cannot compile `{question}` for your own database: {reason}")]
     Unfit {
-        /// As it was given.
+        /// The question, as it was given.
         question: String,
-        /// Why, and what to change.
+        /// Why it cannot be compiled, and what to change.
         reason: String,
     },
-    /// Something else than a check.
+    /// An argument that is not a check.
     #[error(
         "`{0}` is no check: write an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
     )]
     Check(String),
-    /// Something else than a value.
+    /// An argument that is not a value.
     #[error("`{text}` is no value: {error}")]
     Value {
-        /// As it was given.
+        /// The argument, as it was given.
         text: String,
         /// What is wrong with it.
         error: NotationError,
@@ -46,9 +46,9 @@ pub(in crate::cli) enum ArgumentError {
     /// A fact that cannot be stored.
     #[error("cannot store `{fact}`: {reason}")]
     Fact {
-        /// As it was given.
+        /// The fact, as it was given.
         fact: String,
-        /// Why.
+        /// Why it cannot be stored.
         reason: String,
     },
     /// Several facts where one is expected.
@@ -57,15 +57,15 @@ pub(in crate::cli) enum ArgumentError {
     /// A pattern with the same variable in two places.
     #[error("`{pattern}`: a pattern cannot say that two arguments are equal; write `_` for `?{variable}`")]
     RepeatedVariable {
-        /// As it was given.
+        /// The pattern, as it was given.
         pattern: String,
         /// The variable.
         variable: String,
     },
-    /// Not the address of a service.
+    /// An address that is not a service's.
     #[error("`{address}` {reason}")]
     ServiceAddress {
-        /// As it was given.
+        /// The address, as it was given.
         address: String,
         /// What is wrong with it.
         reason: &'static str,
@@ -76,7 +76,7 @@ pub(in crate::cli) enum ArgumentError {
 }
 
 impl ArgumentError {
-    /// What kind of error it is.
+    /// The code of the error.
     pub(super) fn code(&self) -> CommandCode {
         match self {
             Self::Notation { .. }
@@ -104,10 +104,10 @@ pub(in crate::cli) enum UsageError {
     /// `fmt -` with anything else.
     #[error("`-` cannot be combined with other files, `--check` or `--format json`")]
     FormattedInput,
-    /// A review of nobody and nothing.
+    /// `review` without an actor and without a resource.
     #[error("give an --actor or a --resource")]
     NothingReviewed,
-    /// An explanation of nothing.
+    /// `why` without a question and without a request.
     #[error("give a question, or a request with --request")]
     NothingExplained,
     /// `bindings check --analyze` on SQLite.

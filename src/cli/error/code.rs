@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// Declares the codes with their names.
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// What kind of error it is that only a command reports.
+        /// The code of an error that only commands report.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(in crate::cli) enum CommandCode {
             $($(#[$doc])* $variant,)*
@@ -143,7 +143,7 @@ fn of_interface(code: ErrorCode) -> Cow<'static, str> {
     code.as_str().into()
 }
 
-/// The code in an answer; whatever answers without one is not a Portcullis service, or of an earlier release.
+/// The code in an answer. A server that sends none is not a Portcullis service, or of an earlier release.
 pub(super) fn said_by_service(code: String) -> Cow<'static, str> {
     if code.is_empty() { CommandCode::UnexpectedAnswer.as_str().into() } else { code.into() }
 }
@@ -197,7 +197,7 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
-    /// The rows of its last table are about these codes; the other tables have a column more, the status.
+    /// The last table of the page has these codes; the other tables have one more column, the status.
     #[test]
     fn the_page_has_every_code_in_order_with_a_meaning_and_a_remedy() {
         let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");

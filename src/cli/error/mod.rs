@@ -32,17 +32,17 @@ pub(super) enum CliError {
     /// A file or a folder cannot be read.
     #[error("cannot read `{}`: {error}", .path.display())]
     Unreadable {
-        /// It.
+        /// The file or the folder.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be read.
         error: io::Error,
     },
     /// A file or a folder cannot be written, created or removed.
     #[error("cannot write `{}`: {error}", .path.display())]
     Unwritable {
-        /// It.
+        /// The file or the folder.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be written.
         error: io::Error,
     },
     /// A file that would be created is already there.
@@ -59,7 +59,7 @@ pub(super) enum CliError {
     Output {
         /// The stream or the file, as a message names it.
         to: String,
-        /// Why.
+        /// Why writing failed.
         error: io::Error,
     },
     /// The reader of the output is gone, so nothing is reported.
@@ -70,7 +70,7 @@ pub(super) enum CliError {
     AdminSocket {
         /// The data folder of the service.
         data: PathBuf,
-        /// Why.
+        /// Why it does not work.
         error: io::Error,
     },
     /// The service cannot listen on an address.
@@ -105,7 +105,7 @@ pub(super) enum CliError {
         "`{file}` would have {bytes} bytes when it is formatted, more than the limit of {limit}: store what changes often as facts"
     )]
     LongPolicy {
-        /// Its name.
+        /// The name of the file.
         file: String,
         /// How long it would be.
         bytes: usize,
@@ -138,9 +138,9 @@ pub(super) enum CliError {
     /// The question cannot be explained.
     #[error("cannot explain `{question}`: {reason}")]
     Unexplained {
-        /// As it was given.
+        /// The question, as it was given.
         question: String,
-        /// Why.
+        /// Why it cannot be explained.
         reason: String,
     },
     /// The explanation of a local check does not end.
@@ -176,15 +176,15 @@ pub(super) enum CliError {
     At {
         /// The file and its lines.
         place: String,
-        /// Why.
+        /// Why it failed.
         error: Box<Self>,
     },
-    /// The same error for so long that the command gave up.
+    /// The same error occurred again and again, until the command gave up.
     #[error("{error}, for {} s", .time.as_secs())]
     GaveUp {
-        /// The last time.
+        /// The last of these errors.
         error: ServiceError,
-        /// For how long.
+        /// How long the command tried.
         time: Duration,
     },
     /// A data-bindings document is refused.
@@ -220,9 +220,9 @@ pub(super) enum CliError {
         .at.as_ref().map_or(String::new(), |at| format!(", at {at}"))
     )]
     Database {
-        /// Why.
+        /// What the database or its client reports.
         reason: String,
-        /// Where it was looked for.
+        /// Where the command looked for it.
         at: Option<String>,
     },
     /// The engine refused or failed.
@@ -240,7 +240,7 @@ pub(super) enum CliError {
     /// A backup is not restored.
     #[error(transparent)]
     Restore(#[from] RestoreError),
-    /// A setting.
+    /// A setting cannot be used.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The key of a login cannot be read.
@@ -320,9 +320,9 @@ pub(super) enum CliError {
     /// A question has no answer.
     #[error("{message}")]
     Unanswered {
-        /// Why.
+        /// Why it has no answer.
         message: String,
-        /// What kind of error it is.
+        /// The code of the error.
         code: String,
     },
 }

@@ -11,7 +11,7 @@ pub(in crate::cli) enum ServiceError {
     /// There is no key for a service on another machine.
     #[error("no key: run `portcullis login`, set PORTCULLIS_API_KEY, or give --key-file")]
     NoKey,
-    /// No service creates such a key.
+    /// The key is not one that a service creates.
     #[error(
         "the key is empty, or has characters that no key has: check what was typed, PORTCULLIS_API_KEY, or the file of --key-file"
     )]
@@ -30,9 +30,9 @@ pub(in crate::cli) enum ServiceError {
     /// It refused the request, and says why.
     #[error("{message}")]
     BadRequest {
-        /// Why.
+        /// Why it refused.
         message: String,
-        /// What kind of error it says it is.
+        /// The code in its answer.
         code: String,
     },
     /// It refused the request with a status other than 400.
@@ -40,23 +40,23 @@ pub(in crate::cli) enum ServiceError {
     Refused {
         /// The status of its answer.
         status: u16,
-        /// Why.
+        /// Why it refused.
         message: String,
-        /// What kind of error it says it is.
+        /// The code in its answer.
         code: String,
     },
     /// It refused a chunk of facts because of its size.
     #[error("the service answers 413: {message}; try a smaller --chunk")]
     LargeChunk {
-        /// Why.
+        /// Why it refused.
         message: String,
-        /// What kind of error it says it is.
+        /// The code in its answer.
         code: String,
     },
 }
 
 impl ServiceError {
-    /// What kind of error it is.
+    /// The code of the error.
     pub(super) fn code(self) -> Cow<'static, str> {
         let code = match self {
             Self::NoKey => CommandCode::NoKey,

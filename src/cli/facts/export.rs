@@ -6,10 +6,10 @@ use crate::cli::error::CliError;
 use crate::cli::output::output_error;
 use crate::cli::progress::ProgressLine;
 use crate::cli::validate::plural;
-use crate::cli::{Verdict, output};
+use crate::cli::{Verdict, output, private};
 use crate::engine::Fact;
 use crate::store::Snapshot;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     let part = part(&file);
     let name = format!("`{}`", part.display());
-    let opened = private_file(&part).map_err(|error| CliError::unwritable(&part, error))?;
+    // It lists who may do what.
+    let opened = private::create_file(&part).map_err(|error| CliError::unwritable(&part, error))?;
     let written = write(&from, format, opened).map_err(|error| error.of(&name));
     if written.is_err() {
         // The first error is the one that explains.
@@ -58,20 +59,6 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     fs::rename(&part, &file).map_err(|error| CliError::unwritable(&file, error))?;
     output::to_stdout(&format!("{}: {}", file.display(), plural(n_facts, "fact")))?;
     Ok(Verdict::Good)
-}
-
-/// Creates a file that only its owner can access, because it lists who may do what.
-fn private_file(path: &Path) -> io::Result<File> {
-    if let Err(error) = fs::remove_file(path)
-        && error.kind() != io::ErrorKind::NotFound
-    {
-        return Err(error);
-    }
-    let mut options = File::options();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 fn part(file: &Path) -> PathBuf {

@@ -14,20 +14,20 @@ use std::path::{Path, PathBuf};
 /// Why an interrupted import cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ResumeError {
-    /// It had another target.
+    /// The interrupted import had another target.
     #[error("the interrupted import went to {before}, not to {now}: {}", again(.record))]
     Target {
-        /// Its target.
+        /// The target of the interrupted import.
         before: String,
         /// The target of this one.
         now: String,
         /// The record of the import.
         record: PathBuf,
     },
-    /// It read another format.
+    /// The interrupted import read another format.
     #[error("the interrupted import read {before}, not {now}: {}", again(.record))]
     Format {
-        /// Its format.
+        /// The format of the interrupted import.
         before: String,
         /// The format of this one.
         now: &'static str,

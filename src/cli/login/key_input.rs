@@ -1,4 +1,4 @@
-//! Reads a key: asked for without showing it, or the first line of the standard input.
+//! Reads a key: from a terminal that does not show it, or from the first line of the standard input.
 
 use crate::cli::error::CliError;
 use crate::cli::output;
@@ -19,8 +19,8 @@ fn line() -> io::Result<String> {
     Ok(line)
 }
 
-/// Asks for the key on a terminal that does not show what is typed. Ctrl-C is then a character, which no key
-/// has, so that the terminal is restored in any case.
+/// Asks for the key on a terminal that does not show what is typed. Ctrl-C is then a character like any
+/// other, which no key has, so the terminal is always restored.
 #[cfg(unix)]
 fn asked() -> io::Result<String> {
     use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};

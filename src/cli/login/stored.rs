@@ -6,10 +6,11 @@
 //! ```
 
 use crate::cli::error::CliError;
+use crate::cli::private;
 use crate::cli::service::base;
 use crate::config::{Secret, user_folder};
 use serde::{Deserialize, Serialize};
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -37,7 +38,7 @@ impl Login {
         path_in(user_folder()).map_or(Ok(None), |path| Self::read(&path))
     }
 
-    /// Whether it is for the service at this address; no other gets its key.
+    /// Whether it is for the service at this address; no other service gets its key.
     pub(in crate::cli) fn is_for(&self, url: &str) -> bool {
         base(&self.url) == base(url)
     }
@@ -56,38 +57,25 @@ impl Login {
         serde_json::from_str(&text).map(Some).map_err(|error| CliError::Login { path: path.into(), error })
     }
 
-    /// Keeps it; an earlier login stays until this one is complete.
+    /// Writes the login; an earlier one stays until this one is complete.
     pub(super) fn store(&self, path: &Path) -> Result<(), CliError> {
         let part = path.with_extension("json.part");
         let text = serde_json::to_string_pretty(self).map_err(io::Error::from);
         let written = private_folder(path.parent().unwrap_or(Path::new(".")))
-            .and_then(|()| remove_file(&part).map(drop))
             .and_then(|()| write_private(&part, &(text? + "\n")))
             .and_then(|()| fs::rename(&part, path));
         written.map_err(|error| CliError::unwritable(path, error))
     }
 }
 
-/// Removes the login; whether there was one.
+/// Removes the login, and returns whether there was one.
 pub(super) fn remove(path: &Path) -> Result<bool, CliError> {
-    remove_file(path).map_err(|error| CliError::unwritable(path, error))
-}
-
-fn remove_file(path: &Path) -> io::Result<bool> {
-    match fs::remove_file(path) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(error),
-    }
+    private::remove_file(path).map_err(|error| CliError::unwritable(path, error))
 }
 
 /// A folder that only its owner may enter, even if it exists already.
 fn private_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)?;
+    private::create_folder(folder)?;
     #[cfg(unix)]
     fs::set_permissions(folder, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
     Ok(())
@@ -95,11 +83,7 @@ fn private_folder(folder: &Path) -> io::Result<()> {
 
 /// Writes a new file that only its owner may read.
 fn write_private(path: &Path, text: &str) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let mut file = options.open(path)?;
+    let mut file = private::create_file(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }

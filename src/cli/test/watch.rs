@@ -38,7 +38,7 @@ pub(super) fn again_and_again<T>(
     }
 }
 
-/// The name of a file with its text, or with why there is none.
+/// The name of a file, with its text or the reason why it cannot be read.
 fn content(read: &Result<PolicyFile, UnreadFile>) -> (String, String) {
     match read {
         Ok(file) => (file.source.name().to_owned(), file.source.text().to_owned()),

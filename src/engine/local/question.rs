@@ -162,7 +162,7 @@ fn evaluate(
     Ok(Wanted { question, form, is_answerable: !is_empty })
 }
 
-/// Makes a value of each variable that is shown, even of one that is given, and ignores the values of others.
+/// Shows a value of each of these variables, even of a given one, and ignores the values of all others.
 fn keep_shown(vars: &mut [QuestionVar], shown: &[usize]) {
     for (at, var) in vars.iter_mut().enumerate() {
         var.domain = match (std::mem::replace(&mut var.domain, Domain::Ignored), shown.contains(&at)) {

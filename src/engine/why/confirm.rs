@@ -14,17 +14,16 @@ use tokio::time::{Instant, timeout_at};
 /// How long all searches and all answers for suggestions may take together.
 const TIME: Duration = Duration::from_secs(1);
 
-/// What is known of a suggestion.
+/// Whether a question holds with a suggestion.
 enum Confirmation {
     Holds,
     Fails,
-    /// The answer would take too much.
+    /// The answer would take too much time or memory.
     Unknown,
 }
 
 impl Engine {
-    /// Those of the suggestions with which the question holds. If it holds with none of them, others are
-    /// searched for.
+    /// The suggestions with which the question holds. If there are none, searches for more.
     pub(super) async fn confirmed(
         &self,
         attempt: ConsistentRead<'_>,

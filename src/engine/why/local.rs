@@ -20,10 +20,10 @@ use super::rows::StoredRows;
 use super::{Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, search};
 use crate::engine::answers::{Unanswered, read};
 use crate::engine::local::Document;
+use crate::engine::plans::Plans;
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest, questions};
 use crate::store::{ConsistentRead, Fact, Reader};
-use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{CompileError, Question};
 use portcullis_compiler::why::{
     Budget, Explanation, Reasons, Rules, Suggestion, SuggestionSearch, Suggestions, Verdict, WhyError,
@@ -52,10 +52,12 @@ pub enum LocalWhy {
     Explained(Box<Why>),
 }
 
-/// What one look at the facts found, and what it lacked.
-struct Look {
-    reasons: Result<Reasons, Inexplicable>,
-    wanted: WantedReads,
+/// What the evaluator needs besides rows.
+struct Known {
+    plans: Arc<Plans>,
+    rules: Arc<Rules>,
+    question: Question,
+    now: i64,
 }
 
 /// One request, over one state of the store.
@@ -97,7 +99,7 @@ impl Engine {
     async fn reasoned_on_caller(&self, asking: &Asking<'_>, offset: u64) -> Result<LocalWhy, EngineError> {
         let decision = self.decision(asking, &[]).await?;
         let allowed = asking.answers.decision(&decision);
-        let Look { reasons, wanted } = self.look(asking).await?;
+        let (reasons, wanted) = self.over_known(asking, reasons).await?;
         let Some(allowed) = allowed else { return self.ask(asking, vec![decision], wanted).await };
         if !wanted.is_empty() {
             return self.ask(asking, Vec::new(), wanted).await;
@@ -115,8 +117,8 @@ impl Engine {
         Ok(LocalWhy::Explained(Box::new(why)))
     }
 
-    /// Those of the suggestions with which the question holds on the caller's database, or what to ask the
-    /// database first. If it holds with none of them, sets of more facts are searched for.
+    /// The suggestions with which the question holds on the caller's database, or what to ask the database
+    /// first. If there are none, searches for more.
     async fn confirmed_on_caller(
         &self,
         asking: &Asking<'_>,
@@ -156,26 +158,16 @@ impl Engine {
         asking: &Asking<'_>,
         search: SuggestionSearch,
     ) -> Result<(Suggestions, WantedReads), EngineError> {
-        let Asking { attempt, request, question, answers, document, view } = asking;
-        let rules = view.local_rules(question, document).await?;
-        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
-        let (question, context) = ((*question).clone(), request.context.clone());
-        let answers = Arc::clone(answers);
-        let find = move |reader: &Reader| {
-            reader.snapshot(|reader| {
-                let stored = StoredRows::new(reader, &context, account.as_ref());
-                let mut rows = MixedRows::new(stored, &answers);
-                let program = &plans.policy.program;
-                let found = rules.suggest(program, &question, now, &mut rows, Budget::default(), search);
-                let found = match found {
-                    Ok(found) => found,
-                    Err(Unread::Store(error)) => return Err(Unanswered::Store(error)),
-                    Err(Unread::TooMany) => Suggestions { truncated: true, ..Suggestions::default() },
-                };
-                Ok((found, rows.wanted))
-            })
+        let suggest = move |known: &Known, rows: &mut MixedRows<'_>| {
+            let Known { plans, rules, question, now } = known;
+            let program = &plans.policy.program;
+            match rules.suggest(program, question, *now, rows, Budget::default(), search) {
+                Ok(found) => Ok(found),
+                Err(Unread::Store(error)) => Err(Unanswered::Store(error)),
+                Err(Unread::TooMany) => Ok(Suggestions { truncated: true, ..Suggestions::default() }),
+            }
         };
-        read(*attempt, false, find).await
+        self.over_known(asking, suggest).await
     }
 
     /// The statement that decides the question on the caller's database, with further context facts.
@@ -215,19 +207,23 @@ impl Engine {
         }
     }
 
-    /// Evaluates the question over what is known.
-    async fn look(&self, asking: &Asking<'_>) -> Result<Look, EngineError> {
+    /// Evaluates over what is known; also returns the reads that were lacking.
+    async fn over_known<T: Send + 'static>(
+        &self,
+        asking: &Asking<'_>,
+        evaluate: impl Fn(&Known, &mut MixedRows<'_>) -> Result<T, Unanswered> + Send + 'static,
+    ) -> Result<(T, WantedReads), EngineError> {
         let Asking { attempt, request, question, answers, document, view } = asking;
         let rules = view.local_rules(question, document).await?;
-        let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
-        let (question, context) = ((*question).clone(), request.context.clone());
-        let answers = Arc::clone(answers);
+        let known = Known { plans: view.plans(), rules, question: (*question).clone(), now: view.now() };
+        let (answers, context, account) =
+            (Arc::clone(answers), request.context.clone(), self.account.clone());
         let find = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let stored = StoredRows::new(reader, &context, account.as_ref());
                 let mut rows = MixedRows::new(stored, &answers);
-                let reasons = reasons(&plans.policy.program, &rules, &question, now, &mut rows)?;
-                Ok(Look { reasons, wanted: rows.wanted })
+                let found = evaluate(&known, &mut rows)?;
+                Ok((found, rows.wanted))
             })
         };
         read(*attempt, false, find).await
@@ -257,14 +253,12 @@ impl Engine {
 
 /// The reasons over what is known. What would change the answer is looked for only once the rest is known.
 fn reasons(
-    program: &Program,
-    rules: &Rules,
-    question: &Question,
-    now: i64,
+    Known { plans, rules, question, now }: &Known,
     rows: &mut MixedRows<'_>,
 ) -> Result<Result<Reasons, Inexplicable>, Unanswered> {
+    let program = &plans.policy.program;
     let explain = |rows: &mut MixedRows<'_>, search| {
-        let explained = rules.explain(program, question, now, rows, Budget::default(), search);
+        let explained = rules.explain(program, question, *now, rows, Budget::default(), search);
         Ok(match explained {
             Ok(reasons) => Ok(reasons),
             Err(WhyError::Rows(Unread::Store(error))) => return Err(Unanswered::Store(error)),

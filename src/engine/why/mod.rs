@@ -34,7 +34,7 @@ use std::sync::Arc;
 /// How many sets of facts are suggested at most.
 const SUGGESTIONS: usize = 5;
 
-/// How many of each number of facts are tried for them.
+/// How many sets of each size are tried to find them.
 const CANDIDATES: usize = 10;
 
 /// A question to explain.

@@ -36,7 +36,7 @@ pub(super) struct EvaluationOut {
     pub(super) context: Option<Json>,
 }
 
-/// A question, with its attributes on the engine that answers it.
+/// A question, and the engine that answers it, which has its attributes.
 struct AskedDecision {
     engine: Engine,
     subject: Value,
@@ -62,7 +62,7 @@ impl AskedDecision {
         if !witness.is_watching() {
             return;
         }
-        // Attributes that are wrong are the reason of a denial, and no facts.
+        // Wrong attributes are the reason for a denial, and are not facts.
         let context = self.engine.attribute_facts().unwrap_or_default();
         let Self { subject: actor, action, resource, .. } = self;
         let (environment, context) = (environment.name.as_str(), context.as_slice());
@@ -70,7 +70,7 @@ impl AskedDecision {
     }
 }
 
-/// The decision of a single evaluation, which has none if it is wrong.
+/// The decision of a single evaluation; an error if the evaluation is wrong.
 pub(super) async fn decide(
     environment: &Environment,
     witness: &Witness,

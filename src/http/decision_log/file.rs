@@ -1,8 +1,8 @@
 //! The file of the decision log, which is rotated at a maximum size.
 //!
 //! `decisions.log` becomes `decisions.log.1`, that `decisions.log.2`, and the oldest is removed. Only its
-//! owner can read it, because it says who uses what. Lines are written whole or not at all: what a full disk
-//! leaves of some is removed, and what a killed process left of one is ended, so that the next line is whole.
+//! owner can read it, because it says who uses what. Lines are written whole or not at all: a part of a line
+//! that a full disk leaves is removed, and one that a killed process left is ended before the next line.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -15,7 +15,7 @@ pub(super) struct LogFile {
     file: File,
     /// How many bytes it has.
     length: u64,
-    /// Whether the last of them are a part of a line.
+    /// Whether the file ends with a part of a line.
     has_part: bool,
     /// How many it may have.
     most: u64,
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_was_moved_is_begun_anew() {
+    fn a_file_that_was_moved_is_created_again() {
         let folder = tempfile::tempdir().unwrap();
         let (path, moved) = (folder.path().join("decisions.log"), folder.path().join("moved"));
         let mut log = LogFile::open(&path, 1_000, 0).unwrap();
@@ -126,7 +126,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
         fs::remove_file(&path).unwrap();
         log.write(["x".repeat(1_000).as_str()].into_iter()).unwrap();
-        assert_eq!(fs::read_to_string(&path).unwrap().len(), 1_001, "a missing file is begun anew, too");
+        assert_eq!(fs::read_to_string(&path).unwrap().len(), 1_001, "a missing file is created again, too");
     }
 
     #[test]

@@ -7,10 +7,10 @@
 //!
 //! An answer never waits for its line, and the file never waits for the collector: if one of them is too
 //! slow, lines for it are dropped and counted in `portcullis_decisions_dropped_total`, and so is a line that
-//! could not be written or sent. Off by default, because the lines say who uses what. Logged are single
-//! decisions: `/authorize`, each resource of `/authorize_resources`, and each evaluation of AuthZEN. Lists,
-//! actions and queries are not decisions about one resource, and local checks are decided in the caller's
-//! database.
+//! could not be written or sent. Off by default, because the lines say who uses what. Only single
+//! decisions are logged: `/authorize`, each resource of `/authorize_resources`, and each evaluation of
+//! AuthZEN. Lists, actions and queries are not decisions about one resource, and local checks are decided in
+//! the caller's database.
 
 mod file;
 mod line;
@@ -78,7 +78,7 @@ impl DecisionLog {
         self.sinks.iter().for_each(Sink::reopen);
     }
 
-    /// How many lines were dropped, for each place where they go.
+    /// The name of each sink, and how many of its lines were dropped.
     pub(super) fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.sinks.iter().map(|sink| (sink.name, sink.n_dropped()))
     }

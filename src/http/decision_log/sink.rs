@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 /// How many lines may wait: a second of a busy service.
 const QUEUE: usize = 16_384;
 
-/// How many lines are written or sent at once at most.
+/// The most lines that are written or sent together.
 const BATCH: usize = 512;
 
-/// How long lines gather before they are written: to wake the thread for each costs more than to write it.
+/// How long lines gather before they are written: waking the thread for each costs more than writing it.
 const GATHERING: Duration = Duration::from_millis(50);
 
 /// A place for lines.
@@ -31,7 +31,7 @@ pub(super) enum Place {
 /// A queue of lines for a place.
 #[derive(Debug)]
 pub(super) struct Sink {
-    /// What the place is.
+    /// The name of the place.
     pub(super) name: &'static str,
     /// `None` once the log is closing.
     queue: Option<flume::Sender<Arc<Line>>>,

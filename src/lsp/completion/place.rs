@@ -20,7 +20,7 @@ pub(super) enum Place<'t> {
     Named { wanted: Wanted, of: Holder<'t> },
     /// Any other string literal.
     Text,
-    /// A string literal that is nothing's name, such as an id.
+    /// A string literal that names nothing in the policy, such as an id.
     Free,
     /// The name of a fixture.
     Fixture,

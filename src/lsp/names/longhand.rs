@@ -25,13 +25,13 @@ impl Wanted {
     }
 }
 
-/// Where a built-in predicate has the name of a declaration, and the value of whose block it is.
+/// Which argument of a built-in predicate names a declaration, and which one has the type of its block.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lsp) struct Naming {
     pub(in crate::lsp) wanted: Wanted,
     /// The argument with the name.
     pub(in crate::lsp) name: usize,
-    /// The argument whose type has the block; none for the global block.
+    /// The argument whose type has the block; `None` for the global block.
     pub(in crate::lsp) of: Option<usize>,
 }
 
@@ -89,7 +89,7 @@ impl<'p> Types<'p> {
         match condition {
             Condition::And(sides, _) => sides.iter().for_each(|side| self.condition(side, calls)),
             Condition::Paren(inner, _) => self.condition(inner, calls),
-            // A side of an "or", or what is negated, gives the rest of the rule no type.
+            // A side of an "or" and a negation give the rest of the rule no types.
             Condition::Or(..) | Condition::Not(..) => {}
             Condition::Matches { variable, ty, .. } => {
                 self.of.entry(&variable.value).or_insert(&ty.value);

@@ -18,7 +18,7 @@ struct Scope<'p> {
     /// Where it begins; `None` for a fact, which has no variables.
     start: Option<u32>,
     types: Types<'p>,
-    /// The variables that are the name in a call of a built-in predicate, with the type whose block it is of.
+    /// The variables that a built-in predicate is called with as a name, each with the type of its block.
     naming: Vec<(&'p str, Naming, Option<&'p str>)>,
 }
 
@@ -267,7 +267,7 @@ impl<'b, 'p> Visit<'b, 'p> {
     }
 }
 
-/// Notes the variable that a call has as the name of a declaration.
+/// Notes the variable that a call uses as the name of a declaration.
 fn note_naming<'p>(scope: &mut Scope<'p>, predicate: &str, terms: &[&'p Spanned<Term>]) {
     let Some(naming) = naming(predicate, terms.len()) else { return };
     if let Some(Term::Variable(name)) = terms.get(naming.name).map(|term| &term.value) {

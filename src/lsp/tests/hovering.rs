@@ -15,7 +15,7 @@ fn shown(text: &str) -> String {
 }
 
 #[test]
-fn a_policy_with_errors_shows_what_has_none() {
+fn statements_without_errors_are_shown_next_to_wrong_ones() {
     let rule = "actor User {} resource Repo { roles = [\"a\", \"b\"]; \"a\" if ^\"b\"; \"b\" if \"c\"; }
         p(u: User) if q(u, ; r(u: User) if p(u) and x < \"y\";";
     let text = shown(rule);

@@ -3,7 +3,7 @@
 use crate::lsp::document::Document;
 use crate::lsp::names::{Named, Names};
 
-/// The lines and texts of all that is the same as the first occurrence of a text, definitions with `!`.
+/// The lines and texts of all names that mean what the first one in a text means; definitions have `!`.
 fn same(policy: &str, text: &str) -> String {
     let document = Document::of("p", policy.to_owned());
     let names = Names::of(&document.policy);

@@ -84,7 +84,7 @@ fn a_name_that_is_taken_is_refused() {
 }
 
 #[test]
-fn what_is_no_name_is_refused() {
+fn an_invalid_name_is_refused() {
     check_refused("p(^x) if q(x);", "1x", "\"1x\" is not a name");
     check_refused("p(^x) if q(x);", "a) if q(b", "\"a) if q(b\" is not a name");
     check_refused("p(^x) if q(x);", "_", "`_` is no name: each `_` may be another value");
@@ -112,7 +112,7 @@ fn what_cannot_be_renamed_has_a_reason() {
     let two = "resource R { roles = [\"a\"]; }\nresource S { roles = [\"^a\"]; }\np(u, x) if has_role(u, \"a\", x);";
     let uncertain = "\"a\" in line 3 may be of several blocks: give the variable there a type";
     assert_eq!(refused(two), uncertain);
-    // What holds on a side of an "or", or is negated, is no type.
+    // A side of an "or" and a negation give no type.
     for body in [
         "(x matches R and has_role(u, \"a\", x)) or (x matches S and has_role(u, \"a\", x))",
         "not x matches R and has_role(u, \"a\", x)",

@@ -182,7 +182,7 @@ impl Explained {
         assert!(!holds(&self.unexplained, 10, &self.proved), "too few questions can be explained");
         let [of_proofs, of_noes] = &self.truncated;
         assert!(!holds(of_proofs, 20, &self.proved), "too many proofs may not be the shortest");
-        // One in six to seven, on a busy machine.
+        // On a busy machine it was one in six or seven.
         assert!(!holds(of_noes, 4, &self.disproved), "too many noes may have more reasons");
         assert!(
             !holds(&self.unknown, 20, &self.proved),

@@ -1,4 +1,4 @@
-//! Under `--format json` a command that fails says why with a message and a code, which is on the page.
+//! Under `--format json` a command that fails reports a message and a code, which `docs/errors.md` lists.
 
 #![expect(
     clippy::unwrap_used,

@@ -20,7 +20,7 @@ resource document {
 }
 "#;
 
-/// What the examples presuppose.
+/// A server with the facts that the examples assume.
 fn server() -> Server {
     let server = Server::empty();
     assert_eq!(server.post("/api/policy", &json!({ "src": POLICY })).status, 200);

@@ -76,7 +76,7 @@ fn a_no_has_reasons_and_what_would_change_it() {
 #[test]
 fn larger_sets_are_suggested_if_no_smaller_one_helps() {
     let server = Server::empty();
-    // Whoever is trusted is watched, so that trust alone never helps.
+    // Trusted users are watched, so trust alone never helps.
     let policy = "actor User {} resource Repo {} \
         allow(user: User, \"read\", repo: Repo) if is_trusted(user) and not is_watched(user) and exists(repo); \
         is_watched(user: User) if is_trusted(user); \
@@ -230,7 +230,7 @@ fn what_is_too_deep_or_too_wide_is_cut_in_time() {
     let explain = |body: &Json| {
         let begun = std::time::Instant::now();
         let why = explained(&server, body);
-        // Without optimisation, and beside other tests, a multiple of its own two seconds.
+        // In a debug build and next to other tests, it takes a multiple of its limit of two seconds.
         assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
         why
     };

@@ -1,4 +1,4 @@
-//! `login` keeps a service and a key that were tried, for the commands that name neither.
+//! `login` tries a service and a key, and keeps them for the commands that name neither.
 
 use super::program::{Service, bad, good, key, portcullis, run};
 use std::fs;
@@ -83,7 +83,7 @@ fn a_login_is_tried_kept_used_and_removed() {
 }
 
 #[test]
-fn a_server_that_is_no_portcullis_is_refused() {
+fn a_server_that_is_not_portcullis_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());

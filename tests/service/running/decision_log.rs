@@ -227,7 +227,7 @@ fn properties_that_the_policy_reads_are_context_facts_of_the_line() {
 }
 
 #[test]
-fn an_evaluation_that_is_denied_for_a_mistake_is_a_line_with_it() {
+fn an_evaluation_that_is_denied_for_a_mistake_is_logged_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
     let mut service = Service::with_policy(&["--decision-log", path.to_str().unwrap()]);
@@ -241,7 +241,7 @@ fn an_evaluation_that_is_denied_for_a_mistake_is_a_line_with_it() {
     assert_eq!(service.post("/access/v1/evaluations", DEVELOPMENT_KEY, &evaluations, &id), 200);
     is_written(&path);
     let lines = lines(&path);
-    assert_eq!(lines.len(), 2, "one without a resource is no question: {lines:?}");
+    assert_eq!(lines.len(), 2, "one without a resource is not logged: {lines:?}");
     assert_eq!((&lines[0]["error"], &lines[1]["allowed"]), (&json!(null), &json!(false)));
     assert_eq!((&lines[1]["policy"], &lines[1]["offset"]), (&json!(null), &json!(null)));
     let error = lines[1]["error"].as_str().unwrap();

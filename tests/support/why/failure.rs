@@ -1,8 +1,8 @@
-//! The judge of a no.
+//! Checks the explanation of a question that does not hold.
 //!
 //! Each attempt must be an instance of its rule: the goal is the rule's head, each condition that is said to
-//! hold is a condition of the rule with the same values, and holds; and the one that is lacked is another
-//! one, and does not hold.
+//! hold is a condition of the rule with the same values, and holds; and the condition that it lacks is
+//! another one, and does not hold.
 
 use super::{Env, Judge, cells, is_open, narrows};
 use crate::notation::Cell;
@@ -10,7 +10,7 @@ use portcullis::engine::{FailedGoal, Why, WhyAtom, WhyAttempt, WhyCondition, Why
 use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule};
 use portcullis_compiler::question::Question;
 
-/// What the explanation says where only values that differ would do.
+/// The end of the condition that an attempt lacks if its values differ where they must be equal.
 const DIFFERS: &str = " with values that are equal";
 
 /// What an attempt says of one condition of its rule.
@@ -33,7 +33,7 @@ enum Said<'w> {
 }
 
 impl Judge<'_> {
-    /// What is missing is missing, and what is met holds.
+    /// Checks that what is said to be missing is missing, and that what is said to hold holds.
     pub(super) fn failure(&self, question: &Question, why: &Why) -> Result<(), String> {
         let failures = &why.explanation.failures;
         for (at, goal) in failures.iter().enumerate() {
@@ -120,8 +120,8 @@ impl Judge<'_> {
         }
     }
 
-    /// Whether everything that is said is about conditions of the rule, each about another one, with the same
-    /// values of its variables.
+    /// Whether each statement of the attempt fits another condition of the rule, all with the same values of
+    /// its variables.
     fn places(&self, rule: &Rule, env: &Env, said: &[Said<'_>], is_used: &mut [bool]) -> bool {
         let Some((first, rest)) = said.split_first() else { return true };
         if let Said::Failed(text) = first
@@ -144,7 +144,7 @@ impl Judge<'_> {
         false
     }
 
-    /// The values of the rule's variables if this is said of a condition; `None` if it cannot be.
+    /// The values of the rule's variables if this is said of the condition; `None` if it does not fit.
     fn fits(&self, rule: &Rule, env: &Env, literal: &Literal, said: Said<'_>) -> Option<Env> {
         let mut env = env.clone();
         match (said, &literal.kind) {
@@ -194,7 +194,7 @@ impl Judge<'_> {
     }
 }
 
-/// Whether what is said of a question itself is about its predicates.
+/// Checks that the statements about the question itself are about its atoms.
 fn asks(question: &Question, said: &[Said<'_>]) -> Result<(), String> {
     let is_asked = |atom: &WhyAtom| {
         question.atoms.iter().any(|asked| {
@@ -217,7 +217,7 @@ fn asks(question: &Question, said: &[Said<'_>]) -> Result<(), String> {
     Ok(())
 }
 
-/// Whether two texts are said to be equal that are not: arguments that no condition of the rule compares.
+/// Whether a test equates two texts that differ: arguments that no condition of the rule compares.
 fn differs(test: &str) -> bool {
     test.starts_with('"')
         && test

@@ -27,8 +27,8 @@ pub(crate) enum Keeps {
     AllButImplied,
     /// Their atoms, and it adds alternatives that deny more.
     Stricter,
-    /// As many atoms. Those that change are equalities, outside or inside denials, which follow from the
-    /// others before and after.
+    /// The same number of atoms. Those that change are equalities, outside or inside denials, which follow
+    /// from the others before and after.
     Entailed,
     /// The relations that are read and denied, and no fewer comparisons: it replaces a value by one that
     /// equals it, and adds what holds anyway.
@@ -39,7 +39,7 @@ pub(crate) enum Keeps {
     Relations,
 }
 
-/// Checks the result of a pass on a plan, some sources of which now represent parts of it.
+/// Checks the result of a pass on a plan in which some sources now represent parts of it.
 pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Result<(), String> {
     let inlines = match keeps {
         // A table that keeps one of several selects would be inlined only afterwards.

@@ -50,14 +50,14 @@ pub(super) fn entails(alternative: &Alternative, atoms: &[&PlanAtom]) -> bool {
     entails_inside(alternative, &[], atoms)
 }
 
-/// The same inside a denial; these equalities hold around it.
+/// Whether each of these atoms follows from an alternative inside a denial; these equalities hold around it.
 fn entails_inside(alternative: &Alternative, around: &[Equality<'_>], atoms: &[&PlanAtom]) -> bool {
     let known: Vec<Equality<'_>> = around.iter().copied().chain(equalities(alternative)).collect();
     let mut classes = Vec::new();
     for (left, right) in &known {
         join(&mut classes, left, right);
     }
-    // A denial must say neither less nor more.
+    // A denial may deny neither less nor more than before.
     let are_same = |one: &Alternative, other: &Alternative| {
         one.len() == other.len()
             && entails_inside(one, &known, &missing(one, other))

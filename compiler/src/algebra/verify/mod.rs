@@ -53,7 +53,7 @@ impl Verifier<'_> {
     }
 }
 
-/// Accounts for what becomes of a plan, pass by pass.
+/// Checks, pass by pass, that a plan keeps its conditions.
 pub(crate) struct Account {
     before: Plan,
 }

@@ -14,7 +14,7 @@ pub(super) fn without_repeats(mut alternative: Alternative) -> Alternative {
     alternative
 }
 
-/// Whether `more` has every atom of `less`, as often. Rows of literals are not conditions.
+/// Whether `more` has every atom of `less`, at least as often. Rows of literals are not conditions.
 pub(super) fn contains(more: &Alternative, less: &Alternative) -> bool {
     missing(more, less).is_empty()
 }

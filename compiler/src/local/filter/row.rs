@@ -26,8 +26,8 @@ pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Opti
 }
 
 /// Whether a plan that was optimised for a setting can be arranged so. Where the row must be looked up, each
-/// alternative of a filter either needs a row of the promised table to exist or asks nothing of such a row:
-/// the column's own values need not be in the table.
+/// alternative of a filter must either require a row of the promised table or read no column of such a row,
+/// because the values of the caller's column need not be in the table.
 pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
     match &plan.answer {
         PlanAnswer::Decision(selects) if setting.row.is_some_and(|row| row.is_looked_up) => {

@@ -172,7 +172,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                 FromKind::Row { source, .. } => (source, self.row_name()?.to_owned(), true),
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
             };
-            // A condition that is not in a query of its own is never NULL, as NULL differs from false there.
+            // Outside a query of its own a condition must not be NULL, because NULL differs from false there.
             let is_never_null = is_row || select.reads_nothing();
             let query = self.query(self.binding(source)?)?;
             let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());

@@ -93,8 +93,8 @@ impl Lowering<'_, Local<'_>> {
         Ok(if part.stays_test { build::is_true(build::nested(test)) } else { test })
     }
 
-    /// The query that `print` makes of these selects; where queries define their tables, with those that it
-    /// reads, except the `derived` ones.
+    /// The query that `print` builds from these selects. Where queries define their own tables, it defines
+    /// those that it reads, except the `derived` ones.
     pub(in crate::sql) fn in_own_scope(
         &mut self,
         at: At<'_>,

@@ -1,8 +1,8 @@
 //! The parts of a text for a caller's database, for those who look for what is slow in it.
 //!
 //! In: the plan that is printed, and for a filter its sorted alternatives. Out: the sets that the text makes,
-//! what it looks up for each row, and the parts that can use no index. All of it is read from the plan, by
-//! the rules by which the text is printed; the text itself is not looked at.
+//! what it looks up for each row, and the parts that can use no index. All of it comes from the plan, by
+//! the rules by which the text is printed; the text itself is not read.
 
 mod comparisons;
 mod report;

@@ -296,7 +296,7 @@ impl<'w, 'l> Walk<'w, 'l> {
     }
 }
 
-/// Whether a value is a column of one of the sources that a select reads. A row that is read around it is not
+/// Whether a value is a column of one of the sources that a select reads. A row of an enclosing select is not
 /// one of them.
 fn defines(select: &Select, expr: Expr) -> bool {
     expr.alias().is_some_and(|alias| reads_alias(select, alias))

@@ -26,9 +26,9 @@ pub(in crate::sql) enum TestStrategy<'s> {
 /// Whether a query is planned apart from the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum Fence {
-    /// It is, by `OFFSET 0`.
+    /// It is planned apart, because of an `OFFSET 0`.
     Around,
-    /// That is left to the database.
+    /// The database decides.
     Absent,
 }
 
@@ -59,7 +59,7 @@ pub(in crate::sql) struct NumberBound {
 }
 
 impl Fence {
-    /// For a test inside a test.
+    /// The fence around a test inside a test.
     pub(in crate::sql) fn nested(features: &Features) -> Self {
         if features.fences_alternatives { Self::Around } else { Self::Absent }
     }
@@ -95,8 +95,8 @@ impl Lowering<'_, Local<'_>> {
         TestStrategy::Probe(fence)
     }
 
-    /// If the test is of one row that is found by its key, and one of its columns is looked up in a set that
-    /// is the same for every row.
+    /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set
+    /// that is the same for every row.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
         let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else { return None };
         if at.depth > 0 || !at.hashes_sets || !self.inputs.features.counts_sets_per_row {
@@ -133,7 +133,7 @@ impl Lowering<'_, Local<'_>> {
         }
     }
 
-    /// If the test only compares a value from around it with the numbers of a small set.
+    /// The bound, if the test only compares a value from around it with the numbers of a small set.
     fn number_bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
         let is_own =
             |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));

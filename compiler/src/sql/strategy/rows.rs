@@ -9,7 +9,7 @@ use crate::sql::lower::Inputs;
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
 
-/// How rows are read by a query that is planned by how many they seem to be.
+/// How a query reads rows whose estimated number decides its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum RowStrategy {
     /// From an array for each column, which is estimated at ten elements.
@@ -28,8 +28,8 @@ pub(in crate::sql) enum StateStrategy {
 }
 
 impl RowStrategy {
-    /// For the rows that a recursion starts from. The estimates of several arms add up, that of another
-    /// recursion is ten times what it starts from, and each step multiplies them.
+    /// The strategy for the rows that a recursion starts from. The estimates of several arms add up, that of
+    /// another recursion is ten times what it starts from, and each step multiplies them.
     pub(in crate::sql) fn of_start(
         table: &Table,
         base: &[Select],
@@ -42,8 +42,8 @@ impl RowStrategy {
         Self::few_if(is_overestimated && is_small, inputs.features)
     }
 
-    /// For a table whose rows an answer reads. The cost of testing the rows of a recursion one by one counts
-    /// for each row that it is estimated at.
+    /// The strategy for a table whose rows an answer reads. If the rows of a recursion are tested one by one,
+    /// the database multiplies the cost of a test by their estimated number.
     pub(in crate::sql) fn of_tested(plan: &Plan, id: TableId, table: &Table, features: &Features) -> Self {
         let is_recursive = matches!(table.body, TableBody::Recursive { .. });
         let mut answer = plan.answer.selects().iter().chain([&plan.guard]);
@@ -70,7 +70,7 @@ pub(in crate::sql) fn read_by_state(
 }
 
 impl StateStrategy {
-    /// For these steps.
+    /// The strategy for these steps.
     pub(in crate::sql) fn of(step: &[Select]) -> Self {
         let from = step.iter().flat_map(|select| &select.from);
         let n_readings = from.filter(|from| from.kind == ITSELF).count();
@@ -78,8 +78,8 @@ impl StateStrategy {
     }
 }
 
-/// What becomes of repeated rows in a table that is one select, whose rows no `UNION` compares. A short join
-/// rarely repeats them.
+/// Whether a table of one select, whose rows no `UNION` compares, keeps repeated rows. A short join rarely
+/// repeats rows.
 pub(in crate::sql) fn repeats_of_only(table: &Table, only: &Select) -> Repeats {
     if only.from.len() >= limits::LONG_JOIN { table.repeats } else { Repeats::Kept }
 }

@@ -31,8 +31,8 @@ pub(in crate::sql) struct SetPart<'s> {
     pub(in crate::sql) comparison: ComparisonStrategy,
     /// How it is looked up.
     pub(in crate::sql) strategy: SetStrategy,
-    /// Whether the database must not make a join of it. A join could compare each row with each element: it,
-    /// too, counts on ten of them.
+    /// Whether the database must not turn the look-up into a join. A join could compare each row with each
+    /// element, because it is planned for ten elements, too.
     pub(in crate::sql) stays_test: bool,
 }
 
@@ -43,7 +43,7 @@ pub(in crate::sql) enum ComparisonStrategy {
     Native,
     /// As texts, by their bytes.
     Text,
-    /// In both ways: an index finds rows, some of which only the bytes exclude.
+    /// In both ways: an index finds rows, and the bytes exclude some of them.
     NativeAndText,
 }
 
@@ -57,19 +57,20 @@ pub(in crate::sql) enum KeyStrategy {
 }
 
 impl SetStrategy {
-    /// For a set that is made once, and a value for which there is an index.
+    /// The strategy for a set that is made once, and a value for which there is an index.
     fn indexed(features: &Features) -> Self {
         if features.arrays_are_looked_up { Self::Array } else { Self::Subquery }
     }
 
-    /// For a set that is made once, and a value without an index, or rows that are all looked at anyway.
+    /// The strategy for a set that is made once, and a value without an index, or rows that are all read
+    /// anyway.
     fn hashed(features: &Features) -> Self {
         if features.arrays_are_looked_up { Self::HashedElements } else { Self::Subquery }
     }
 }
 
 impl ComparisonStrategy {
-    /// For values that are represented like these.
+    /// The strategy for values that are represented like these.
     pub(in crate::sql) fn of(op: CompareOp, left: &Representation, right: &Representation) -> Self {
         if !left.compares_natively_with(right) {
             Self::Text
@@ -84,7 +85,7 @@ impl ComparisonStrategy {
 }
 
 impl KeyStrategy {
-    /// For the keys of a filter.
+    /// The strategy for the keys of a filter.
     pub(in crate::sql) fn of(filter: &Filter, looked_up: &LookedUp, features: &Features) -> Self {
         let Filter { literals, conditioned, rows, set, .. } = filter;
         let is_alone = literals.is_empty() && conditioned.is_empty() && rows.is_empty() && set.is_empty();

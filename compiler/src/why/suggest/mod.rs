@@ -19,12 +19,12 @@ use super::world::{Fault, World};
 use crate::ordered::OrderedSet;
 use search::Assumable;
 
-/// The parts of an explanation's budget that each number of facts may take: of the goals, and of the work.
+/// The search for sets of one size may take one part in so many of an explanation's goals, and of its work.
 /// Near goals come first, and so do the suggestions that a person would think of; a search to the end takes
 /// several times as long as all the rest.
 const PARTS: (usize, usize) = (10, 5);
 
-/// Sets of facts with which the question may hold, of the least number of facts with which there are any.
+/// The smallest sets of facts with which the question may hold.
 pub(super) fn suggest<R: Rows>(
     world: &mut World<'_, R>,
     budget: Budget,
@@ -57,7 +57,7 @@ pub(super) fn suggest<R: Rows>(
 }
 
 impl SuggestionSearch {
-    /// Whether a set is one that no search before this one finds.
+    /// Whether no earlier search finds this set.
     fn finds(self, state: &Found, set: &Assumed, helpers: &OrderedSet<String>) -> bool {
         let mut facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
         match self.assumable {

@@ -1,4 +1,4 @@
-//! What is searched for, in which order, and what was found.
+//! The searches for suggestions, in their order, and their results.
 
 use crate::why::explanation::Suggestion;
 
@@ -28,7 +28,7 @@ impl SuggestionSearch {
         if larger.n_facts > MOST_FACTS { self.next_kind() } else { Some(larger) }
     }
 
-    /// The first search for further kinds of fact.
+    /// The first search for the next kind of fact.
     pub(super) fn next_kind(self) -> Option<Self> {
         match self.assumable {
             Assumable::Stored => Some(Self { n_facts: 1, assumable: Assumable::Any, ..self }),
@@ -49,7 +49,7 @@ pub(in crate::why) enum Assumable {
 /// What the search for facts that would make the question hold found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Suggestions {
-    /// Sets of facts, all with as many facts. Each must be tried.
+    /// Sets with the same number of facts. Each must be tried.
     pub sets: Vec<Suggestion>,
     /// Where to go on if these do not help.
     pub next: Option<SuggestionSearch>,

@@ -1,4 +1,4 @@
-//! What a person reads.
+//! Explanations as text for people.
 
 use crate::cli::why::tree::text;
 use crate::http::WhyOut;

@@ -1,5 +1,5 @@
-//! What changes a policy or runs something: renaming, and the commands of lenses. And diagnostics that the
-//! editor asks for.
+//! Requests that change a policy or run something: renaming, and the commands of lenses. Also diagnostics on
+//! request.
 
 use super::editor::{Editor, URI, document, range};
 use serde_json::{Value, json};

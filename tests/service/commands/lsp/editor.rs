@@ -89,7 +89,7 @@ impl Editor {
         response["result"].clone()
     }
 
-    /// Opens the policy; its findings.
+    /// Opens the policy, and returns its findings.
     pub(super) fn open(&mut self, text: &str) -> Vec<Value> {
         let document = json!({ "uri": URI, "languageId": "polar", "version": 1, "text": text });
         self.tell("textDocument/didOpen", &json!({ "textDocument": document }));

@@ -119,7 +119,7 @@ fn a_set_may_move_into_another_set_of_the_value() {
     let before = with(vec![owned(&[], document), locked(x)]);
     let law = |filter: Vec<Condition>| check(Keeps::Entailed, &before, &with(filter), &[]);
     assert_eq!(law(vec![owned(&[locked(document)], document)]), Ok(()));
-    // It is lost, or tests another value.
+    // The moved set is lost, or tests another value.
     assert!(law(vec![owned(&[], document)]).is_err());
     assert!(law(vec![owned(&[locked(user)], document)]).is_err());
     assert!(law(vec![owned(&[locked(column(9, 0))], document)]).is_err());
@@ -149,7 +149,7 @@ fn a_set_may_move_into_another_set_of_the_value_inside_a_denial() {
     let before = denied(vec![owned(Vec::new(), 1), locked(x)]);
     let law = |filter| check(Keeps::Entailed, &before, &denied(filter), &[]);
     assert_eq!(law(vec![owned(vec![locked(column(8, 1))], 1)]), Ok(()));
-    // It is lost, which denies more; tests another value; or is there twice, which denies less.
+    // The moved set is lost, which denies more, tests another value, or occurs twice, which denies less.
     assert!(law(vec![owned(Vec::new(), 1)]).is_err());
     assert!(law(vec![owned(vec![locked(column(8, 0))], 1)]).is_err());
     assert!(law(vec![owned(vec![locked(column(8, 1)), locked(column(8, 1))], 1)]).is_err());
