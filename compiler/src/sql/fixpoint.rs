@@ -70,7 +70,7 @@ where
     }
 
     /// The tables as an answer reads them, and the common table expressions of those that it reads from
-    /// arrays. They need not be materialised, unlike those that a fixpoint reads in each step (`read_as_few`).
+    /// arrays. They need not be materialised, unlike those of `read_as_few`: no fixpoint reads them.
     pub(super) fn tested_as_few(&self, plan: &Plan) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = plan.tables.clone();
         let mut few = Vec::new();
