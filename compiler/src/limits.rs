@@ -29,7 +29,7 @@ pub const PARAMETERS: usize = 32;
 /// Rule copies that specialising one question may make. The largest real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
-/// Ways in which the negated atoms of all rule copies of one question could hold. Each becomes a goal.
+/// Ways in which the negated atoms of all copies of rules of one question could hold. Each becomes a goal.
 pub const DENIALS: usize = 1_000_000;
 
 /// Selects into which one body may be split. Every database accepts that many in one union.

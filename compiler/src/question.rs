@@ -296,12 +296,12 @@ mod tests {
         };
         let given = Domain::Given("ada".into());
         let narrower = |by| {
-            format!("the question needs more than 9 rule copies: {by}, or split the rules that it reads")
+            format!("the question needs more than 9 copies of rules: {by}, or split the rules that it reads")
         };
         assert_eq!(told(None, given.clone()), narrower("give `actor` a type"));
         assert_eq!(told(Some("User"), Domain::Wanted), narrower("give `actor` a value"));
         for domain in [given, Domain::GivenOneOf(vec!["ada".into()])] {
-            let split = "the question needs more than 9 rule copies: split the rules that it reads";
+            let split = "the question needs more than 9 copies of rules: split the rules that it reads";
             assert_eq!(told(Some("User"), domain), split);
         }
     }

@@ -167,7 +167,7 @@ impl Limit {
     fn exceeded(self) -> String {
         const ALTERNATIVES: &str = "needs too many alternatives: one";
         match self {
-            Self::RuleCopies { most } => format!("needs more than {most} rule copies"),
+            Self::RuleCopies { most } => format!("needs more than {most} copies of rules"),
             Self::Denials { most } => {
                 format!("has more than {most} ways in which its negated conditions can hold")
             }
@@ -306,11 +306,11 @@ mod tests {
         let said = |rule| Refusal::TooLarge { limit, rule: Some(rule) }.message(&[GIVEN]);
         assert_eq!(
             said(RuleAtLimit::Reached(at(7))),
-            "the question needs more than 9 rule copies (reached in the rule at line 7): split the rules that it reads"
+            "the question needs more than 9 copies of rules (reached in the rule at line 7): split the rules that it reads"
         );
         assert_eq!(
             said(RuleAtLimit::Most(at(7))),
-            "the question needs more than 9 rule copies (most of it comes from the rule at line 7): split the rules that it reads"
+            "the question needs more than 9 copies of rules (most of it comes from the rule at line 7): split the rules that it reads"
         );
     }
 

@@ -98,12 +98,12 @@ impl Rules {
         let (extended, is_cut) = possible::with_possible(program, catalog);
         let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
             Ok(traced) => (extended, traced, is_cut),
-            // More kinds of fact mean more copies of rules, and rules that apply only then. What is answered
-            // without them is explained without them.
-            Err(CompileError::Refused(_)) => {
+            // Without the facts that only could exist there are fewer copies of rules, and rules that only such
+            // facts reach do not apply: neither their number nor a test in one of them prevents an explanation.
+            Err(CompileError::Refused(Refusal::TooLarge { .. } | Refusal::Untyped { .. })) => {
                 (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
             }
-            Err(error @ CompileError::Bug(_)) => return Err(error),
+            Err(error) => return Err(error),
         };
         let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
         let (derived, others): (OrderedSet<String>, OrderedSet<String>) = heads

@@ -86,6 +86,14 @@ impl Words<'_> {
                 );
                 (what, Some("add an equality with the row to the rule".to_owned()))
             }
+            SlowPart::EachRow(reads) => {
+                let what = format!(
+                    "an alternative whose rows no index finds: every row that your query looks at is tested, with {}",
+                    self.named(reads)
+                );
+                let help = "restrict the rows in your own query, or let the rule start from the actor";
+                (what, Some(help.to_owned()))
+            }
             SlowPart::WholeState { table } => {
                 let what = format!(
                     "each step of the recursion `{table}` reads everything that was found before, so its time grows \

@@ -234,7 +234,7 @@ differs(x, y) if x != y;"
     let vars = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "String", None));
     assert_eq!(
         ask(&["code a b c d e f"], &vars).await,
-        "the question needs more than 200000 rule copies (reached in the rule at line 4): give `a` or `b` or `c` or `d` or `e` or `f` a value, or split the rules that it reads"
+        "the question needs more than 200000 copies of rules (reached in the rule at line 4): give `a` or `b` or `c` or `d` or `e` or `f` a value, or split the rules that it reads"
     );
     let pattern = FactPattern {
         predicate: Some("differs".into()),

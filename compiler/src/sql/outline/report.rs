@@ -94,6 +94,8 @@ pub enum SlowPart {
     Unbounded(Reads),
     /// A look-up for each row that no column leads to: it reads everything, each time.
     Unled(Reads),
+    /// An alternative of a filter whose rows no index finds: each row of the caller's query is tested.
+    EachRow(Reads),
     /// A recursion whose steps look at everything that was found before.
     WholeState {
         /// The table's name.

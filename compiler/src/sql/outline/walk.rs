@@ -80,6 +80,10 @@ impl<'w, 'l> Walk<'w, 'l> {
     pub(super) fn filter(&mut self, filter: &Filter) {
         let at = At { hashes_sets: filter.hashes, ..At::filter(&self.plan.tables) };
         for row in &filter.rows {
+            if !self.anchors.has_index(row) {
+                let reads = self.with_rows(&[row]);
+                self.slow(SlowPart::EachRow(reads));
+            }
             self.branch(at, row, Frequency::PerRow);
         }
         for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
@@ -109,17 +113,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             KeyStrategy::Set(SetStrategy::HashedElements | SetStrategy::Subquery) => SetKind::Subquery,
         };
         let rows: Vec<&Select> = rows.iter().collect();
-        let mut reads = self.reads(&rows);
-        // The table itself, as the conditions on its row see it.
-        for row in &rows {
-            row.for_each_source(&mut |from| {
-                if let FromKind::Row { source, .. } = from.kind {
-                    reads.bindings.extend(self.binding(source));
-                }
-            });
-        }
-        reads.bindings.sort_unstable();
-        reads.bindings.dedup();
+        let reads = self.with_rows(&rows);
         let start = if *hashes { Start::Nowhere } else { Start::Values };
         if start == Start::Nowhere {
             self.slow(SlowPart::Unbounded(reads.clone()));
@@ -273,6 +267,21 @@ impl<'w, 'l> Walk<'w, 'l> {
             RelationSource::Bound { binding } => Some(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
         }
+    }
+
+    /// What selects and their branches read, and the tables whose rows they test.
+    fn with_rows(&self, selects: &[&Select]) -> Reads {
+        let mut reads = self.reads(selects);
+        for select in selects {
+            select.for_each_source(&mut |from| {
+                if let FromKind::Row { source, .. } = from.kind {
+                    reads.bindings.extend(self.binding(source));
+                }
+            });
+        }
+        reads.bindings.sort_unstable();
+        reads.bindings.dedup();
+        reads
     }
 
     /// What selects and their branches read.
