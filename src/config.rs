@@ -114,16 +114,16 @@ settings! {
     /// The address to listen on; loopback, because a service that decides about access must not be reachable
     /// by accident. The port is the one that the clients' development setups use.
     listen: SocketAddr = SocketAddr::from((Ipv4Addr::LOCALHOST, 8081));
-    /// The address that serves `/metrics` without a key, over plain HTTP; none, because metrics are about
-    /// everyone's traffic. Without it a scraper sends a key to the usual address.
+    /// The address that serves `/metrics` without a key, over plain HTTP; by default none, because
+    /// metrics are about everyone's traffic. Without it a scraper sends a key to the usual address.
     metrics_listen: Option<SocketAddr> = None;
-    /// A PEM file with the certificate of this service and its chain; none, because usually a proxy handles
-    /// TLS. Reloaded on SIGHUP.
+    /// A PEM file with the certificate of this service and its chain; by default none, because
+    /// usually a proxy handles TLS. Reloaded on SIGHUP.
     tls_cert: Option<PathBuf> = None;
     /// The PEM file with the private key of that certificate.
     tls_key: Option<PathBuf> = None;
-    /// The address under which clients reach this service, like `https://pdp.example.com`; none, because only
-    /// its operator knows it. The AuthZEN metadata document exists only with it.
+    /// The address under which clients reach this service, like `https://pdp.example.com`; by default
+    /// none, because only its operator knows it. The AuthZEN metadata document exists only with it.
     public_url: Option<PublicUrl> = None;
     /// The folder of the embedded store; relative, so that trying it out leaves no files elsewhere.
     data: PathBuf = PathBuf::from("portcullis-data");
@@ -132,26 +132,27 @@ settings! {
     /// A key with full access to the default environment, for deployments that provide their own secrets;
     /// none, because no key is built in. Only its hash is kept in memory.
     api_key: Option<Secret> = None;
-    /// A policy file that is loaded at the start; none, because the policy usually comes over HTTP.
+    /// A policy file that is loaded at the start; by default none, because the policy usually comes
+    /// over HTTP.
     policy: Option<PathBuf> = None;
     ["Limits of one request"]
     /// The largest body in bytes; 10 MiB, the limit of the clients themselves.
     max_body: usize = 10 * 1024 * 1024;
-    /// The maximum number of context facts of a request; as published for the hosted product.
+    /// The maximum number of context facts of a request; the limit that Oso Cloud publishes.
     max_context_facts: usize = 100;
-    /// The maximum number of facts and patterns of a batch; none but the size of the body, so that bulk loads
-    /// need no chunking. The hosted product uses 1,000.
+    /// The maximum number of facts and patterns of a batch; by default only the size of the body
+    /// limits it, so that bulk loads need no chunking. Oso Cloud allows 1,000.
     max_batch: Option<usize> = None;
-    /// The maximum number of facts that one pattern of a deletion may match; none, because a client that may
-    /// delete them one by one may delete them at once. The hosted product uses 10,000.
+    /// The maximum number of facts that one pattern of a deletion may match; by default none, because
+    /// a client that may delete them one by one may delete them at once. Oso Cloud allows 10,000.
     max_delete: Option<u64> = None;
-    /// The largest policy in bytes; as published, and the compiler's own limit.
+    /// The largest policy in bytes; the limit of Oso Cloud, and of the compiler.
     max_policy: usize = 1_000_000;
     /// The maximum number of values of stored facts in one condition of a local check's SQL; the SQL is sent,
     /// parsed and planned each time, and a condition that needs more should be bound to a table.
     embedded_values: usize = 10_000;
-    /// How long one question may run; as published. Exceeding it is the fault of the question, so it gets
-    /// 400.
+    /// How long one question may run; the limit of Oso Cloud. Exceeding it is the fault of the
+    /// question, so it gets 400.
     query_time: Duration = Duration::from_secs(20);
     /// How long a long question may wait for its turn before it runs; as long as a question may run, so that
     /// at least one turn passes. A question that got no turn is not at fault, so it gets 503.
@@ -189,9 +190,10 @@ settings! {
     /// gets 503. One request may use half of it, and one key as much as remains free, so that no one takes
     /// all. Up to 64 KiB are not counted.
     max_memory: usize = 256 * 1024 * 1024;
-    /// The maximum number of requests a second of one key, beyond which it gets 429; none, because an
-    /// application checks for every page that it shows, always with the same key, and only its owner knows
-    /// how many are too many. The service itself is protected by the limit on concurrent requests.
+    /// The maximum number of requests a second of one key, beyond which it gets 429; by default none,
+    /// because an application checks for every page that it shows, always with the same key, and only
+    /// its owner knows how many are too many. The service itself is protected by the limit on
+    /// concurrent requests.
     rate_limit: Option<NonZeroU32> = None;
     /// The maximum burst of requests of one key before the rate applies; as many as in one second, so that
     /// one setting is enough. It has no effect without a rate.
@@ -205,10 +207,11 @@ settings! {
     /// Whether log lines are `text` or `json`; text, because people read them first.
     log_format: LogFormat = LogFormat::Text;
     /// The collector that receives a trace of every request, by OTLP over plain HTTP, like
-    /// `http://127.0.0.1:4318`; none, because traces cost more than most answers.
+    /// `http://127.0.0.1:4318`; by default none, because traces cost more than most answers.
     otlp_endpoint: Option<HttpAddress> = None;
     ["Decision log"]
-    /// The file that gets a line of JSON for each decision; none, because the lines say who uses what.
+    /// The file that gets a line of JSON for each decision; by default none, because the lines say
+    /// who uses what.
     decision_log: Option<PathBuf> = None;
     /// The size in bytes at which that file is rotated; the default holds a few hundred thousand decisions.
     decision_log_bytes: u64 = 100_000_000;
@@ -217,9 +220,9 @@ settings! {
     /// The collector that receives the decisions, by OTLP over plain HTTP, like `http://127.0.0.1:4318`;
     /// none, for the same reason as for the file.
     decision_log_endpoint: Option<HttpAddress> = None;
-    /// Which context facts the decision log shows: `none`, `all`, `only p, q` or `except p, q` with names of
-    /// predicates; none, because they may hold what an application would never store. Each line says how
-    /// many are left out.
+    /// Which context facts the decision log shows: `none`, `all`, `only p, q` or `except p, q` with
+    /// names of predicates; by default none, because they may hold what an application would never
+    /// store. Each line says how many are left out.
     decision_log_facts: LoggedFacts = LoggedFacts::None;
 }
 

@@ -1,5 +1,6 @@
 //! The active policy of an environment, as far as this release understands it.
 
+use crate::engine::{Engine, EngineError};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 
@@ -22,5 +23,11 @@ impl ActivePolicy {
         let Some((filename, src)) = stored else { return Self::None };
         let program = portcullis_compiler::check(&SourceMap::new(filename, src)).program;
         program.map_or(Self::Foreign, |program| Self::Known(Box::new(program)))
+    }
+
+    /// The policy of an engine.
+    pub(super) async fn of_engine(engine: &Engine) -> Result<Self, EngineError> {
+        let stored = engine.policy(None).await?;
+        Ok(Self::of(stored.as_ref().map(|stored| (&*stored.version.filename, &*stored.src))))
     }
 }

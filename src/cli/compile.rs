@@ -3,11 +3,13 @@
 //! Without data bindings, it is SQL over the tables that the policy implies, see [`tables`]. With them it is
 //! what the service would answer for the caller's own database, see [`super::local`].
 
+use super::ask::names::Names;
 use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
 use super::{Verdict, output, serve, tables};
 use crate::engine::{self, EngineError, notation};
+use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
 use portcullis_compiler::{Dialect, bindings, compile_text};
 use std::fmt::Write;
@@ -56,9 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     if let Some(bindings) = &args.local.bindings {
         return local(args, bindings);
     }
-    let question = question(&args.question)?;
-    let program = PolicyFile::program(&args.policy)?;
-    engine::check_predicates(&program, &question)?;
+    let (question, program) = read(&args.question, &args.policy)?;
     let catalog = tables::catalog(&program)?;
     let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)
@@ -86,6 +86,15 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
     let end = if args.local.is_condition() { "" } else { ";" };
     output::to_stdout(&format!("{}{end}", sql.trim_end()))?;
     Ok(Verdict::Good)
+}
+
+/// Reads a question and a policy. Names of the question that the policy does not have are warned of.
+pub(super) fn read(text: &str, policy: &Path) -> Result<(Question, Program), CliError> {
+    let question = question(text)?;
+    let program = PolicyFile::program(policy)?;
+    Names::of_question(&question).warn_in(&program);
+    engine::check_predicates(&program, &question)?;
+    Ok((question, program))
 }
 
 /// Parses the question in an argument.

@@ -4,10 +4,9 @@
 
 use super::error::CliError;
 use super::local::LocalArgs;
-use super::policy_file::PolicyFile;
 use super::{Verdict, compile, output, serve, tables};
 use crate::engine::{
-    self, EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
+    EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
 };
 use portcullis_compiler::{Dialect, Explained, Stage, explain};
 use std::path::PathBuf;
@@ -41,9 +40,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         output::to_stdout(&local_text(&stages, &explanation))?;
         return Ok(Verdict::Good);
     }
-    let question = compile::question(&args.question)?;
-    let program = PolicyFile::program(&args.policy)?;
-    engine::check_predicates(&program, &question)?;
+    let (question, program) = compile::read(&args.question, &args.policy)?;
     let explanation = explain(&program, &tables::catalog(&program)?, &question, args.dialect)
         .map_err(|error| EngineError::uncompiled(error, &question))?;
     output::to_stdout(&text(&explanation))?;

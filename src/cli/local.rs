@@ -11,6 +11,8 @@
 //! | `allow`, the resource wanted, with `--filter` | a list, a condition over the column |
 //! | any other | a conjunction: rows with a column for each wanted variable, or with `--filter` a condition |
 
+use super::active_policy::ActivePolicy;
+use super::ask::names::Names;
 use super::error::{ArgumentError, CliError};
 use super::{facts_file, policy_file};
 use crate::engine::{
@@ -58,7 +60,11 @@ impl LocalArgs {
             bindings: policy_file::read(bindings)?,
             context: Vec::new(),
         };
-        Ok((engine(policy, self.facts.as_deref()).await?, request))
+        let engine = engine(policy, self.facts.as_deref()).await?;
+        if let ActivePolicy::Known(program) = ActivePolicy::of_engine(&engine).await? {
+            Names::of_question(&parsed).warn_in(&program);
+        }
+        Ok((engine, request))
     }
 }
 

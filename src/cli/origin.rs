@@ -11,22 +11,14 @@ use std::path::PathBuf;
 // A documentation comment on these structs would be shown as that of the command.
 #[derive(Debug, clap::Args)]
 pub(super) struct OriginArgs {
-    /// The policy file; a service and a data folder have their own
-    #[arg(required_unless_present_any = ["url", "data"], conflicts_with_all = ["url", "data"])]
+    /// A policy file; without one, a service or a data folder is asked about its own
+    #[arg(conflicts_with_all = ["url", "key_file", "config", "data"])]
     policy: Option<PathBuf>,
-    /// The facts: one per line, in the notation of questions or as JSON
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "data"])]
+    /// The facts of the policy file: one per line, in the notation of questions or as JSON
+    #[arg(long, value_name = "FILE", requires = "policy")]
     facts: Option<PathBuf>,
-    /// Ask this service instead, about its own policy and facts
-    #[arg(long, value_name = "URL")]
-    url: Option<String>,
-    /// A file that contains the key; by default the key in the settings, for example in
-    /// `PORTCULLIS_API_KEY`, or that of `portcullis login`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    key_file: Option<PathBuf>,
-    /// The settings file; by default that of `PORTCULLIS_CONFIG`
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["policy", "data"])]
-    config: Option<PathBuf>,
+    #[command(flatten)]
+    service: ServiceArgs,
     #[command(flatten)]
     folder: FolderArgs,
 }
@@ -89,12 +81,8 @@ pub(super) enum Origin {
 impl OriginArgs {
     /// What the arguments name. A service is not connected to yet.
     pub(super) fn origin(self) -> Result<Origin, CliError> {
-        let Self { policy, facts, url, key_file, config, folder } = self;
-        match (policy, folder.path()?) {
-            (Some(policy), _) => Ok(Origin::Files { policy, facts }),
-            (None, Some(folder)) => Ok(Origin::Folder(folder)),
-            (None, None) => Ok(Origin::Service(ServiceArgs { url, key_file, config }.service()?)),
-        }
+        let Self { policy, facts, service, folder } = self;
+        Origin::of(policy, facts, service, folder)
     }
 }
 
@@ -102,10 +90,21 @@ impl AskedArgs {
     /// What the arguments name. A service is not connected to yet.
     pub(super) fn origin(self) -> Result<Origin, CliError> {
         let Self { service, policy, facts, folder } = self;
+        Origin::of(policy, facts, service, folder)
+    }
+}
+
+impl Origin {
+    fn of(
+        policy: Option<PathBuf>,
+        facts: Option<PathBuf>,
+        service: ServiceArgs,
+        folder: FolderArgs,
+    ) -> Result<Self, CliError> {
         match (policy, folder.path()?) {
-            (Some(policy), _) => Ok(Origin::Files { policy, facts }),
-            (None, Some(folder)) => Ok(Origin::Folder(folder)),
-            (None, None) => Ok(Origin::Service(service.service()?)),
+            (Some(policy), _) => Ok(Self::Files { policy, facts }),
+            (None, Some(folder)) => Ok(Self::Folder(folder)),
+            (None, None) => Ok(Self::Service(service.service()?)),
         }
     }
 }

@@ -136,6 +136,10 @@ fn the_names_follow_from_one_declaration() {
     let query_time = Config::SETTINGS.iter().find(|setting| setting.name == "query_time").unwrap();
     assert_eq!(query_time.variable(), "PORTCULLIS_QUERY_TIME");
     assert_eq!(query_time.flag().as_deref(), Some("query-time"));
-    assert!(query_time.why.starts_with("How long one question may run; as published."), "{}", query_time.why);
+    assert!(
+        query_time.why.starts_with("How long one question may run; the limit of Oso Cloud."),
+        "{}",
+        query_time.why
+    );
     assert_eq!((query_time.check("1"), query_time.check("x")), (Ok(()), Err("a number of seconds")));
 }

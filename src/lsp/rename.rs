@@ -126,7 +126,7 @@ impl<'n, 'p> Renamed<'n, 'p> {
             return Err(format!("{} is not a name", quoted(new)));
         }
         if matches!(self.named, Named::Variable(..)) && new == "_" {
-            return Err("`_` is no name: each `_` may be another value".to_owned());
+            return Err("`_` cannot be renamed: each one is a different variable".to_owned());
         }
         let (_, findings) = syntax::parse(&SourceMap::new("", probe));
         match findings.into_iter().next() {

@@ -126,7 +126,7 @@ pub(super) fn test<R: Rows>(
             let value = rule_arg(world, attempted, Term::Var(*var));
             let types = types.iter().filter_map(|ty| world.program.types.get(ty.index()));
             let types: Vec<&str> = types.map(|ty| ty.name.as_str()).collect();
-            format!("{value} is no {}", types.join(", no "))
+            format!("{value} is not of type {}", types.join(" or "))
         }
         LiteralKind::False => "false".to_owned(),
         LiteralKind::Atom { .. } => world.program.source.snippet(literal.span).to_owned(),

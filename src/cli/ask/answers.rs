@@ -24,10 +24,7 @@ impl Source {
     /// The policy.
     pub(super) fn policy(&self) -> Result<ActivePolicy, CliError> {
         match self {
-            Self::Memory { engine, runtime, .. } => {
-                let stored = runtime.block_on(engine.policy(None))?;
-                Ok(ActivePolicy::of(stored.as_ref().map(|stored| (&*stored.version.filename, &*stored.src))))
-            }
+            Self::Memory { engine, runtime, .. } => Ok(runtime.block_on(ActivePolicy::of_engine(engine))?),
             Self::Service(service) => service.policy(),
         }
     }

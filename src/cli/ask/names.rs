@@ -32,7 +32,7 @@ impl<'n> Names<'n> {
     }
 
     /// The predicates and types of a question, and the actions, permissions, roles and relations in it.
-    pub(super) fn of_question(question: &'n Question) -> Self {
+    pub(in crate::cli) fn of_question(question: &'n Question) -> Self {
         let types = question.vars.iter().filter_map(|var| var.ty.as_deref()).collect();
         let texts = question.atoms.iter().filter_map(|atom| {
             let what = match atom.predicate.as_str() {
@@ -64,16 +64,24 @@ impl<'n> Names<'n> {
             Ok(policy) => self.unknown(policy),
             Err(_) => Vec::new(),
         };
-        warnings.iter().for_each(|warning| output::to_stderr(&format!("warning: {warning}")));
+        write(&warnings);
         !warnings.is_empty()
     }
 
+    /// Writes a warning for each name that the program does not have.
+    pub(in crate::cli) fn warn_in(&self, program: &Program) {
+        write(&self.unknown_in(program));
+    }
+
     fn unknown(&self, policy: &ActivePolicy) -> Vec<String> {
-        let program = match policy {
-            ActivePolicy::Known(program) => program,
-            ActivePolicy::None => return vec![NO_POLICY.to_owned()],
-            ActivePolicy::Foreign => return Vec::new(),
-        };
+        match policy {
+            ActivePolicy::Known(program) => self.unknown_in(program),
+            ActivePolicy::None => vec![NO_POLICY.to_owned()],
+            ActivePolicy::Foreign => Vec::new(),
+        }
+    }
+
+    fn unknown_in(&self, program: &Program) -> Vec<String> {
         let known_types: Vec<&str> = program.types.iter().map(|ty| ty.name.as_str()).collect();
         let stored: Vec<&str> = program.signatures.iter().map(|fact| fact.predicate.as_str()).collect();
         let named = program.predicates.iter().map(|known| known.name.as_str());
@@ -92,6 +100,10 @@ impl<'n> Names<'n> {
         }
         warnings
     }
+}
+
+fn write(warnings: &[String]) {
+    warnings.iter().for_each(|warning| output::to_stderr(&format!("warning: {warning}")));
 }
 
 /// The texts that a policy has.

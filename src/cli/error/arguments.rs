@@ -32,11 +32,11 @@ pub(in crate::cli) enum ArgumentError {
     },
     /// An argument that is not a check.
     #[error(
-        "`{0}` is no check: write an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
+        "`{0}` is not a check: give an actor, an action and a resource, as in `User:alice read Repo:docs`, or one question, as in `allow(User:alice, \"read\", Repo:docs)`"
     )]
     Check(String),
     /// An argument that is not a value.
-    #[error("`{text}` is no value: {error}")]
+    #[error("`{text}` is not a value: {error}")]
     Value {
         /// The argument, as it was given.
         text: String,
@@ -52,7 +52,7 @@ pub(in crate::cli) enum ArgumentError {
         reason: String,
     },
     /// Several facts where one is expected.
-    #[error("`{0}` is more than one fact: give each as an argument of its own")]
+    #[error("`{0}` is more than one fact: give each fact as a separate argument")]
     SeveralFacts(String),
     /// A pattern with the same variable in two places.
     #[error("`{pattern}`: a pattern cannot say that two arguments are equal; write `_` for `?{variable}`")]

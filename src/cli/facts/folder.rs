@@ -32,8 +32,7 @@ impl Folder {
 
     /// The active policy.
     pub(super) fn policy(&self) -> Result<ActivePolicy, CliError> {
-        let stored = self.runtime.block_on(self.engine.policy(None))?;
-        Ok(ActivePolicy::of(stored.as_ref().map(|stored| (&*stored.version.filename, &*stored.src))))
+        Ok(self.runtime.block_on(ActivePolicy::of_engine(&self.engine))?)
     }
 
     /// Stores a chunk.

@@ -13,7 +13,7 @@ use super::service::Service;
 use super::{Verdict, output};
 use crate::config::Secret;
 
-/// Keep the address of a service and a key for it, which other commands then use
+/// Save a service's address and key for other commands
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "The key is asked for without showing it, or read from the standard input; it is no argument, because any \

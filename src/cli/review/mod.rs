@@ -40,9 +40,9 @@ incomplete.
 
 Examples:
   portcullis review policy.polar --facts facts.txt --actor User:alice
-  portcullis review --url https://authz.example.com --resource Repo:anvils
+  portcullis review --resource Repo:anvils
   portcullis review --data /var/lib/portcullis --resource Repo:anvils
-  portcullis review --url http://127.0.0.1:8081 --actor User:alice --type Repo --format csv"
+  portcullis review --url https://authz.example.com --actor User:alice --type Repo --format csv"
 )]
 pub(super) struct Args {
     #[command(flatten)]

@@ -42,7 +42,7 @@ version that made them, their time, and the current facts.
 
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
-  portcullis why 'allow(User:alice, \"read\", Repo:anvils)' --url https://authz.example.com
+  portcullis why 'allow(User:alice, \"read\", Repo:anvils)'
   portcullis why policy.polar 'has_role(User:alice, \"owner\", Repo:_)' --json
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' \\
       --context 'is_public(Repo:anvils)'
@@ -51,7 +51,7 @@ Examples:
   portcullis why 'allow(User:1, \"read\", Issue:7)' --url https://authz.example.com \\
       --bindings bindings.yaml --database postgresql:///app
   portcullis why --data /var/lib/portcullis 'allow(User:alice, \"read\", Repo:anvils)'
-  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --url http://127.0.0.1:8081"
+  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -60,7 +60,7 @@ pub(super) struct Args {
     #[arg(required_unless_present = "request", conflicts_with = "request")]
     question: Option<String>,
     /// Explain the decisions of the request with this id
-    #[arg(long, value_name = "ID", requires = "decision_log", requires = "url")]
+    #[arg(long, value_name = "ID", requires = "decision_log", conflicts_with_all = ["policy", "data"])]
     request: Option<String>,
     /// The decision log to search, with its older files
     #[arg(long, value_name = "FILE", requires = "request")]

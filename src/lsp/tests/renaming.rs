@@ -87,7 +87,7 @@ fn a_name_that_is_taken_is_refused() {
 fn an_invalid_name_is_refused() {
     check_refused("p(^x) if q(x);", "1x", "\"1x\" is not a name");
     check_refused("p(^x) if q(x);", "a) if q(b", "\"a) if q(b\" is not a name");
-    check_refused("p(^x) if q(x);", "_", "`_` is no name: each `_` may be another value");
+    check_refused("p(^x) if q(x);", "_", "`_` cannot be renamed: each one is a different variable");
     check_refused("p(^x) if q(x);", "", "\"\" is not a name");
     check_refused("resource R { relations = { ^up: R }; }", "a b", "\"a b\" is not a name");
     check_refused("p(^x) if q(x);", "if", "`if` is a reserved word");

@@ -71,6 +71,18 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
 }
 
 #[test]
+fn names_that_the_policy_does_not_have_are_warned_of() {
+    for command in ["compile", "explain"] {
+        let (code, _, err) = run(&[command, "good.polar", r#"allow(Usr:a, "raed", Repo:r)"#]);
+        let expected = "warning: the policy does not name the type `Usr`; did you mean `User`?\n\
+            warning: the policy does not name the action `raed`; did you mean `read`?\n";
+        assert_eq!((code, err.as_str()), (0, expected), "{command}");
+        let (code, _, err) = run(&[command, "good.polar", r#"allw(User:a, "read", Repo:r)"#]);
+        assert!(code == 1 && err.contains("did you mean `allow`?"), "{command}: {err}");
+    }
+}
+
+#[test]
 fn compile_prints_sql_over_predictable_tables() {
     let (code, out, err) = run(&["compile", "good.polar", r#"allow(User:o'hara, "read", Repo:?)"#]);
     assert_eq!((code, err.as_str()), (0, ""));
@@ -125,7 +137,9 @@ sql_types: {Repo: integer}
         let files = ["--bindings", "b.yaml", "--facts", "facts.txt"];
         let args = [&[command, "good.polar", question] as &[&str], &files, args].concat();
         let (code, out, err) = ended(&portcullis(folder.path()).args(args).output().unwrap());
-        assert_eq!((code, err.as_str()), (0, ""), "{question}");
+        let unknown = "warning: the policy does not name the role `banana`\n";
+        let expected = if question.contains("banana") { unknown } else { "" };
+        assert_eq!((code, err.as_str()), (0, expected), "{question}");
         out
     };
     let application = rusqlite::Connection::open_in_memory().unwrap();
@@ -176,10 +190,9 @@ fn a_policy_or_question_that_is_wrong_is_explained_on_the_standard_error() {
     let (code, _, err) = run(&["compile", "good.polar", "allow(User, \"read\")"]);
     assert!(code == 2 && err.contains("column 11: expected `:`"), "{err}");
     let (code, _, err) = run(&["compile", "good.polar", "alow(User:a)"]);
-    assert!(
-        code == 1 && err.starts_with("error: the policy has no predicate `alow` with 1 argument: correct "),
-        "{err}"
-    );
+    let expected = "warning: the policy does not name the predicate `alow`; did you mean `allow`?\n\
+        error: the policy has no predicate `alow` with 1 argument: correct ";
+    assert!(code == 1 && err.starts_with(expected), "{err}");
     let (code, _, err) = run(&["compile", "missing.polar", "p()"]);
     assert!(code == 1 && err.starts_with("error: cannot read `missing.polar`: "), "{err}");
 }

@@ -91,6 +91,24 @@ fn a_service_is_asked_and_gives_the_same() {
     assert!(code == 1 && out.contains("no predicate `p`") && err.is_empty(), "{out} {err}");
 }
 
+#[test]
+fn without_a_policy_the_usual_service_is_asked() {
+    let folder = folder();
+    let server = Server::start();
+    server.add(&[&["has_role", "User:ada", "String:writer", "Repo:a"]]);
+    fs::write(folder.path().join("key"), portcullis::http::DEVELOPMENT_KEY).unwrap();
+    let question = r#"allow(User:ada, "write", Repo:a)"#;
+    let output = portcullis(folder.path())
+        .args(["why", question, "--key-file", "key"])
+        .env("PORTCULLIS_LISTEN", server.address.to_string())
+        .output()
+        .unwrap();
+    let out = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success() && out.starts_with(&format!("yes: {question}\n")), "{out}");
+    let (code, _, err) = run(folder.path(), &[question, "--facts", "facts.txt"]);
+    assert!(code == 2 && err.contains("<POLICY>"), "{err}");
+}
+
 /// A service that is busy once, and then answers with this.
 fn busy_once(answer: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -171,7 +171,7 @@ fn wrong_arguments_are_refused() {
     let folder = folder(POLICY, FACTS);
     let run = |args: &[&str]| run(folder.path(), args);
     assert_eq!(run(&["policy.polar"]).0, 2);
-    assert_eq!(run(&["--actor", "User:ada"]).0, 2);
+    assert_eq!(run(&["--actor", "User:ada", "--facts", "facts.txt"]).0, 2);
     assert_eq!(run(&["policy.polar", "--actor", "User:ada", "--resource", "Repo:a"]).0, 2);
     assert_eq!(run(&["policy.polar", "--actor", "User:ada", "--url", "http://x"]).0, 2);
     for (value, part) in [
