@@ -13,7 +13,7 @@ pub const SOURCE_BYTES: usize = 1_000_000;
 /// and a thread of the service has 2 MB of stack.
 pub const NESTING: usize = 64;
 
-/// Findings shown for one policy. Nobody reads more at once, and drawing them costs time.
+/// Findings shown for one policy. More is not useful at once, and drawing them costs time.
 pub const DIAGNOSTICS: usize = 50;
 
 /// Bytes of text that one finding is drawn over. The renderer is slow on long lines; a finding that

@@ -3,7 +3,7 @@
 //! Without data bindings, it is SQL over the tables that the policy implies, see [`tables`]. With them it is
 //! what the service would answer for the caller's own database, see [`super::local`].
 
-use super::ask::names::Names;
+use super::ask::names::QuestionNames;
 use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
 use super::policy_file::PolicyFile;
@@ -88,11 +88,11 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
-/// Reads a question and a policy. Names of the question that the policy does not have are warned of.
+/// Reads a question and a policy. Warns of each name in the question that the policy does not have.
 pub(super) fn read(text: &str, policy: &Path) -> Result<(Question, Program), CliError> {
     let question = question(text)?;
     let program = PolicyFile::program(policy)?;
-    Names::of_question(&question).warn_in(&program);
+    QuestionNames::of_question(&question).warn_in(&program);
     engine::check_predicates(&program, &question)?;
     Ok((question, program))
 }

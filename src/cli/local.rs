@@ -12,7 +12,7 @@
 //! | any other | a conjunction: rows with a column for each wanted variable, or with `--filter` a condition |
 
 use super::active_policy::ActivePolicy;
-use super::ask::names::Names;
+use super::ask::names::QuestionNames;
 use super::error::{ArgumentError, CliError};
 use super::{facts_file, policy_file};
 use crate::engine::{
@@ -62,7 +62,7 @@ impl LocalArgs {
         };
         let engine = engine(policy, self.facts.as_deref()).await?;
         if let ActivePolicy::Known(program) = ActivePolicy::of_engine(&engine).await? {
-            Names::of_question(&parsed).warn_in(&program);
+            QuestionNames::of_question(&parsed).warn_in(&program);
         }
         Ok((engine, request))
     }

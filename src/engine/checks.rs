@@ -223,8 +223,9 @@ impl View {
         let Some(question) = question.filter(|_| resources.len() > 1) else { return Ok(None) };
         match self.prepare(&question).await {
             Ok(prepared) => Ok(prepared.is_enumerable().then_some(prepared)),
-            // Seldom refused: a check of a single resource. If it is, the asker gets that refusal.
-            Err(EngineError::Refused(_)) => Ok(None),
+            // A check of a single resource is seldom refused for these. If it is, the caller
+            // gets that refusal.
+            Err(EngineError::Refused(refused)) if refused.refusal.values_may_help() => Ok(None),
             Err(error) => Err(error),
         }
     }

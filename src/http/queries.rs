@@ -63,23 +63,23 @@ async fn query(
 
 /// A predicate's name and the variables of the call, sent as an array of these two.
 #[derive(Debug)]
-struct Call {
+struct NamedVariables {
     predicate: String,
     variables: Vec<String>,
 }
 
-impl<'de> Deserialize<'de> for Call {
+impl<'de> Deserialize<'de> for NamedVariables {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Elements;
 
         impl<'de> Visitor<'de> for Elements {
-            type Value = Call;
+            type Value = NamedVariables;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an array of a predicate's name and an array of variables")
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Call, A::Error> {
+            fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<NamedVariables, A::Error> {
                 let missing = |found| A::Error::invalid_length(found, &Self);
                 let predicate = elements.next_element()?.ok_or_else(|| missing(0))?;
                 let variables = elements.next_element()?.ok_or_else(|| missing(1))?;
@@ -88,7 +88,7 @@ impl<'de> Deserialize<'de> for Call {
                 while elements.next_element::<IgnoredAny>()?.is_some() {
                     found += 1;
                 }
-                if found > 2 { Err(missing(found)) } else { Ok(Call { predicate, variables }) }
+                if found > 2 { Err(missing(found)) } else { Ok(NamedVariables { predicate, variables }) }
             }
         }
 
@@ -96,8 +96,8 @@ impl<'de> Deserialize<'de> for Call {
     }
 }
 
-impl From<Call> for (String, Vec<String>) {
-    fn from(Call { predicate, variables }: Call) -> Self {
+impl From<NamedVariables> for (String, Vec<String>) {
+    fn from(NamedVariables { predicate, variables }: NamedVariables) -> Self {
         (predicate, variables)
     }
 }
@@ -107,10 +107,10 @@ impl From<Call> for (String, Vec<String>) {
 #[schema(as = EvaluateQueryRequest)]
 pub(super) struct EvaluateIn {
     #[schema(value_type = CallShape)]
-    predicate: Call,
+    predicate: NamedVariables,
     /// Further predicates that must hold for the same values.
     #[schema(value_type = Option<Vec<CallShape>>)]
-    calls: Option<Vec<Call>>,
+    calls: Option<Vec<NamedVariables>>,
     /// What is known of each variable; every variable must be listed.
     #[schema(value_type = Option<BTreeMap<String, ConstraintIn>>)]
     constraints: Option<BTreeMap<String, Object<ConstraintIn>>>,
@@ -125,7 +125,7 @@ impl EvaluateIn {
         let constraints = self.constraints.unwrap_or_default().into_iter();
         let calls = std::iter::once(self.predicate).chain(self.calls.unwrap_or_default());
         EvaluateQuery {
-            atoms: calls.map(Call::into).collect(),
+            atoms: calls.map(NamedVariables::into).collect(),
             vars: constraints
                 .map(|(name, Object(known))| (name, EvaluateVar { ty: known.ty, ids: known.ids }))
                 .collect(),

@@ -42,7 +42,7 @@ pub trait Workbench {
 
 /// What a command found.
 #[derive(Debug)]
-pub(super) struct Outcome {
+pub(super) struct CommandOutcome {
     /// The kind of the message.
     pub(super) kind: MessageType,
     /// The result for people.
@@ -60,7 +60,7 @@ pub(super) fn execute(
     documents: &HashMap<Uri, Document>,
     command: &str,
     arguments: &[Value],
-) -> Result<Outcome, String> {
+) -> Result<CommandOutcome, String> {
     let document = |uri: &str| {
         let document = documents.get(&Uri(uri.to_owned()));
         document.ok_or_else(|| format!("`{uri}` is not open"))
@@ -77,7 +77,7 @@ pub(super) fn execute(
     }
 }
 
-fn run_test(workbench: &dyn Workbench, document: &Document, name: &str) -> Result<Outcome, String> {
+fn run_test(workbench: &dyn Workbench, document: &Document, name: &str) -> Result<CommandOutcome, String> {
     let program = document.program().ok_or("the policy has errors, so that its tests cannot run")?;
     let mut program = program.clone();
     program.tests.retain(|test| test.name == name);
@@ -89,14 +89,14 @@ fn run_test(workbench: &dyn Workbench, document: &Document, name: &str) -> Resul
     let summary = format!("test `{name}`: {passed} of {total} {assertions}");
     let lines: Vec<&str> =
         std::iter::once(summary.as_str()).chain(failures.iter().map(String::as_str)).collect();
-    Ok(Outcome {
+    Ok(CommandOutcome {
         kind: if failures.is_empty() { MessageType::Info } else { MessageType::Error },
         message: lines.join("\n"),
         result: json!({ "test": name, "passed": passed, "total": total, "failures": failures }),
     })
 }
 
-fn show_sql(workbench: &dyn Workbench, document: &Document, line: usize) -> Result<Outcome, String> {
+fn show_sql(workbench: &dyn Workbench, document: &Document, line: usize) -> Result<CommandOutcome, String> {
     let program = document.sound_program().ok_or("no rule of the policy is without errors")?;
     let questions = question::about(program, line);
     let mut refusal = format!("the rule in line {line} has errors, or nothing can match it");
@@ -104,7 +104,7 @@ fn show_sql(workbench: &dyn Workbench, document: &Document, line: usize) -> Resu
         match workbench.sql(program, &question) {
             Ok(sql) => {
                 let question = question::shown(&question);
-                return Ok(Outcome {
+                return Ok(CommandOutcome {
                     kind: MessageType::Info,
                     message: format!("-- {question}\n{sql}"),
                     result: json!({ "question": question, "sql": sql }),

@@ -1,6 +1,6 @@
 //! Answers requests from the latest text of their document.
 
-use super::commands::{self, Outcome};
+use super::commands::{self, CommandOutcome};
 use super::document::Document;
 use super::server::EditorSession;
 use super::{completion, findings, hover, lenses, outline, places, position, rename};
@@ -65,7 +65,7 @@ impl EditorSession<'_> {
                 let arguments = params.arguments.unwrap_or_default();
                 let workbench = self.settings.workbench;
                 let outcome = commands::execute(workbench, &self.documents, &params.command, &arguments);
-                let Outcome { kind, message, result } = outcome?;
+                let CommandOutcome { kind, message, result } = outcome?;
                 self.show(kind, message);
                 Ok(Some(result))
             }),

@@ -148,7 +148,7 @@ fn ordinal(n: usize) -> String {
     format!("{n}{ending}")
 }
 
-/// Which rule a limit has to do with, in brackets.
+/// The rule that relates to a limit, in brackets.
 fn at_limit(rule: Option<RuleAtLimit>) -> String {
     match rule {
         Some(RuleAtLimit::Reached(rule)) => format!(" (reached in the rule at line {})", rule.line),

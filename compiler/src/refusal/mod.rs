@@ -110,7 +110,7 @@ impl Place {
     }
 }
 
-/// What a rule has to do with a limit.
+/// How a rule relates to a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RuleAtLimit {
     /// The limit was reached in this rule.
@@ -252,6 +252,17 @@ impl Refusal {
             | Self::Untyped { .. }
             | Self::Unseeded { .. }
             | Self::TooManyValues { .. } => false,
+        }
+    }
+
+    /// Whether the question may be accepted for a single value of a variable that now has several.
+    pub fn values_may_help(&self) -> bool {
+        match self {
+            Self::NotEnumerable { .. }
+            | Self::Unseeded { .. }
+            | Self::TooLarge { .. }
+            | Self::TooManyValues { .. } => true,
+            Self::NotExplainable { .. } | Self::Untyped { .. } => false,
         }
     }
 

@@ -98,8 +98,9 @@ impl Rules {
         let (extended, is_cut) = possible::with_possible(program, catalog);
         let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
             Ok(traced) => (extended, traced, is_cut),
-            // Without the facts that only could exist there are fewer copies of rules, and rules that only such
-            // facts reach do not apply: neither their number nor a test in one of them prevents an explanation.
+            // Without the facts that only could exist there are fewer copies of rules, and
+            // rules that only such facts reach do not apply: neither their number nor a test
+            // in one of them prevents an explanation.
             Err(CompileError::Refused(Refusal::TooLarge { .. } | Refusal::Untyped { .. })) => {
                 (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
             }

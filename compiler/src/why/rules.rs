@@ -14,8 +14,9 @@ pub struct Rules {
     pub(super) traced: Traced,
     /// Predicates whose facts are not suggested.
     pub(super) derived: OrderedSet<String>,
-    /// Predicates that rules derive and that nobody seems to store: they are no roles or relations, and no
-    /// `declare` or fact names them. Their facts are suggested only if no others help.
+    /// Predicates that rules derive and that are apparently never stored: they are not roles or
+    /// relations, and no `declare` or fact names them. Their facts are suggested only if no others
+    /// help.
     pub(super) helpers: OrderedSet<String>,
     /// Whether rules are missing that read kinds of fact that do not exist.
     pub(super) is_cut: bool,

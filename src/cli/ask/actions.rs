@@ -1,6 +1,6 @@
 //! `portcullis actions`: what an actor may do to a resource.
 
-use super::names::Names;
+use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
@@ -32,7 +32,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { actor, resource, asked, format } = args;
     let source = Source::of(asked.origin()?)?;
     let actions = source.actions(&actor, &resource)?;
-    let names = Names::of_check(&[&actor.ty, &resource.ty], None);
+    let names = QuestionNames::of_check(&[&actor.ty, &resource.ty], None);
     let text: Vec<String> = actions.iter().map(|action| shown::action(action)).collect();
     let unknown = actions.is_empty().then_some(&names);
     super::print(&source, format, &text.join("\n"), &json!({ "results": actions }), unknown)

@@ -1,6 +1,6 @@
 //! `portcullis authorize`: may an actor do something to a resource?
 
-use super::names::Names;
+use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::local;
 use crate::cli::origin::AskedArgs;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let (actor, action, resource) = check(&args.question)?;
     let source = Source::of(args.asked.origin()?)?;
     let allowed = source.authorize(&actor, &action, &resource)?;
-    let names = Names::of_check(&[&actor.ty, &resource.ty], Some(&action));
+    let names = QuestionNames::of_check(&[&actor.ty, &resource.ty], Some(&action));
     let text = if allowed { "allowed" } else { "denied" };
     let document = json!({ "allowed": allowed });
     let verdict = super::print(&source, args.format, text, &document, (!allowed).then_some(&names))?;

@@ -1,6 +1,6 @@
 //! `portcullis list`: the resources that an actor may do something to.
 
-use super::names::Names;
+use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
@@ -43,7 +43,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     if let Some(refused) = refused {
         return Err(CliError::Unanswered { message: refused.message, code: refused.code });
     }
-    let names = Names::of_check(&[&actor.ty, &resource_type], Some(&action));
+    let names = QuestionNames::of_check(&[&actor.ty, &resource_type], Some(&action));
     let text: Vec<String> = ids.iter().map(|id| shown::listed(&resource_type, id)).collect();
     let unknown = ids.is_empty().then_some(&names);
     super::print(&source, format, &text.join("\n"), &json!({ "results": ids }), unknown)

@@ -1,6 +1,6 @@
 //! `portcullis list-subjects`: the actors that may do something to a resource.
 
-use super::names::Names;
+use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
@@ -36,7 +36,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let wanted = (!types.is_empty()).then(|| types.iter().cloned().collect());
     let actors = source.subjects(&action, &resource, wanted)?;
     let asked_types: Vec<&str> = types.iter().map(String::as_str).chain([resource.ty.as_str()]).collect();
-    let names = Names::of_check(&asked_types, Some(&action));
+    let names = QuestionNames::of_check(&asked_types, Some(&action));
     let text: Vec<String> = actors.iter().map(|actor| shown::listed(&actor.ty, &actor.id)).collect();
     let results: Vec<Json> = actors.iter().map(|actor| json!({ "type": actor.ty, "id": actor.id })).collect();
     let unknown = actors.is_empty().then_some(&names);

@@ -17,7 +17,7 @@ use super::Verdict;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::source::Source;
-use names::Names;
+use names::QuestionNames;
 use serde_json::Value as Json;
 
 /// Prints an answer. One without a result is explained by the names that the policy does not have, if there
@@ -27,7 +27,7 @@ fn print(
     format: Format,
     text: &str,
     document: &Json,
-    unknown: Option<&Names<'_>>,
+    unknown: Option<&QuestionNames<'_>>,
 ) -> Result<Verdict, CliError> {
     let printed = match format {
         Format::Text if text.is_empty() => Ok(()),

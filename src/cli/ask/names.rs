@@ -13,7 +13,7 @@ use portcullis_compiler::question::{Domain, Question};
 
 /// The names of a question, each with what it names.
 #[derive(Default)]
-pub(in crate::cli) struct Names<'n> {
+pub(in crate::cli) struct QuestionNames<'n> {
     /// The types.
     types: Vec<&'n str>,
     /// Texts that the policy should have, such as actions.
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Names<'n> {
     asked: Vec<&'n str>,
 }
 
-impl<'n> Names<'n> {
+impl<'n> QuestionNames<'n> {
     /// The types and the action of a check or a list.
     pub(super) fn of_check(types: &[&'n str], action: Option<&'n str>) -> Self {
         let texts = action.map(|action| ("action", action)).into_iter().collect();
@@ -138,7 +138,7 @@ mod tests {
         let policy = policy(
             r#"actor User {} resource Repo { permissions = ["read"]; roles = ["reader"]; "read" if "reader"; }"#,
         );
-        let names = Names::of_check(&["User", "Rpeo", "Zebra\u{1b}"], Some("raed"));
+        let names = QuestionNames::of_check(&["User", "Rpeo", "Zebra\u{1b}"], Some("raed"));
         let expected = [
             "the policy does not name the type `Rpeo`; did you mean `Repo`?",
             r"the policy does not name the type `Zebra\u{1b}`",
@@ -150,8 +150,8 @@ mod tests {
         let question =
             notation::parse(r#"has_role(User:a, "raeder", Repo:_) and allow(User:a, "read", Repo:_)"#);
         let expected = ["the policy does not name the role `raeder`; did you mean `reader`?"];
-        assert_eq!(Names::of_question(&question.unwrap()).unknown(&policy), expected);
-        let fact = Names::of_fact("has_rloe", vec!["User"]);
+        assert_eq!(QuestionNames::of_question(&question.unwrap()).unknown(&policy), expected);
+        let fact = QuestionNames::of_fact("has_rloe", vec!["User"]);
         let expected = ["the policy does not name the fact `has_rloe`; did you mean `has_role`?"];
         assert_eq!(fact.unknown(&policy), expected);
     }

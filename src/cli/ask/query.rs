@@ -1,6 +1,6 @@
 //! `portcullis query`: the values for which predicates hold.
 
-use super::names::Names;
+use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::Format;
@@ -38,7 +38,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let refused = |reason| ArgumentError::Question { question: args.question.clone(), reason };
     let query = local::conjunction(&question).map_err(refused)?;
     let source = Source::of(args.asked.origin()?)?;
-    let names = Names::of_question(&question);
+    let names = QuestionNames::of_question(&question);
     // A predicate that the policy does not have is refused, and the nearest one may be meant.
     let answers = source.evaluate(&query).inspect_err(|_| {
         names.warn(&source.policy());

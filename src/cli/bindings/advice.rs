@@ -3,7 +3,7 @@
 //! A finding is about the document. Advice is about the database, and none of it is wrong, so it counts as
 //! neither an error nor a warning.
 
-use super::database::{ColumnOrigin, Jit, Kind};
+use super::database::{ColumnKind, ColumnOrigin, Jit};
 use super::judge::is_entity;
 use super::live::Live;
 use super::report::ReportRow;
@@ -41,7 +41,7 @@ impl Advice {
                 if origin.analysed == Some(false) {
                     unknown_tables.insert(origin.table.clone());
                 }
-                if is_entity(ty) && origin.indexed == Some(false) && column.ty.kind != Kind::Caseless {
+                if is_entity(ty) && origin.indexed == Some(false) && column.ty.kind != ColumnKind::Caseless {
                     advice.want_index(ty, origin, &entry.key);
                 }
             }

@@ -49,7 +49,7 @@ pub(super) struct ColumnType {
     /// The type's name in the database; empty if it has none.
     pub(super) name: String,
     /// Its kind.
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
 }
 
 /// Whether the numbers of a type have a fraction. `5.0` and `5` are equal numbers, but different ids.
@@ -65,7 +65,7 @@ pub(super) enum Fraction {
 
 /// The kind of a type, as far as it matters for ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnKind {
     /// Text.
     Text,
     /// Case-insensitive text.

@@ -4,7 +4,7 @@
 //! SQL fail or answer wrongly, a warning makes it slow or fragile, and a note is something that the author
 //! may have overlooked. This module does not access the database.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Fraction, Kind};
+use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction};
 use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::primitive::{INTEGER, Primitive};
@@ -73,17 +73,17 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
 
 /// Reports that the columns of one Polar type have types that do not compare without a cast.
 pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
-    let known = columns.iter().filter(|column| column.ty.kind != Kind::Unknown);
-    let mut types: Vec<(Kind, &str, String)> = Vec::new();
+    let known = columns.iter().filter(|column| column.ty.kind != ColumnKind::Unknown);
+    let mut types: Vec<(ColumnKind, &str, String)> = Vec::new();
     for column in known {
         // The kinds within a family need no cast.
         let kind = match column.ty.kind {
-            Kind::Numeric(Fraction::Never | Fraction::Sometimes) => Kind::Integer,
+            ColumnKind::Numeric(Fraction::Never | Fraction::Sometimes) => ColumnKind::Integer,
             kind => kind,
         };
         if types
             .iter()
-            .all(|(known, name, _)| *known != kind || kind == Kind::Other && *name != column.ty.name)
+            .all(|(known, name, _)| *known != kind || kind == ColumnKind::Other && *name != column.ty.name)
         {
             types.push((kind, &column.ty.name, column.place()));
         }
@@ -124,33 +124,36 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     let Some(declared) = sql_types.get(ty) else { return undeclared(ty, column) };
     let base = |name: &str| name.split('(').next().map(str::to_lowercase);
     let severity = match (declared.kind, found.kind) {
-        (_, Kind::Unknown) => return untyped(ty, column),
-        (Kind::Text, Kind::Text) | (Kind::Integer, Kind::Integer) | (Kind::Padded, Kind::Padded) => {
+        (_, ColumnKind::Unknown) => return untyped(ty, column),
+        (ColumnKind::Text, ColumnKind::Text)
+        | (ColumnKind::Integer, ColumnKind::Integer)
+        | (ColumnKind::Padded, ColumnKind::Padded) => {
             return None;
         }
         // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
         // comparisons.
-        (Kind::Integer, Kind::Numeric(_)) if ty == INTEGER => Severity::Error,
+        (ColumnKind::Integer, ColumnKind::Numeric(_)) if ty == INTEGER => Severity::Error,
         // Equal ids compare equal, but an index is not always used.
-        (Kind::Numeric(Fraction::Always), Kind::Numeric(Fraction::Never))
-        | (Kind::Numeric(_), Kind::Integer) => Severity::Warning,
+        (ColumnKind::Numeric(Fraction::Always), ColumnKind::Numeric(Fraction::Never))
+        | (ColumnKind::Numeric(_), ColumnKind::Integer) => Severity::Warning,
         // Beyond 64 bits a statement fails.
-        (Kind::Integer, Kind::Numeric(Fraction::Never)) => Severity::Error,
-        (Kind::Integer | Kind::Numeric(Fraction::Never | Fraction::Sometimes), Kind::Numeric(fraction))
-            if ty != INTEGER && fraction == Fraction::Sometimes =>
-        {
+        (ColumnKind::Integer, ColumnKind::Numeric(Fraction::Never)) => Severity::Error,
+        (
+            ColumnKind::Integer | ColumnKind::Numeric(Fraction::Never | Fraction::Sometimes),
+            ColumnKind::Numeric(fraction),
+        ) if ty != INTEGER && fraction == Fraction::Sometimes => {
             return Some(without_scale(ty, column));
         }
         // There `5` equals `5.00`, which is a different id.
         (
-            Kind::Integer | Kind::Numeric(Fraction::Never | Fraction::Sometimes),
-            Kind::Numeric(Fraction::Always),
+            ColumnKind::Integer | ColumnKind::Numeric(Fraction::Never | Fraction::Sometimes),
+            ColumnKind::Numeric(Fraction::Always),
         ) => Severity::Error,
         _ if base(&declared.name) == base(&found.name) => return None,
         (_, _) => Severity::Error,
     };
     let harm = match (declared.kind, found.kind) {
-        (Kind::Integer, Kind::Numeric(Fraction::Never)) => {
+        (ColumnKind::Integer, ColumnKind::Numeric(Fraction::Never)) => {
             ", so a statement fails where an id needs more than 64 bits"
         }
         _ => "",
@@ -190,23 +193,23 @@ fn untyped(ty: &str, column: &Column) -> Option<Finding> {
 fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let ColumnType { name, kind } = &column.ty;
     let fits = match (Primitive::named(ty), kind) {
-        (_, Kind::Unknown) | (Some(Primitive::String), _) => true,
-        (Some(Primitive::Integer), kind) => matches!(kind, Kind::Integer),
-        (Some(Primitive::Boolean), kind) => matches!(kind, Kind::Boolean),
-        (None, kind) => matches!(kind, Kind::Text | Kind::Caseless),
+        (_, ColumnKind::Unknown) | (Some(Primitive::String), _) => true,
+        (Some(Primitive::Integer), kind) => matches!(kind, ColumnKind::Integer),
+        (Some(Primitive::Boolean), kind) => matches!(kind, ColumnKind::Boolean),
+        (None, kind) => matches!(kind, ColumnKind::Text | ColumnKind::Caseless),
     };
     if fits {
         return None;
     }
     let message = if is_entity(ty) {
         let gain = match kind {
-            Kind::Integer | Kind::Numeric(Fraction::Never) | Kind::Uuid => {
+            ColumnKind::Integer | ColumnKind::Numeric(Fraction::Never) | ColumnKind::Uuid => {
                 "indexes are used and an id of another form is not an error"
             }
             _ => "indexes are used",
         };
         let remedy = match kind {
-            Kind::Numeric(Fraction::Sometimes) => {
+            ColumnKind::Numeric(Fraction::Sometimes) => {
                 format!("give it an integer type or `{name}(38, 0)`, and add that for `{ty}`")
             }
             _ => format!("add `{ty}: {name}`"),
@@ -252,7 +255,7 @@ fn is_tested(binding: &Binding, position: usize) -> bool {
 }
 
 fn index(column: &Column) -> Option<Finding> {
-    if column.ty.kind == Kind::Caseless {
+    if column.ty.kind == ColumnKind::Caseless {
         let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";
         return Some(Finding::of(FindingCode::UnusedIndex, Severity::Warning, column, message));
     }

@@ -3,7 +3,7 @@
 //! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnOrigin, ColumnType, Fraction, Jit, Kind, TableSize};
+use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, TableSize};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
@@ -243,26 +243,26 @@ fn places(config: &Config) -> String {
 
 /// The kind of a type; that of a domain is the kind of its base type. The modifier of a numeric contains
 /// precision and scale, plus the length of a four-byte header.
-fn kind(ty: &Type, modifier: i32) -> Kind {
+fn kind(ty: &Type, modifier: i32) -> ColumnKind {
     match ty.kind() {
         PgKind::Domain(base) => return kind(base, modifier),
-        PgKind::Enum(_) => return Kind::Enum,
+        PgKind::Enum(_) => return ColumnKind::Enum,
         _ => {}
     }
     match *ty {
-        Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => Kind::Text,
-        Type::BPCHAR => Kind::Padded,
-        Type::INT2 | Type::INT4 | Type::INT8 => Kind::Integer,
-        Type::NUMERIC => Kind::Numeric(match modifier {
+        Type::TEXT | Type::VARCHAR | Type::NAME | Type::UNKNOWN => ColumnKind::Text,
+        Type::BPCHAR => ColumnKind::Padded,
+        Type::INT2 | Type::INT4 | Type::INT8 => ColumnKind::Integer,
+        Type::NUMERIC => ColumnKind::Numeric(match modifier {
             ..4 => Fraction::Sometimes,
             // The scale is the lower eleven bits.
             _ if (modifier - 4) % 0x800 == 0 => Fraction::Never,
             _ => Fraction::Always,
         }),
-        Type::UUID => Kind::Uuid,
-        Type::BOOL => Kind::Boolean,
-        _ if ty.name() == "citext" => Kind::Caseless,
-        _ => Kind::Other,
+        Type::UUID => ColumnKind::Uuid,
+        Type::BOOL => ColumnKind::Boolean,
+        _ if ty.name() == "citext" => ColumnKind::Caseless,
+        _ => ColumnKind::Other,
     }
 }
 

@@ -3,7 +3,7 @@
 //! SQLite itself traces a column through views to its table. The type of a column is determined by the words
 //! in its declaration, by SQLite's rules.
 
-use super::database::{Column, ColumnOrigin, ColumnType, Kind, PlanLine};
+use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, PlanLine};
 use crate::cli::error::CliError;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
@@ -52,7 +52,7 @@ impl Sqlite {
             Err(error) => return Err(failed(error)),
         };
         let columns = statement.columns_with_metadata().map(|column| {
-            let computed = ColumnType { name: String::new(), kind: Kind::Unknown };
+            let computed = ColumnType { name: String::new(), kind: ColumnKind::Unknown };
             let (ty, origin) = match (column.table_name(), column.origin_name()) {
                 (Some(table), Some(name)) => match self.origin(table, name)? {
                     Some((ty, origin)) => (ty, Some(origin)),
@@ -142,17 +142,17 @@ impl Sqlite {
         let word = name.to_uppercase();
         let has = |part: &str| word.contains(part);
         let kind = if word.is_empty() || has("BLOB") {
-            Kind::Unknown
+            ColumnKind::Unknown
         } else if has("INT") {
-            Kind::Integer
+            ColumnKind::Integer
         } else if has("CHAR") || has("CLOB") || has("TEXT") {
-            Kind::Text
+            ColumnKind::Text
         } else if has("BOOL") {
-            Kind::Boolean
+            ColumnKind::Boolean
         } else if has("UUID") {
-            Kind::Uuid
+            ColumnKind::Uuid
         } else {
-            Kind::Other
+            ColumnKind::Other
         };
         ColumnType { name: name.to_lowercase(), kind }
     }

@@ -1,6 +1,6 @@
 //! Facts and patterns of facts as arguments, in the notation of questions.
 
-use crate::cli::ask::names::Names;
+use crate::cli::ask::names::QuestionNames;
 use crate::cli::compile;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::engine::{ArgPattern, FactPattern, Value};
@@ -36,12 +36,12 @@ fn arg(var: &QuestionVar) -> ArgPattern {
 }
 
 /// The names in a pattern.
-pub(super) fn names(pattern: &FactPattern) -> Names<'_> {
+pub(super) fn names(pattern: &FactPattern) -> QuestionNames<'_> {
     let types = pattern.args.iter().filter_map(|arg| match arg {
         ArgPattern::Any => None,
         ArgPattern::Typed(ty) | ArgPattern::Exact(Value { ty, .. }) => Some(ty.as_str()),
     });
-    Names::of_fact(pattern.predicate.as_deref().unwrap_or_default(), types.collect())
+    QuestionNames::of_fact(pattern.predicate.as_deref().unwrap_or_default(), types.collect())
 }
 
 /// A pattern as it is sent to be deleted.

@@ -23,7 +23,7 @@ use super::output::output_error;
 use super::source::Source;
 use crate::engine::{ANY, Reviewed, Value, notation};
 use crate::http::{ReviewOut, ReviewRefusedOut};
-use rows::{End, Rows};
+use rows::{ReviewEnd, Rows};
 use std::io::{self, BufWriter, Write};
 
 /// List everything that one actor may do, or everyone who may act on one resource
@@ -99,7 +99,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let found = source.review(&about, &types)?;
     let to = BufWriter::new(io::stdout().lock());
     let rows = Rows::new(format, to, &about, &found).map_err(written)?;
-    let mut review = ReviewWriter { source, about, actions, rows, end: End::of(&found) };
+    let mut review = ReviewWriter { source, about, actions, rows, end: ReviewEnd::of(&found) };
     review.parts(&found)?;
     // Asked after every list was read, so that a change in between shows.
     let after = review.source.review(&review.about, &[ANY.to_owned()])?;
@@ -117,7 +117,7 @@ struct ReviewWriter<W: Write> {
     /// The actions that are asked for; empty for all.
     actions: Vec<String>,
     rows: Rows<W>,
-    end: End,
+    end: ReviewEnd,
 }
 
 impl<W: Write> ReviewWriter<W> {

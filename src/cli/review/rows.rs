@@ -26,7 +26,7 @@ pub(super) enum Rows<W: Write> {
 
 /// How a review ended.
 #[derive(Debug)]
-pub(super) struct End {
+pub(super) struct ReviewEnd {
     pub(super) n_rows: usize,
     pub(super) n_refused: usize,
     pub(super) policy_version: Option<u64>,
@@ -38,7 +38,7 @@ pub(super) struct End {
     pub(super) unknown_types: Vec<String>,
 }
 
-impl End {
+impl ReviewEnd {
     /// Before the first row.
     pub(super) fn of(found: &ReviewOut) -> Self {
         Self {
@@ -155,7 +155,7 @@ impl<W: Write> Rows<W> {
     }
 
     /// The end, with what was not complete.
-    pub(super) fn end(&mut self, end: &End) -> io::Result<()> {
+    pub(super) fn end(&mut self, end: &ReviewEnd) -> io::Result<()> {
         match self {
             Self::Text { to, .. } => {
                 writeln!(to, "\n{}.", plural(end.n_rows, "row"))?;

@@ -161,8 +161,9 @@ impl Engine {
         .await
     }
 
-    /// Makes something of a planned question, with a way to ask the store for its parts. An error of the
-    /// store is one of the reading: a question that was not brief is asked again as a long one.
+    /// Runs `make` on a planned question, with a function that fetches its parts from the store. An
+    /// error of the store is one of the reading: a question that was not brief is asked again as a
+    /// long one.
     async fn with_facts<T: Send + 'static>(
         &self,
         attempt: ConsistentRead<'_>,

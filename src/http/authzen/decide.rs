@@ -37,14 +37,14 @@ pub(super) struct EvaluationOut {
 }
 
 /// A question, and the engine that answers it, which has its attributes.
-struct AskedDecision {
+struct PreparedEvaluation {
     engine: Engine,
     subject: Value,
     action: String,
     resource: Value,
 }
 
-impl AskedDecision {
+impl PreparedEvaluation {
     fn of(environment: &Environment, asked: EvaluationIn) -> Self {
         let mut taken = Taken::default();
         let (subject, action) = (taken.subject(asked.subject), taken.action(asked.action));
@@ -76,7 +76,7 @@ pub(super) async fn decide(
     witness: &Witness,
     asked: EvaluationIn,
 ) -> Result<bool, EngineError> {
-    let asked = AskedDecision::of(environment, asked);
+    let asked = PreparedEvaluation::of(environment, asked);
     let decision = asked.decide().await?;
     asked.note(environment, witness, (&decision).into());
     Ok(decision.answer)
@@ -90,7 +90,7 @@ pub(super) async fn decide_part(
     evaluation: Map<String, Json>,
 ) -> Result<EvaluationOut, ApiError> {
     let asked = match decode_fields(evaluation) {
-        Ok(asked) => AskedDecision::of(environment, asked),
+        Ok(asked) => PreparedEvaluation::of(environment, asked),
         Err(error) => return Ok(Mistake::of(error)?.into()),
     };
     match asked.decide().await {

@@ -23,7 +23,7 @@ use crate::config::{Config, LoggedFacts};
 use file::LogFile;
 use line::Line;
 use otlp::Collector;
-use sink::{Place, Sink};
+use sink::{LogDestination, Sink};
 use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -61,9 +61,10 @@ impl DecisionLog {
         if let Some(path) = &config.decision_log {
             let opened = LogFile::open(path, config.decision_log_bytes, config.decision_log_files);
             let failed = |error| DecisionLogError::File { path: path.display().to_string(), error };
-            places.push(Place::File(opened.map_err(failed)?));
+            places.push(LogDestination::File(opened.map_err(failed)?));
         }
-        places.extend(config.decision_log_endpoint.as_ref().map(Collector::new).map(Place::Collector));
+        places
+            .extend(config.decision_log_endpoint.as_ref().map(Collector::new).map(LogDestination::Collector));
         if places.is_empty() {
             return Ok(None);
         }

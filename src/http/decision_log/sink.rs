@@ -21,7 +21,7 @@ const BATCH: usize = 512;
 const GATHERING: Duration = Duration::from_millis(50);
 
 /// A place for lines.
-pub(super) enum Place {
+pub(super) enum LogDestination {
     /// A file.
     File(LogFile),
     /// A collector of OpenTelemetry.
@@ -53,7 +53,7 @@ struct Shared {
 
 impl Sink {
     /// Starts the thread of a place.
-    pub(super) fn start(mut place: Place) -> io::Result<Self> {
+    pub(super) fn start(mut place: LogDestination) -> io::Result<Self> {
         let (queue, lines) = flume::bounded(QUEUE);
         let (ends, running) = flume::bounded(0);
         let (shared, name) = (Arc::<Shared>::default(), place.name());
@@ -105,7 +105,7 @@ impl Shared {
     }
 }
 
-impl Place {
+impl LogDestination {
     fn name(&self) -> &'static str {
         match self {
             Self::File(_) => "file",
@@ -186,7 +186,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [log, moved] = ["log", "moved"].map(|name| folder.path().join(name));
         fs::create_dir(&log).unwrap();
-        let mut place = Place::File(LogFile::open(&log.join("decisions.log"), 1_000, 0).unwrap());
+        let mut place = LogDestination::File(LogFile::open(&log.join("decisions.log"), 1_000, 0).unwrap());
         let shared = Shared::default();
         fs::rename(&log, &moved).unwrap();
         place.reopen(&shared);

@@ -1,6 +1,6 @@
 //! The list of completions.
 
-use crate::lsp::names::blocks::{Blocks, Kind};
+use crate::lsp::names::blocks::{Blocks, DeclaredKind};
 use crate::lsp::words::Current;
 use gen_lsp_types::{CompletionItem, CompletionItemKind, Range, TextEdit};
 use portcullis_compiler::spelling::quoted;
@@ -44,12 +44,17 @@ impl Items {
     }
 
     /// What a block declares or inherits, of the wanted kinds.
-    pub(super) fn declared(&mut self, blocks: &Blocks<'_>, block: usize, wanted: impl Fn(Kind<'_>) -> bool) {
+    pub(super) fn declared(
+        &mut self,
+        blocks: &Blocks<'_>,
+        block: usize,
+        wanted: impl Fn(DeclaredKind<'_>) -> bool,
+    ) {
         for declared in blocks.declared(block).into_iter().filter(|declared| wanted(declared.kind)) {
             let kind = match declared.kind {
-                Kind::Role => CompletionItemKind::EnumMember,
-                Kind::Permission => CompletionItemKind::Method,
-                Kind::Relation(_) => CompletionItemKind::Property,
+                DeclaredKind::Role => CompletionItemKind::EnumMember,
+                DeclaredKind::Permission => CompletionItemKind::Method,
+                DeclaredKind::Relation(_) => CompletionItemKind::Property,
             };
             self.add(&declared.name.value, kind);
         }

@@ -4,7 +4,7 @@
 //! come from the statements that do parse.
 //!
 //! ```text
-//! words around the position ─ place ─▶ Place ─┬─ items ─▶ completions
+//! words around the position ─ place ─▶ CompletionPlace ─┬─ items ─▶ completions
 //! tree ─ names ─▶ blocks, predicates ─────────┘
 //! ```
 
@@ -12,14 +12,14 @@ mod items;
 mod place;
 
 use super::document::Document;
-use super::names::blocks::{Blocks, Kind};
-use super::names::longhand::Wanted;
+use super::names::blocks::{Blocks, DeclaredKind};
+use super::names::longhand::NamedKind;
 use super::names::{Named, Names};
 use super::words::{Around, Spot, spot};
 use super::{names, position};
 use gen_lsp_types::{CompletionItem, CompletionItemKind, Position};
 use items::Items;
-use place::{Holder, Place, place};
+use place::{CompletionPlace, Holder, place};
 use portcullis_compiler::builtin::{ACTOR, ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE, RESOURCE};
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
 use portcullis_compiler::source::Span;
@@ -56,39 +56,41 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     let names = Names::of(&document.policy);
     let mut items = Items::new(range, spot.current);
     match place(&spot) {
-        Place::Relation { block, held } => relations(&names.blocks, block, held.as_deref(), &mut items),
-        Place::Held { block, relation } => {
+        CompletionPlace::Relation { block, held } => {
+            relations(&names.blocks, block, held.as_deref(), &mut items)
+        }
+        CompletionPlace::Held { block, relation } => {
             let block = names.blocks.named(block);
             let related = block.and_then(|block| names.blocks.related(block, &relation));
             let related = related.and_then(|ty| names.blocks.named(ty));
             related.into_iter().for_each(|related| items.declared(&names.blocks, related, |_| true));
         }
-        Place::Own { block } => {
+        CompletionPlace::Own { block } => {
             let block = names.blocks.named(block);
             block.into_iter().for_each(|block| items.declared(&names.blocks, block, |_| true));
             // A name before `on` is declared by the related block.
             for related in block.into_iter().flat_map(|block| related_blocks(&names.blocks, block)) {
-                items.declared(&names.blocks, related, |kind| !matches!(kind, Kind::Relation(_)));
+                items.declared(&names.blocks, related, |kind| !matches!(kind, DeclaredKind::Relation(_)));
             }
         }
-        Place::Global => {
+        CompletionPlace::Global => {
             let global = names.blocks.global();
             global.into_iter().for_each(|global| items.declared(&names.blocks, global, |_| true));
         }
-        Place::Named { wanted, of } => named(&names.blocks, wanted, of, &mut items),
-        Place::Text => {
+        CompletionPlace::Named { wanted, of } => named(&names.blocks, wanted, of, &mut items),
+        CompletionPlace::Text => {
             let all = 0..names.blocks.list.len();
             all.for_each(|block| items.declared(&names.blocks, block, |_| true));
         }
-        Place::Free => {}
-        Place::Fixture => fixtures(&names, &mut items),
-        Place::Type => types(&names.blocks, &mut items),
-        Place::Extended { kind, by } => {
+        CompletionPlace::Free => {}
+        CompletionPlace::Fixture => fixtures(&names, &mut items),
+        CompletionPlace::Type => types(&names.blocks, &mut items),
+        CompletionPlace::Extended { kind, by } => {
             let blocks =
                 names.blocks.list.iter().filter(|block| block.kind == kind && block.name.value != by);
             blocks.for_each(|block| items.add(&block.name.value, CompletionItemKind::Class));
         }
-        Place::Word => words(document, &spot, &names, &mut items),
+        CompletionPlace::Word => words(document, &spot, &names, &mut items),
     }
     items.found
 }
@@ -96,28 +98,28 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
 /// The relations of a block; first those that lead to a block with the name that is held.
 fn relations(blocks: &Blocks<'_>, block: &str, held: Option<&str>, items: &mut Items) {
     let Some(block) = blocks.named(block) else { return };
-    let leads_to_it = |kind: Kind<'_>| match kind {
-        Kind::Relation(ty) => {
+    let leads_to_it = |kind: DeclaredKind<'_>| match kind {
+        DeclaredKind::Relation(ty) => {
             let related = blocks.named(ty);
             related.zip(held).is_some_and(|(related, held)| blocks.find(related, held).is_some())
         }
-        Kind::Role | Kind::Permission => false,
+        DeclaredKind::Role | DeclaredKind::Permission => false,
     };
     items.declared(blocks, block, leads_to_it);
-    items.declared(blocks, block, |kind| matches!(kind, Kind::Relation(_)));
+    items.declared(blocks, block, |kind| matches!(kind, DeclaredKind::Relation(_)));
 }
 
 /// The blocks that the relations of a block lead to.
 fn related_blocks(blocks: &Blocks<'_>, block: usize) -> Vec<usize> {
     let related = blocks.declared(block).into_iter().filter_map(|declared| match declared.kind {
-        Kind::Relation(ty) => blocks.named(ty),
-        Kind::Role | Kind::Permission => None,
+        DeclaredKind::Relation(ty) => blocks.named(ty),
+        DeclaredKind::Role | DeclaredKind::Permission => None,
     });
     related.collect()
 }
 
 /// The names of one kind, for values of a type if it is known.
-fn named(blocks: &Blocks<'_>, wanted: Wanted, of: Holder<'_>, items: &mut Items) {
+fn named(blocks: &Blocks<'_>, wanted: NamedKind, of: Holder<'_>, items: &mut Items) {
     let holder = match of {
         Holder::Nobody => blocks.global(),
         Holder::Type(ty) => blocks.named(ty),

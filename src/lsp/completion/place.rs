@@ -1,13 +1,13 @@
 //! What may be written at a position, by the words around it.
 
-use crate::lsp::names::longhand::{Wanted, naming};
+use crate::lsp::names::longhand::{NamedKind, naming};
 use crate::lsp::words::{Around, Current, Spot, Word};
 use portcullis_compiler::syntax::ast::BlockKind;
 use std::collections::BTreeSet;
 
 /// What a position is for.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Place<'t> {
+pub(super) enum CompletionPlace<'t> {
     /// The name of a relation of a block, after `"held" on` if a string is held.
     Relation { block: &'t str, held: Option<String> },
     /// A name that a relation of the block leads to, before `on "relation"`.
@@ -17,7 +17,7 @@ pub(super) enum Place<'t> {
     /// A name of the global block.
     Global,
     /// The name in a call of a built-in predicate.
-    Named { wanted: Wanted, of: Holder<'t> },
+    Named { wanted: NamedKind, of: Holder<'t> },
     /// Any other string literal.
     Text,
     /// A string literal that names nothing in the policy, such as an id.
@@ -44,62 +44,62 @@ pub(super) enum Holder<'t> {
 }
 
 /// What a position is for.
-pub(super) fn place<'t>(spot: &Spot<'t>) -> Place<'t> {
+pub(super) fn place<'t>(spot: &Spot<'t>) -> CompletionPlace<'t> {
     match spot.current {
         Current::Text => text(spot),
         Current::Name => name(spot),
     }
 }
 
-fn text<'t>(spot: &Spot<'t>) -> Place<'t> {
+fn text<'t>(spot: &Spot<'t>) -> CompletionPlace<'t> {
     let before = spot.before.as_slice();
     match before {
-        [.., Word::Name("test")] => return Place::Free,
-        [.., Word::Name(_), Word::Sign('{')] => return Place::Free,
-        [.., Word::Name("global")] => return Place::Global,
+        [.., Word::Name("test")] => return CompletionPlace::Free,
+        [.., Word::Name(_), Word::Sign('{')] => return CompletionPlace::Free,
+        [.., Word::Name("global")] => return CompletionPlace::Global,
         _ => {}
     }
-    if let Some(call) = Call::around(spot) {
+    if let Some(call) = EnclosingCall::around(spot) {
         return call.text(spot);
     }
-    let Around::Block(block) = spot.around else { return Place::Text };
+    let Around::Block(block) = spot.around else { return CompletionPlace::Text };
     match (before, spot.after.as_slice()) {
         // A new name is declared here.
-        ([Word::Name("roles" | "permissions" | "relations"), ..], _) => Place::Free,
-        ([.., held, Word::Name("on")], _) => Place::Relation { block, held: held.value() },
+        ([Word::Name("roles" | "permissions" | "relations"), ..], _) => CompletionPlace::Free,
+        ([.., held, Word::Name("on")], _) => CompletionPlace::Relation { block, held: held.value() },
         (_, [Word::Name("on"), relation, ..]) => match relation.value() {
-            Some(relation) => Place::Held { block, relation },
-            None => Place::Own { block },
+            Some(relation) => CompletionPlace::Held { block, relation },
+            None => CompletionPlace::Own { block },
         },
-        ([] | [Word::Name(_) | Word::Text(_) | Word::Sign(_), ..], _) => Place::Own { block },
+        ([] | [Word::Name(_) | Word::Text(_) | Word::Sign(_), ..], _) => CompletionPlace::Own { block },
     }
 }
 
-fn name<'t>(spot: &Spot<'t>) -> Place<'t> {
+fn name<'t>(spot: &Spot<'t>) -> CompletionPlace<'t> {
     match spot.before.as_slice() {
         [Word::Name(kind @ ("actor" | "resource")), Word::Name(by), Word::Name("extends"), ..]
             if matches!(spot.before.last(), Some(Word::Sign(',') | Word::Name("extends"))) =>
         {
             let kind = if *kind == "actor" { BlockKind::Actor } else { BlockKind::Resource };
-            Place::Extended { kind, by }
+            CompletionPlace::Extended { kind, by }
         }
-        [.., Word::Sign(':') | Word::Name("matches" | "extends")] => Place::Type,
-        [.., Word::Name("matches"), Word::Sign('!')] => Place::Type,
-        [Word::Name("declare"), .., Word::Sign('(' | ',')] => Place::Type,
-        [Word::Name("fixture")] if spot.around == Around::Facts => Place::Fixture,
-        _ => Place::Word,
+        [.., Word::Sign(':') | Word::Name("matches" | "extends")] => CompletionPlace::Type,
+        [.., Word::Name("matches"), Word::Sign('!')] => CompletionPlace::Type,
+        [Word::Name("declare"), .., Word::Sign('(' | ',')] => CompletionPlace::Type,
+        [Word::Name("fixture")] if spot.around == Around::Facts => CompletionPlace::Fixture,
+        _ => CompletionPlace::Word,
     }
 }
 
 /// A call around a position.
-struct Call<'s, 't> {
+struct EnclosingCall<'s, 't> {
     predicate: &'t str,
     /// The words of its arguments before and after the position.
     before: &'s [Word<'t>],
     after: &'s [Word<'t>],
 }
 
-impl<'s, 't> Call<'s, 't> {
+impl<'s, 't> EnclosingCall<'s, 't> {
     fn around(spot: &'s Spot<'t>) -> Option<Self> {
         let mut depth = 0_usize;
         let open = spot.before.iter().rposition(|word| match word {
@@ -123,7 +123,7 @@ impl<'s, 't> Call<'s, 't> {
     }
 
     /// What a string in the call is for.
-    fn text(&self, spot: &Spot<'t>) -> Place<'t> {
+    fn text(&self, spot: &Spot<'t>) -> CompletionPlace<'t> {
         let left = arguments(self.before);
         let at = left.len().saturating_sub(1);
         let right = arguments(self.after);
@@ -132,10 +132,10 @@ impl<'s, 't> Call<'s, 't> {
         let arity = (at + right.len()).max(at + 1);
         // An unfinished call may lack its last argument.
         let Some(naming) = naming(self.predicate, arity).or_else(|| naming(self.predicate, 3)) else {
-            return Place::Text;
+            return CompletionPlace::Text;
         };
         if naming.name != at {
-            return Place::Free;
+            return CompletionPlace::Free;
         }
         let is_finished = self.after.contains(&Word::Sign(')'));
         let of = match naming.of {
@@ -145,7 +145,7 @@ impl<'s, 't> Call<'s, 't> {
                 argument(n).and_then(|words| type_of(words, spot)).map_or(Holder::Unknown, Holder::Type)
             }
         };
-        Place::Named { wanted: naming.wanted, of }
+        CompletionPlace::Named { wanted: naming.wanted, of }
     }
 }
 
@@ -210,7 +210,7 @@ pub(super) fn variables<'t>(spot: &Spot<'t>) -> Vec<&'t str> {
         }
     }
     match spot.around {
-        Around::Block(_) if Call::around(spot).is_some() => {
+        Around::Block(_) if EnclosingCall::around(spot).is_some() => {
             found.extend(["resource", "actor"].into_iter().filter(|name| met.insert(name)));
         }
         // Facts have no variables, and what comes before the first call is not a statement yet.

@@ -9,14 +9,14 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What a declared name is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lsp) enum Kind<'p> {
+pub(in crate::lsp) enum DeclaredKind<'p> {
     Role,
     Permission,
     /// A relation to this type.
     Relation(&'p str),
 }
 
-impl Kind<'_> {
+impl DeclaredKind<'_> {
     /// The author's word for it.
     pub(in crate::lsp) fn noun(self) -> &'static str {
         match self {
@@ -31,7 +31,7 @@ impl Kind<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lsp) struct Declared<'p> {
     pub(in crate::lsp) name: &'p Name,
-    pub(in crate::lsp) kind: Kind<'p>,
+    pub(in crate::lsp) kind: DeclaredKind<'p>,
     /// The block that has it, as its place in the policy.
     pub(in crate::lsp) block: usize,
     /// A declaration of the same thing; the first of the group is its own.
@@ -95,10 +95,12 @@ impl<'p> Blocks<'p> {
         };
         for member in &block.members {
             match member {
-                Member::Roles(list) => list.names.iter().for_each(|name| add(name, Kind::Role)),
-                Member::Permissions(list) => list.names.iter().for_each(|name| add(name, Kind::Permission)),
+                Member::Roles(list) => list.names.iter().for_each(|name| add(name, DeclaredKind::Role)),
+                Member::Permissions(list) => {
+                    list.names.iter().for_each(|name| add(name, DeclaredKind::Permission))
+                }
                 Member::Relations(list) => {
-                    list.relations.iter().for_each(|(name, ty)| add(name, Kind::Relation(&ty.value)));
+                    list.relations.iter().for_each(|(name, ty)| add(name, DeclaredKind::Relation(&ty.value)));
                 }
                 Member::Shorthand(_) => {}
             }
@@ -218,8 +220,8 @@ impl<'p> Blocks<'p> {
     /// The type that a relation of a block leads to.
     pub(in crate::lsp) fn related(&self, block: usize, relation: &str) -> Option<&'p str> {
         match self.find(block, relation)?.1.kind {
-            Kind::Relation(ty) => Some(ty),
-            Kind::Role | Kind::Permission => None,
+            DeclaredKind::Relation(ty) => Some(ty),
+            DeclaredKind::Role | DeclaredKind::Permission => None,
         }
     }
 

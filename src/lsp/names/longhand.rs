@@ -1,26 +1,26 @@
 //! The built-in predicates whose strings name roles, permissions and relations, and the types of variables as
 //! far as a rule states them.
 
-use super::blocks::{Blocks, Kind};
+use super::blocks::{Blocks, DeclaredKind};
 use portcullis_compiler::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use portcullis_compiler::syntax::ast::{Block, BlockKind, Call, Condition, Param, Spanned, Term};
 use std::collections::HashMap;
 
 /// Which kind of declaration a string names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::lsp) enum Wanted {
+pub(in crate::lsp) enum NamedKind {
     Role,
     Permission,
     Relation,
 }
 
-impl Wanted {
+impl NamedKind {
     /// Whether a declaration is of this kind.
-    pub(in crate::lsp) fn is(self, kind: Kind<'_>) -> bool {
+    pub(in crate::lsp) fn is(self, kind: DeclaredKind<'_>) -> bool {
         match kind {
-            Kind::Role => self == Self::Role,
-            Kind::Permission => self == Self::Permission,
-            Kind::Relation(_) => self == Self::Relation,
+            DeclaredKind::Role => self == Self::Role,
+            DeclaredKind::Permission => self == Self::Permission,
+            DeclaredKind::Relation(_) => self == Self::Relation,
         }
     }
 }
@@ -28,7 +28,7 @@ impl Wanted {
 /// Which argument of a built-in predicate names a declaration, and which one has the type of its block.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::lsp) struct Naming {
-    pub(in crate::lsp) wanted: Wanted,
+    pub(in crate::lsp) wanted: NamedKind,
     /// The argument with the name.
     pub(in crate::lsp) name: usize,
     /// The argument whose type has the block; `None` for the global block.
@@ -38,15 +38,15 @@ pub(in crate::lsp) struct Naming {
 /// How a predicate names declarations, if it does.
 pub(in crate::lsp) fn naming(predicate: &str, arity: usize) -> Option<Naming> {
     let wanted = match predicate {
-        HAS_ROLE => Wanted::Role,
-        HAS_PERMISSION | ALLOW => Wanted::Permission,
-        HAS_RELATION => Wanted::Relation,
+        HAS_ROLE => NamedKind::Role,
+        HAS_PERMISSION | ALLOW => NamedKind::Permission,
+        HAS_RELATION => NamedKind::Relation,
         _ => return None,
     };
     match (wanted, arity) {
-        (Wanted::Role | Wanted::Permission, 2) => Some(Naming { wanted, name: 1, of: None }),
-        (Wanted::Role | Wanted::Permission, 3) => Some(Naming { wanted, name: 1, of: Some(2) }),
-        (Wanted::Relation, 3) => Some(Naming { wanted, name: 1, of: Some(0) }),
+        (NamedKind::Role | NamedKind::Permission, 2) => Some(Naming { wanted, name: 1, of: None }),
+        (NamedKind::Role | NamedKind::Permission, 3) => Some(Naming { wanted, name: 1, of: Some(2) }),
+        (NamedKind::Relation, 3) => Some(Naming { wanted, name: 1, of: Some(0) }),
         (_, _) => None,
     }
 }

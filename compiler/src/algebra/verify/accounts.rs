@@ -198,7 +198,7 @@ fn contradicts_itself(alternative: &Alternative) -> bool {
     alternative.iter().any(|atom| matches!(atom, PlanAtom::None(denied) if denied.iter().all(is_asked)))
 }
 
-/// Whether an alternative asks all that an old one asks, as far as the pass must keep it.
+/// Whether an alternative has all conditions of an old one, as far as the pass must keep them.
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
         Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),

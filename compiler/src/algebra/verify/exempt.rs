@@ -4,9 +4,9 @@
 //! (a or b) and (not b or c)   =   (a and not b) or (a and c) or (b and c)
 //! ```
 //!
-//! Laid out, the product has `b and not b`, too, which asks less than any alternative of the plan before. So
-//! such a select is taken apart by the branches of the first test. Only the very same branch is recognised,
-//! not one with the same atoms.
+//! Expanded, the product has `b and not b`, too, which has fewer conditions than any alternative of the
+//! plan before. So such a select is taken apart by the branches of the first test. Only the very same
+//! branch is recognised, not one with the same atoms.
 
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::{Condition, Select};

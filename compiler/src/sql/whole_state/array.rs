@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! state (s0)  =  ARRAY(the base, sorted)
-//!         UNION  ARRAY(what unnest(st.s0) has, and what a step makes of it, sorted) FROM state st
+//!         UNION  ARRAY(unnest(st.s0) and the result of a step, sorted) FROM state st
 //! ```
 //!
 //! An array has the type of its column, so a step compares the caller's columns as they are, and their

@@ -1,6 +1,6 @@
 //! What is known about the tables and columns that a plan mentions.
 
-use crate::cli::bindings::database::{ColumnOrigin, Jit, Kind, TableSize};
+use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Jit, TableSize};
 use crate::cli::bindings::judge::is_entity;
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// What is known.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct KnownDatabase {
     /// The columns of bound queries that are read directly from a table.
     columns: Vec<KnownColumn>,
     /// The tables that were looked up, by schema and name.
@@ -25,7 +25,7 @@ pub(super) struct KnownColumn {
     /// The table with its constraints.
     pub(super) origin: ColumnOrigin,
     /// The kind of its type.
-    pub(super) kind: Kind,
+    pub(super) kind: ColumnKind,
     /// The type whose ids or values it has.
     pub(super) ty: String,
     /// What the document lacks, if its index is not used for want of it.
@@ -39,7 +39,7 @@ impl KnownColumn {
     }
 }
 
-impl Known {
+impl KnownDatabase {
     /// From what the database reports about the document, and how the document could be corrected.
     pub(super) fn new(bindings: &Bindings, live: &Live, changes: Vec<String>) -> Self {
         let mut columns = Vec::new();
@@ -50,7 +50,8 @@ impl Known {
             for column in found {
                 let Some(origin) = column.origin.clone() else { continue };
                 let own = || format!("sql_types: {ty}: {}", column.ty.name);
-                let is_simple = matches!(column.ty.kind, Kind::Text | Kind::Integer | Kind::Uuid);
+                let is_simple =
+                    matches!(column.ty.kind, ColumnKind::Text | ColumnKind::Integer | ColumnKind::Uuid);
                 let lacking = correction.clone().or_else(|| (!is_declared && is_simple).then(own));
                 let lacking = lacking.filter(|_| is_entity(ty));
                 columns.push(KnownColumn { origin, kind: column.ty.kind, ty: ty.to_owned(), lacking });

@@ -27,7 +27,7 @@ use super::live::Live;
 use crate::cli::error::CliError;
 use crate::engine::{Engine, LocalQuestion, LocalRequest, Value};
 use crate::http::ErrorCode;
-use known::Known;
+use known::KnownDatabase;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
 use questions::PermissionQuestion;
@@ -99,7 +99,7 @@ pub(super) async fn explain(
     database: &Database,
 ) -> Result<Explanations, CliError> {
     let Subject { program, bindings, text, live, changes, runs } = subject;
-    let mut known = Known::new(bindings, live, changes);
+    let mut known = KnownDatabase::new(bindings, live, changes);
     let mut found = Explanations { samples: BTreeMap::new(), statements: Vec::new() };
     for asked in questions::questions(program) {
         for ty in [&asked.actor, &asked.resource] {
@@ -175,7 +175,7 @@ async fn plan(
     runs: bool,
     listed: Option<&str>,
     database: &Database,
-    known: &mut Known,
+    known: &mut KnownDatabase,
 ) -> Result<Result<DatabasePlan, String>, CliError> {
     let printed = match database.plan(statement, runs).await? {
         Ok(printed) => printed,

@@ -4,11 +4,11 @@
 //! another one may run many times: once for each row that a join or a condition looks at. What counts is how
 //! many rows are read in total.
 
-use super::known::{Known, KnownColumn};
+use super::known::{KnownColumn, KnownDatabase};
 use super::mention::{Mention, is_looked_up_as_text, mentions};
 use super::node::{Node, StatementPlan};
 use super::step::{DatabasePlan, Measured, Slow, Step, counted};
-use crate::cli::bindings::database::Kind;
+use crate::cli::bindings::database::ColumnKind;
 
 /// From how many rows on reading them all is worth a remark.
 const MANY_ROWS: f64 = 10_000.0;
@@ -17,7 +17,7 @@ const MANY_ROWS: f64 = 10_000.0;
 pub(super) fn judge(
     explained: &StatementPlan,
     statement: &str,
-    known: &Known,
+    known: &KnownDatabase,
     listed: Option<&str>,
 ) -> DatabasePlan {
     let mut judge = Judge { plan: &explained.plan, statement, known, listed, steps: Vec::new() };
@@ -48,7 +48,7 @@ pub(super) fn judge(
 struct Judge<'a> {
     plan: &'a Node,
     statement: &'a str,
-    known: &'a Known,
+    known: &'a KnownDatabase,
     /// The type that is listed, if the statement filters its rows.
     listed: Option<&'a str>,
     steps: Vec<Step>,
@@ -132,7 +132,7 @@ impl<'a> Judge<'a> {
             let through = match mention {
                 Mention::Bare => continue,
                 // A cast of text to text changes nothing, and PostgreSQL still prints it.
-                Mention::Cast(ty) if column.kind == Kind::Text && ty == "text" => continue,
+                Mention::Cast(ty) if column.kind == ColumnKind::Text && ty == "text" => continue,
                 Mention::Cast(ty) => format!("a cast to `{ty}`"),
                 Mention::Function(name) => format!("`{name}`"),
             };

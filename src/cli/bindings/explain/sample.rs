@@ -2,7 +2,7 @@
 //!
 //! An estimate depends on the values in a statement, so questions are asked about ids that the database has.
 
-use crate::cli::bindings::database::{Column, Database, Kind};
+use crate::cli::bindings::database::{Column, ColumnKind, Database};
 use crate::cli::bindings::live::Live;
 use crate::cli::error::CliError;
 use portcullis_compiler::bindings::{BindingArg, Bindings, SqlName};
@@ -72,19 +72,19 @@ impl Sample {
 }
 
 /// An id that a column of this kind may hold.
-fn made_up(kind: Option<Kind>) -> &'static str {
+fn made_up(kind: Option<ColumnKind>) -> &'static str {
     match kind {
-        Some(Kind::Uuid) => "00000000-0000-0000-0000-000000000000",
+        Some(ColumnKind::Uuid) => "00000000-0000-0000-0000-000000000000",
         Some(
-            Kind::Text
-            | Kind::Caseless
-            | Kind::Padded
-            | Kind::Integer
-            | Kind::Numeric(_)
-            | Kind::Boolean
-            | Kind::Enum
-            | Kind::Other
-            | Kind::Unknown,
+            ColumnKind::Text
+            | ColumnKind::Caseless
+            | ColumnKind::Padded
+            | ColumnKind::Integer
+            | ColumnKind::Numeric(_)
+            | ColumnKind::Boolean
+            | ColumnKind::Enum
+            | ColumnKind::Other
+            | ColumnKind::Unknown,
         )
         | None => "1",
     }
@@ -92,12 +92,12 @@ fn made_up(kind: Option<Kind>) -> &'static str {
 
 /// The rows of a type: those of its promised table; or else of the first table whose unique column a bound
 /// query selects next to another one, then of any such table, of any table, of any bound query.
-fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, Kind)> {
+fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, ColumnKind)> {
     if let (Some(promised), Some(Ok(columns))) = (bindings.tables.get(ty), live.tables.get(ty)) {
-        let kind = columns.first().map_or(Kind::Unknown, |column| column.ty.kind);
+        let kind = columns.first().map_or(ColumnKind::Unknown, |column| column.ty.kind);
         return Some((of_table(SqlName::path(&promised.table), &promised.column), kind));
     }
-    let mut found: Option<(u8, IdRows, Kind)> = None;
+    let mut found: Option<(u8, IdRows, ColumnKind)> = None;
     for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
         let types = binding.args.iter().filter_map(|arg| match arg {
             BindingArg::Column { ty } => Some(ty),

@@ -6,7 +6,7 @@
 
 use super::decide::TypeColumns;
 use super::{Cast, Correction};
-use crate::cli::bindings::database::{Column, ColumnOrigin, Kind};
+use crate::cli::bindings::database::{Column, ColumnKind, ColumnOrigin};
 use crate::cli::bindings::finding::Severity;
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
@@ -85,7 +85,7 @@ fn unique_columns<'a>(
 /// `5` and `'5'`, which are different values and the same id.
 fn unique(column: &Column) -> Option<&ColumnOrigin> {
     let is_promise = |origin: &&ColumnOrigin| {
-        column.ty.kind != Kind::Unknown
+        column.ty.kind != ColumnKind::Unknown
             && origin.unique == Some(true)
             && origin.not_null == Some(true)
             && origin.collation.as_ref().is_none_or(|collation| !collation.is_loose)

@@ -6,7 +6,7 @@
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
-use crate::cli::bindings::database::{Column, Fraction, Kind};
+use crate::cli::bindings::database::{Column, ColumnKind, Fraction};
 use crate::cli::bindings::finding::Severity;
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
@@ -95,22 +95,26 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
     }
     if !is_entity(ty) {
         // The values of an SQLite column may be of any type, and are tested in any case.
-        let gains = ty == INTEGER && kind == Kind::Integer && dialect == Dialect::Postgresql;
+        let gains = ty == INTEGER && kind == ColumnKind::Integer && dialect == Dialect::Postgresql;
         return gains.then(|| integer(name, is_same));
     }
     match kind {
-        Kind::Integer => Some(integer(name, is_same)),
-        Kind::Text => {
+        ColumnKind::Integer => Some(integer(name, is_same)),
+        ColumnKind::Text => {
             let is_known =
                 name == "text" || name.starts_with("character varying") || name.starts_with("varchar");
             Some(if is_same && is_known { name.clone() } else { "text".to_owned() })
         }
         // SQLite has no such type: the column may contain any number or text.
-        Kind::Uuid => (dialect == Dialect::Postgresql).then(|| "uuid".to_owned()),
-        Kind::Numeric(Fraction::Never) | Kind::Padded | Kind::Boolean | Kind::Enum | Kind::Other => {
-            is_same.then(|| name.clone())
-        }
-        Kind::Numeric(Fraction::Always | Fraction::Sometimes) | Kind::Caseless | Kind::Unknown => None,
+        ColumnKind::Uuid => (dialect == Dialect::Postgresql).then(|| "uuid".to_owned()),
+        ColumnKind::Numeric(Fraction::Never)
+        | ColumnKind::Padded
+        | ColumnKind::Boolean
+        | ColumnKind::Enum
+        | ColumnKind::Other => is_same.then(|| name.clone()),
+        ColumnKind::Numeric(Fraction::Always | Fraction::Sometimes)
+        | ColumnKind::Caseless
+        | ColumnKind::Unknown => None,
     }
 }
 
@@ -123,10 +127,18 @@ fn integer(name: &str, is_same: bool) -> String {
 /// The columns that are not text, if most are and the others print their ids in one form only.
 fn others_than_text<'a>(columns: &[BoundColumn<'a>], dialect: Dialect) -> Option<Vec<BoundColumn<'a>>> {
     let (text, others): (Vec<BoundColumn<'_>>, Vec<BoundColumn<'_>>) =
-        columns.iter().copied().partition(|bound| bound.column.ty.kind == Kind::Text);
+        columns.iter().copied().partition(|bound| bound.column.ty.kind == ColumnKind::Text);
     let castable = others.iter().all(|other| match other.column.ty.kind {
-        Kind::Caseless | Kind::Padded | Kind::Integer | Kind::Uuid | Kind::Enum => true,
-        Kind::Text | Kind::Numeric(_) | Kind::Boolean | Kind::Other | Kind::Unknown => false,
+        ColumnKind::Caseless
+        | ColumnKind::Padded
+        | ColumnKind::Integer
+        | ColumnKind::Uuid
+        | ColumnKind::Enum => true,
+        ColumnKind::Text
+        | ColumnKind::Numeric(_)
+        | ColumnKind::Boolean
+        | ColumnKind::Other
+        | ColumnKind::Unknown => false,
     });
     let is_few = !others.is_empty() && others.len() < text.len();
     (dialect == Dialect::Postgresql && castable && is_few).then_some(others)
