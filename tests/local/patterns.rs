@@ -85,8 +85,64 @@ fn a_column_may_name_things_without_a_row() {
     }
 }
 
-/// A row that is looked up twice is read once also where a row that it leads to was replaced by it before:
-/// the same folder comes from the document's own condition and from what the document inherits.
+/// A row that is looked up twice is read once also where a row that it leads to was replaced by it
+/// before: the same folder comes from the document's own condition and from what the document inherits.
+/// Two facts about one row are connected with a set by the row's key once. If they were connected twice,
+/// the set would also be asked for each of its rows.
+#[test]
+fn facts_about_one_row_are_connected_with_a_set_once() {
+    let policy = r#"
+        actor User {}
+        resource Site { permissions = ["sign"]; }
+        resource Company {}
+        assigned(u: User, r: String, s: Site) if assignment(u, r, s, _, _);
+        has_permission(u: User, a: String, s: Site) if assigned(u, r, s) and grants(r, a);
+        resource Shipment {
+          permissions = ["sign"];
+          relations = { site: Site, company: Company };
+          "sign" if "sign" on "site";
+        }
+        embargoed(k: Shipment) if has_relation(k, "company", c) and embargo(c);
+        allow(u: User, a: String, k: Shipment) if
+          has_permission(u, a, k) and sensitivity(k, l) and clearance(u, c) and l <= c and not embargoed(k);
+        resource Paper {
+          permissions = ["sign"];
+          relations = { shipment: Shipment, uploader: User, signer: User };
+        }
+        signed(p: Paper) if has_relation(p, "signer", v) and v matches User;
+        allow(u: User, "sign", p: Paper) if
+          has_relation(p, "shipment", k) and allow(u, "sign", k) and has_relation(p, "uploader", o) and o != u
+          and not signed(p);"#;
+    let document = "
+facts:
+  assignment(User:_, String:_, Site:_, Integer:_, Integer:_):
+    query: SELECT login, role, site, valid_from, valid_until FROM assignments
+  grants(String:_, String:_):
+    query: SELECT role, action FROM role_grants
+  embargo(Company:_):
+    query: SELECT code FROM companies WHERE embargo
+  clearance(User:_, Integer:_):
+    query: SELECT login, clearance FROM staff
+  sensitivity(Shipment:_, Integer:_):
+    query: SELECT number, sensitivity FROM shipments
+  has_relation(Shipment:_, site, Site:_):
+    query: SELECT number, site FROM shipments
+  has_relation(Shipment:_, company, Company:_):
+    query: SELECT number, company FROM shipments
+  has_relation(Paper:_, shipment, Shipment:_):
+    query: SELECT id, shipment FROM papers
+  has_relation(Paper:_, uploader, User:_):
+    query: SELECT id, uploaded_by FROM papers
+  has_relation(Paper:_, signer, User:_):
+    query: SELECT id, signed_by FROM papers
+sql_types: { User: text, Site: text, Company: text, Shipment: text, Paper: bigint, Integer: integer }
+tables: { Company: companies.code, Shipment: shipments.number, Paper: papers.id }
+";
+    let service = Service::new(policy, "", document);
+    let filter = service.filter(r#"allow(User:ann, "sign", Paper:?)"#, "papers.id");
+    assert_eq!(filter.matches("shipments AS").count(), 1, "{filter}");
+}
+
 #[test]
 fn a_row_that_another_source_sees_is_still_read() {
     let policy = r#"

@@ -88,7 +88,12 @@ impl Anchors<'_> {
     /// The same, for a condition that has rows `around` it.
     pub(crate) fn has_index_among(&self, row: &Select, around: &[From]) -> bool {
         let from: Vec<From> = around.iter().chain(&row.from).copied().collect();
-        let has_set = |condition: &Condition| match condition {
+        row.filter.iter().any(|condition| self.is_indexed(condition, &from))
+    }
+
+    /// Whether an index can find the rows, among those `from`, for which a condition holds.
+    pub(crate) fn is_indexed(&self, condition: &Condition, from: &[From]) -> bool {
+        match condition {
             Condition::In { expr, used: SetUse::ToFind, .. } => {
                 matches!(expr, Expr::Given(_) | Expr::Column { .. })
             }
@@ -98,15 +103,14 @@ impl Anchors<'_> {
             | Condition::OneOf { expr: Expr::Given(_), .. } => true,
             Condition::Compare { op: CompareOp::Equal, left, right: Expr::Const(_) }
             | Condition::Compare { op: CompareOp::Equal, left: Expr::Const(_), right: left } => {
-                self.narrows(&from, *left)
+                self.narrows(from, *left)
             }
-            Condition::OneOf { expr, .. } => self.narrows(&from, *expr),
+            Condition::OneOf { expr, .. } => self.narrows(from, *expr),
             Condition::Any(branches) => {
-                branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, &from))
+                branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, from))
             }
             Condition::Compare { .. } | Condition::None(_) => false,
-        };
-        row.filter.iter().any(has_set)
+        }
     }
 
     fn is_anchored_table(&self, table: TableId) -> bool {

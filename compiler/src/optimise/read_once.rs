@@ -39,7 +39,7 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: Keys<'_>) {
         {
             let Some(slot) = select.from.get_mut(at) else { continue };
             slot.kind = kind;
-            drop_equality(select, same);
+            use_key(select, same);
         }
         around.extend(select.from.get(at));
     }
@@ -91,11 +91,22 @@ fn seen(
     None
 }
 
-/// Drops the equality of the keys of one row, which holds anyway.
-fn drop_equality(select: &mut Select, (one, other): (Expr, Expr)) {
+/// Replaces the key of a row by the equal key of the same row, under which it is read. Conditions that
+/// then hold anyway, or occur twice, are dropped: each would connect the row once more with what reads
+/// it.
+fn use_key(select: &mut Select, (own, known): (Expr, Expr)) {
+    select.for_each_expr_mut(&mut |expr| {
+        if *expr == own {
+            *expr = known;
+        }
+    });
+    let mut seen: Vec<(Expr, Expr)> = Vec::new();
     select.filter.retain(|condition| match condition {
-        Condition::Compare { op: CompareOp::Equal, left, right } => {
-            (*left, *right) != (one, other) && (*left, *right) != (other, one)
+        Condition::Compare { op: CompareOp::Equal, left, right } if *left == known || *right == known => {
+            let is_new =
+                left != right && !seen.contains(&(*left, *right)) && !seen.contains(&(*right, *left));
+            seen.push((*left, *right));
+            is_new
         }
         _ => true,
     });

@@ -106,6 +106,17 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     },
     // Conditions on two columns differ, although they ask for the same value.
     Pattern {
+        shape: "pattern-two-sets-and-an-attribute",
+        title: "Documents of many folders, or final ones of some",
+        why: "Both arrays find rows by the index. PostgreSQL would then compare these rows with all of the `OR` again, and search the arrays from end to end. So the attribute is in a second condition, in which the other set is hashed.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder";"#,
+        rule: r#"
+has_role(u: User, "viewer", f: Folder) if has_relation(f, "parent", p) and has_role(u, "viewer", p);
+has_permission(u: User, "read", d: Document) if lent(u, f, _) and has_relation(d, "folder", f) and status(d, "final");"#,
+        expert: "(d.folder_id IN (BELOW) OR d.status = 'final' AND d.folder_id IN (SELECT folder_id FROM loans WHERE user_id = ? AND until IS NOT NULL))",
+    },
+    Pattern {
         shape: "pattern-two-attributes-of-one-value",
         title: "Two attributes with one value",
         why: "Both are columns of the row. An index on either of them would find the rows.",

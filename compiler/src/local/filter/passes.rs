@@ -1,6 +1,7 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
 use super::arms::{by_arms, merge_sets, probed};
+use super::halves::split;
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::{Account, Keeps, Verifier};
@@ -113,6 +114,17 @@ const PASSES: &[Pass<Filter>] = &[
         applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, _| tests_of_rows(filter).for_each(|(rows, _)| merge_sets(rows)),
+    },
+    Pass {
+        name: "split-alternatives",
+        does: "splits alternatives into conditions that indexes answer completely and others, for which each row is tested",
+        applies: |arranging| arranging.setting.features.rechecks_alternatives,
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            let anchors = arranging.anchors();
+            let indexed = tests_of_rows(filter).filter(|(_, hashes)| !**hashes);
+            indexed.for_each(|(rows, _)| split(rows, &anchors));
+        },
     },
 ];
 

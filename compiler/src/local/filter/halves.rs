@@ -1,0 +1,131 @@
+//! Splits alternatives on a row into a half that indexes answer completely, and one that each row they
+//! find is tested by.
+//!
+//! PostgreSQL finds the rows of `a or (b and c)` by the indexes of `a` and `b`. As no index answers `c`,
+//! it then compares each of these rows with the whole condition again, and so searches the arrays of `a`
+//! and `b` from end to end. So the condition is split:
+//!
+//! ```text
+//! a or (b and c)   ─▶   (a or b) and (a or c)
+//! ```
+//!
+//! Nothing in the first half is compared again. The sets of the second are hashed.
+
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Alias, Condition, From, Select, SetUse};
+
+/// Splits the alternatives of a filter, and those inside them.
+pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
+    rows.iter_mut().for_each(|row| split_inside(row, anchors));
+    if let Some(halves) = halves(rows, anchors) {
+        let filter = halves.map(Condition::Any).into();
+        *rows = vec![Select { filter, ..Select::default() }];
+    }
+}
+
+fn split_inside(row: &mut Select, anchors: &Anchors<'_>) {
+    let mut filter = Vec::with_capacity(row.filter.len());
+    for condition in std::mem::take(&mut row.filter) {
+        match condition {
+            Condition::Any(mut branches) if branches.iter().all(Select::reads_nothing) => {
+                branches.iter_mut().for_each(|branch| split_inside(branch, anchors));
+                match halves(&branches, anchors) {
+                    Some(halves) => filter.extend(halves.map(Condition::Any)),
+                    None => filter.push(Condition::Any(branches)),
+                }
+            }
+            other => filter.push(other),
+        }
+    }
+    row.filter = filter;
+}
+
+/// An alternative, by what finds its rows.
+struct Arm {
+    /// The condition that an index answers, with the sources that it reads.
+    found: Select,
+    /// The others. A bound query that shows the row has conditions, too.
+    others: Select,
+}
+
+impl Arm {
+    /// `None` unless an index answers exactly one condition.
+    fn of(select: &Select, anchors: &Anchors<'_>) -> Option<Self> {
+        let (found, others): (Vec<Condition>, Vec<Condition>) =
+            select.filter.iter().cloned().partition(|condition| anchors.is_indexed(condition, &select.from));
+        let [condition] = found.as_slice() else { return None };
+        let read = free_aliases(condition);
+        let is_read = |from: &&From| read.contains(&from.alias);
+        let (from, tested): (Vec<From>, Vec<From>) = select.from.iter().partition(is_read);
+        let others_read: Vec<Alias> = others.iter().flat_map(free_aliases).collect();
+        let tested =
+            tested.into_iter().chain(from.iter().copied().filter(|from| others_read.contains(&from.alias)));
+        let others = Select { from: tested.collect(), filter: others, output: Vec::new() };
+        select
+            .reads_nothing()
+            .then_some(Self { found: Select { from, filter: found, output: Vec::new() }, others })
+    }
+
+    /// Whether an index answers all of it.
+    fn is_found(&self) -> bool {
+        self.others.is_unit()
+    }
+
+    /// What a row is tested by, if that is so of `n_tested` alternatives. A row that no other one
+    /// lets pass was found by the only one with other conditions.
+    fn tested(&self, n_tested: usize) -> Select {
+        let mut both = self.others.clone();
+        if n_tested > 1 || self.is_found() {
+            both.from.extend(self.found.from.iter().filter(|from| !self.others.from.contains(from)));
+            both.filter.extend(self.found.filter.iter().cloned().map(tested));
+        }
+        both
+    }
+
+    fn searches_array(&self) -> bool {
+        let is_set =
+            |condition: &Condition| !matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        self.found.filter.iter().any(is_set)
+    }
+}
+
+/// The two halves; `None` if the rows need not be compared again, or if that searches no array.
+fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]> {
+    let arms: Vec<Arm> = branches.iter().map(|branch| Arm::of(branch, anchors)).collect::<Option<_>>()?;
+    let n_tested = arms.iter().filter(|arm| !arm.is_found()).count();
+    if arms.len() < 2 || n_tested == 0 || !arms.iter().any(Arm::searches_array) {
+        return None;
+    }
+    let mut tested: Vec<Select> = arms.iter().map(|arm| arm.tested(n_tested)).collect();
+    tested.sort_by_key(cost);
+    Some([arms.into_iter().map(|arm| arm.found).collect(), tested])
+}
+
+/// The order of alternatives that a row is tested by: a comparison costs least, a query most.
+fn cost(select: &Select) -> usize {
+    let of_condition = |condition: &Condition| match condition {
+        Condition::Compare { .. } | Condition::OneOf { .. } => 0,
+        Condition::In { .. } => 1,
+        Condition::Any(branches) | Condition::None(branches) => branches
+            .iter()
+            .map(|branch| if branch.reads_nothing() { cost(branch) } else { 2 })
+            .max()
+            .unwrap_or(0),
+    };
+    select.filter.iter().map(of_condition).max().unwrap_or(0)
+}
+
+/// The condition with its sets hashed.
+fn tested(mut condition: Condition) -> Condition {
+    match &mut condition {
+        Condition::In { used, .. } => *used = SetUse::ToTest,
+        Condition::Any(branches) => {
+            for branch in branches {
+                branch.filter = std::mem::take(&mut branch.filter).into_iter().map(tested).collect();
+            }
+        }
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => {}
+    }
+    condition
+}
