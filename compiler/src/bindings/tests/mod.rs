@@ -1,5 +1,6 @@
 //! Tests of the data-bindings document, from text to bindings or errors.
 
+mod bounds;
 mod columns;
 mod documents;
 mod hostile;

@@ -2,7 +2,7 @@
 //! facts.
 
 use super::*;
-use crate::ir::{CompareOp, LiteralKind, Polarity, Rule, Term, VarType};
+use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, Rule, Term, VarId, VarType};
 use crate::syntax::ast::{self, Comparison, Condition, Item};
 use crate::tests::random::Random;
 use std::collections::{BTreeMap, BTreeSet};
@@ -140,6 +140,7 @@ fn derives(program: &Program, name: &str, args: &[Value], facts: &Facts) -> bool
     stored || program.rules.iter().filter(is_of).any(|rule| fires(program, rule, args, facts))
 }
 
+/// Whether a flat rule derives its head for these arguments.
 fn fires(program: &Program, rule: &Rule, args: &[Value], facts: &Facts) -> bool {
     let mut bound = BTreeMap::new();
     for (&param, &arg) in rule.params.iter().zip(args) {
@@ -148,68 +149,83 @@ fn fires(program: &Program, rule: &Rule, args: &[Value], facts: &Facts) -> bool 
             _ => return false,
         }
     }
-    let occurs = |literal: &crate::ir::Literal| -> Vec<crate::ir::VarId> {
-        let terms = match &literal.kind {
-            LiteralKind::Atom { args, .. } => args.clone(),
-            LiteralKind::Compare { left, right, .. } => vec![*left, *right],
-            LiteralKind::OneOf { term, .. } => vec![*term],
-            LiteralKind::NotOfType { var, .. } => vec![Term::Var(*var)],
-            LiteralKind::False => Vec::new(),
-        };
-        terms
-            .into_iter()
-            .filter_map(|term| if let Term::Var(var) = term { Some(var) } else { None })
-            .collect()
-    };
-    let negated = |literal: &crate::ir::Literal| {
-        matches!(literal.kind, LiteralKind::Atom { polarity: Polarity::Negated, .. })
-    };
-    let mut open: Vec<_> = rule.body.iter().filter(|literal| !negated(literal)).flat_map(occurs).collect();
+    let mut open: Vec<VarId> =
+        rule.body.iter().filter(|&literal| !is_negated(literal)).flat_map(variables).collect();
     open.retain(|var| !bound.contains_key(var));
     open.sort_unstable();
     open.dedup();
-    let typed = |var: crate::ir::VarId, value: Value| match &rule.vars[var.index()].ty {
+    any_assignment(&open, &mut bound, &mut |bound| {
+        bound.iter().all(|(&var, &value)| may_be(program, rule, var, value))
+            && rule.body.iter().all(|literal| holds(program, rule, literal, bound, facts))
+    })
+}
+
+fn is_negated(literal: &Literal) -> bool {
+    matches!(literal.kind, LiteralKind::Atom { polarity: Polarity::Negated, .. })
+}
+
+/// The variables that occur in a literal.
+fn variables(literal: &Literal) -> Vec<VarId> {
+    let terms = match &literal.kind {
+        LiteralKind::Atom { args, .. } => args.clone(),
+        LiteralKind::Compare { left, right, .. } => vec![*left, *right],
+        LiteralKind::OneOf { term, .. } => vec![*term],
+        LiteralKind::NotOfType { var, .. } => vec![Term::Var(*var)],
+        LiteralKind::False => Vec::new(),
+    };
+    terms.into_iter().filter_map(|term| if let Term::Var(var) = term { Some(var) } else { None }).collect()
+}
+
+/// Whether a variable of a rule has the value's type.
+fn may_be(program: &Program, rule: &Rule, var: VarId, value: Value) -> bool {
+    match &rule.vars[var.index()].ty {
         VarType::Any => true,
         VarType::OneOf(types) => types.contains(&program.type_id(value.0).unwrap()),
-    };
-    any_assignment(&open, &mut bound, &mut |bound| {
-        let value = |bound: &BTreeMap<_, Value>, term: &Term| match term {
-            Term::Var(var) => bound[var],
-            Term::Const(constant) => {
-                let constant = &program.constants[constant.index()];
-                let name = &program.types[constant.ty.index()].name;
-                DOMAIN.into_iter().find(|(ty, id)| ty == name && *id == constant.text).unwrap()
-            }
-            Term::Now => panic!("no time here"),
-        };
-        bound.iter().all(|(&var, &value)| typed(var, value))
-            && rule.body.iter().all(|literal| match &literal.kind {
-                LiteralKind::Atom { polarity, pred, args } => {
-                    // The remaining variables occur only in this negated literal.
-                    let local: Vec<_> =
-                        occurs(literal).into_iter().filter(|var| !bound.contains_key(var)).collect();
-                    let name = &program.predicates[pred.index()].name;
-                    let holds = any_assignment(&local, &mut bound.clone(), &mut |bound| {
-                        let values: Vec<Value> = args.iter().map(|arg| value(bound, arg)).collect();
-                        local.iter().all(|&var| typed(var, bound[&var]))
-                            && derives(program, name, &values, facts)
-                    });
-                    holds == (*polarity == Polarity::Positive)
-                }
-                LiteralKind::Compare { op, left, right } => {
-                    (value(bound, left) == value(bound, right)) == (*op == CompareOp::Equal)
-                }
-                LiteralKind::OneOf { polarity, term, values } => {
-                    let tried = value(bound, term);
-                    let among = values.iter().any(|&one| value(bound, &Term::Const(one)) == tried);
-                    among == (*polarity == Polarity::Positive)
-                }
-                LiteralKind::NotOfType { var, types } => {
-                    !types.contains(&program.type_id(bound[var].0).unwrap())
-                }
-                LiteralKind::False => false,
-            })
-    })
+    }
+}
+
+/// The values of a rule's variables.
+type Bound = BTreeMap<VarId, Value>;
+
+/// The value of a term.
+fn value(program: &Program, bound: &Bound, term: Term) -> Value {
+    match term {
+        Term::Var(var) => bound[&var],
+        Term::Const(constant) => {
+            let constant = &program.constants[constant.index()];
+            let name = &program.types[constant.ty.index()].name;
+            DOMAIN.into_iter().find(|(ty, id)| ty == name && *id == constant.text).unwrap()
+        }
+        Term::Now => panic!("no time here"),
+    }
+}
+
+/// Whether a literal of a rule is true.
+fn holds(program: &Program, rule: &Rule, literal: &Literal, bound: &Bound, facts: &Facts) -> bool {
+    match &literal.kind {
+        LiteralKind::Atom { polarity, pred, args } => {
+            // The remaining variables occur only in this negated literal.
+            let local: Vec<VarId> =
+                variables(literal).into_iter().filter(|var| !bound.contains_key(var)).collect();
+            let name = &program.predicates[pred.index()].name;
+            let derived = any_assignment(&local, &mut bound.clone(), &mut |bound| {
+                let values: Vec<Value> = args.iter().map(|&arg| value(program, bound, arg)).collect();
+                local.iter().all(|&var| may_be(program, rule, var, bound[&var]))
+                    && derives(program, name, &values, facts)
+            });
+            derived == (*polarity == Polarity::Positive)
+        }
+        LiteralKind::Compare { op, left, right } => {
+            (value(program, bound, *left) == value(program, bound, *right)) == (*op == CompareOp::Equal)
+        }
+        LiteralKind::OneOf { polarity, term, values } => {
+            let tried = value(program, bound, *term);
+            let among = values.iter().any(|&one| value(program, bound, Term::Const(one)) == tried);
+            among == (*polarity == Polarity::Positive)
+        }
+        LiteralKind::NotOfType { var, types } => !types.contains(&program.type_id(bound[var].0).unwrap()),
+        LiteralKind::False => false,
+    }
 }
 
 #[test]

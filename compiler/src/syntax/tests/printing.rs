@@ -41,7 +41,7 @@ fn what_is_left_of_a_broken_policy_can_be_printed_too() {
 }
 
 #[test]
-fn the_canonical_text() {
+fn the_canonical_text_of_blocks() {
     insta::assert_snapshot!(reprint(SAMPLES[2]), @r#"
     actor User {}
 
@@ -75,6 +75,10 @@ fn the_canonical_text() {
       "create" if "admin";
     }
     "#);
+}
+
+#[test]
+fn the_canonical_text_of_rules() {
     insta::assert_snapshot!(reprint(SAMPLES[3]), @r#"
     has_role(team: Team, "reader", repo: Repository) if
       has_relation(repo, "team", team) and
@@ -104,6 +108,10 @@ fn the_canonical_text() {
     declare is_public(Repository);
     declare nothing();
     "#);
+}
+
+#[test]
+fn the_canonical_text_of_tests() {
     insta::assert_snapshot!(reprint(SAMPLES[4]), @r#"
     test fixture base {
       has_role(User{"a"}, "admin", Organization{"o"});
