@@ -22,28 +22,10 @@
 use portcullis::engine::{Engine, EngineSettings, LocalMode, LocalQuestion, LocalRequest, PolicyOptions};
 use portcullis::engine::{EvaluateQuery, EvaluateVar};
 use portcullis::store::{Change, Fact, Value};
+use portcullis_testkit::local::stored_folders::POLICY;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::{Duration, Instant};
-
-const POLICY: &str = r#"
-actor User {}
-actor Group {}
-resource Folder {
-  roles = ["reader", "editor"];
-  relations = { parent: Folder };
-  "reader" if "editor";
-  role if role on "parent";
-}
-resource Doc {
-  permissions = ["read", "edit"];
-  relations = { folder: Folder };
-  "read" if "reader" on "folder";
-  "edit" if "editor" on "folder" and not is_locked(resource);
-}
-has_role(user: User, role: String, folder: Folder) if
-  in_group(user, group) and group matches Group and has_role(group, role, folder);
-"#;
 
 const DOCUMENT: &str = "
 facts:

@@ -26,7 +26,7 @@
 mod code_host;
 
 use code_host::http::Client;
-use code_host::service::{Memory, Service};
+use code_host::service::{Memory, serve};
 use code_host::{CodeHost, Entity, POLICY, Size, first_ordinary};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -85,15 +85,16 @@ fn main() {
     let n_facts: u32 = argument("--facts", 100_000);
     let size = Size::scaled(f64::from(n_facts) / FACTS);
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let service = Service::start(folder.path());
-    load(service.address, size);
+    let service = serve(folder.path(), &[]);
+    load(service.caller.address(), size);
 
     let (measured, stop) = (Arc::new(Mutex::new(Measured::default())), Arc::new(AtomicBool::new(false)));
     let mut clients = Vec::new();
     for (kind, n_connections, pause) in LOAD {
         for _ in 0..n_connections {
             let number = clients.len() as u64;
-            let (measured, stop, address) = (Arc::clone(&measured), Arc::clone(&stop), service.address);
+            let (measured, stop, address) =
+                (Arc::clone(&measured), Arc::clone(&stop), service.caller.address());
             clients.push(std::thread::spawn(move || {
                 Asker { kind, number, size, random: StdRng::seed_from_u64(number), round: 0 }.run(
                     address,
@@ -115,7 +116,7 @@ fn main() {
         std::thread::sleep(LOOK.min(end.saturating_sub(start.elapsed())));
         let mut part = std::mem::take(&mut *measured.lock().unwrap());
         let n_requests: usize = part.times.values().map(Vec::len).sum();
-        let now = Memory::of(service.process());
+        let now = Memory::of(service.program.id());
         memory.push(now.own);
         println!(
             "| {:.0} s | {:.0} MB | {:.0} MB | {:.0} | {:.1?} |",

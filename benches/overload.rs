@@ -36,7 +36,7 @@ mod client;
 mod isolation;
 #[path = "overload/probe.rs"]
 mod probe;
-#[expect(dead_code, reason = "other measurements read the mapped memory and stop the service themselves")]
+#[expect(dead_code, reason = "other measurements read the mapped memory")]
 #[path = "code_host/service.rs"]
 mod service;
 #[path = "overload/stage.rs"]
@@ -69,7 +69,7 @@ struct Options {
     /// Facts that an attacker reads back
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     facts: usize,
-    /// What `cargo bench` tells every benchmark
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
 }

@@ -25,7 +25,7 @@ mod service;
 
 use http::Client;
 use serde_json::{Value as Json, json};
-use service::Service;
+use service::serve;
 use std::time::{Duration, Instant};
 
 const POLICY: &str = include_str!("../fixtures/example/policy.polar");
@@ -44,8 +44,8 @@ const EACH: usize = 20;
 
 fn main() {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-    let service = Service::start(folder.path());
-    let mut client = Client::new(service.address);
+    let service = serve(folder.path(), &[]);
+    let mut client = Client::new(service.caller.address());
     client.post("/policy", &json!({ "src": POLICY }).to_string());
     for length in LENGTHS {
         for facts in [organization(length), groups(length)].concat().chunks(10_000) {

@@ -1,16 +1,15 @@
-//! The program as a process beside the benchmark.
+//! The program as a process next to the benchmark, and the memory it takes.
 
-use portcullis_testkit::program::{self, Program, portcullis};
-use std::net::SocketAddr;
+use portcullis_testkit::program::{Service, portcullis};
 use std::path::Path;
-use tempfile::TempDir;
 
-/// A running service; it ends with this at the latest.
-pub(crate) struct Service {
-    pub(crate) address: SocketAddr,
-    inner: program::Service,
-    /// Holds its log.
-    _folder: TempDir,
+/// Starts a service in development mode over a data folder, and waits until it answers.
+pub(crate) fn serve(data: &Path, arguments: &[&str]) -> Service {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = portcullis(folder.path());
+    command.env("PORTCULLIS_LOG", "warn");
+    let data = std::path::absolute(data).unwrap();
+    Service::develop_as(command, folder, data.to_str().unwrap(), arguments).unwrap()
 }
 
 /// What a process keeps in memory, in megabytes.
@@ -20,36 +19,6 @@ pub(crate) struct Memory {
     pub(crate) own: f64,
     /// Mapped pages of files, which the system takes back when it needs them: the store's and the program's.
     pub(crate) mapped: f64,
-}
-
-impl Service {
-    /// Starts it with the development key, and waits until it listens.
-    pub(crate) fn start(data: &Path) -> Self {
-        Self::start_with(data, &[])
-    }
-
-    /// The same, with more arguments.
-    pub(crate) fn start_with(data: &Path, arguments: &[&str]) -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let mut command = portcullis(folder.path());
-        command.env("PORTCULLIS_LOG", "warn");
-        let data = std::path::absolute(data).unwrap();
-        let arguments = [&["--dev"], arguments].concat();
-        let started = Program::spawn_as(command, folder.path(), data.to_str().unwrap(), &arguments);
-        let inner = started.answering().unwrap();
-        let address = inner.caller.url.strip_prefix("http://").unwrap().parse().unwrap();
-        Self { address, inner, _folder: folder }
-    }
-
-    /// The number of the process.
-    pub(crate) fn process(&self) -> u32 {
-        self.inner.program.id()
-    }
-
-    /// Asks it to stop, and waits until its files are closed.
-    pub(crate) fn stop(self) {
-        self.inner.stop();
-    }
 }
 
 impl Memory {

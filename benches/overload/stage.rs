@@ -2,9 +2,9 @@
 
 use super::client::{ask, request};
 use super::isolation::{Apart, Keys};
-use super::service::{Memory, Service};
+use super::service::{Memory, serve};
 use portcullis::http::DEVELOPMENT_KEY;
-use portcullis_testkit::program::portcullis;
+use portcullis_testkit::program::{Service, portcullis};
 use serde_json::{Value as Json, json};
 use std::net::SocketAddr;
 use std::path::Path;
@@ -59,10 +59,10 @@ impl Stage {
     /// Starts the service and loads so many facts for those who read them back.
     pub(crate) fn set(n_facts: usize) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        let service = Service::start(folder.path());
+        let service = serve(folder.path(), &[]);
         let data = folder.path();
         let other = ["--environment", "other"];
-        let address = service.address;
+        let address = service.caller.address();
         let (reader, writer) = (key(data, &["--read-only"]), key(data, &other));
         let (of_apart, revoked) = (key(data, &["--environment", "apart"]), revoked_key(data));
         let loads = [
@@ -88,7 +88,7 @@ impl Stage {
 
     /// Samples the service's memory until `stop` is set. Returns the peak, in MB.
     pub(crate) fn watch_memory(&self, stop: &Arc<AtomicBool>) -> JoinHandle<f64> {
-        let (process, stop) = (self.service.process(), Arc::clone(stop));
+        let (process, stop) = (self.service.program.id(), Arc::clone(stop));
         std::thread::spawn(move || {
             let mut most = 0.0_f64;
             while !stop.load(Ordering::Relaxed) {

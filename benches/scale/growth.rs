@@ -6,7 +6,7 @@
 
 use crate::ask::{self, Request};
 use crate::code_host::http::Client;
-use crate::code_host::service::Service;
+use crate::code_host::service::serve;
 use crate::options::{Options, Part};
 use crate::run::Run;
 use crate::times::Times;
@@ -57,8 +57,8 @@ pub(crate) fn between_ends(
 
 fn over_http(small: &Run, large: &Run) -> Grown {
     let runs = [small, large];
-    let services = runs.map(|run| Service::start(&run.folder.data()));
-    let mut clients = [0, 1].map(|at| Client::new(services[at].address));
+    let services = runs.map(|run| serve(&run.folder.data(), &[]));
+    let mut clients = [0, 1].map(|at| Client::new(services[at].caller.address()));
     let requests = runs.map(|run| Request::all(&run.decisions));
     let mut times = [Vec::new(), Vec::new()];
     for turn in turns(small, large) {

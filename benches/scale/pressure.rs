@@ -2,8 +2,8 @@
 //!
 //! First they check alone, for a while. Then a writer sends batches of 1,000 facts, one after the other: it
 //! adds issues that nobody asks about, and with the next batch deletes them, so that the store stays as large
-//! as it is. Then the policy is replaced ten times a second by one that says the same. Every check must be
-//! answered, and rightly.
+//! as it is. Then the policy is replaced ten times a second by an equivalent one. Every check must be
+//! answered correctly.
 
 use crate::ask::Request;
 use crate::code_host::facts::Row;
@@ -27,7 +27,7 @@ const SWAP: Duration = Duration::from_millis(100);
 
 /// Checks, and what happened during them.
 #[derive(Clone, Debug)]
-pub(crate) struct Beside {
+pub(crate) struct Disturbed {
     pub(crate) checks: Times,
     /// Requests of the one that disturbs.
     pub(crate) others: Times,
@@ -39,12 +39,12 @@ pub(crate) fn alone(address: SocketAddr, questions: &[Question], time: Duration)
 }
 
 /// Checks during batches of facts.
-pub(crate) fn beside_batches(
+pub(crate) fn during_batches(
     address: SocketAddr,
     questions: &[Question],
     host: &CodeHost,
     time: Duration,
-) -> Beside {
+) -> Disturbed {
     let facts = |issues: std::ops::Range<u32>| {
         let mut facts = String::from("[");
         for issue in issues {
@@ -73,11 +73,11 @@ pub(crate) fn beside_batches(
         }
         Times::of(times)
     });
-    Beside { checks, others }
+    Disturbed { checks, others }
 }
 
 /// Checks during policy uploads.
-pub(crate) fn beside_policies(address: SocketAddr, questions: &[Question], time: Duration) -> Beside {
+pub(crate) fn during_policies(address: SocketAddr, questions: &[Question], time: Duration) -> Disturbed {
     let (checks, others) = checks_while(address, questions, || {
         let mut client = Client::new(address);
         let mut times = Vec::new();
@@ -92,7 +92,7 @@ pub(crate) fn beside_policies(address: SocketAddr, questions: &[Question], time:
         }
         Times::of(times)
     });
-    Beside { checks, others }
+    Disturbed { checks, others }
 }
 
 /// Lets clients check until something else is done.

@@ -1,11 +1,11 @@
 //! One scale from end to end: make, load, ask, stop, look at the files, ask the engine.
 //!
-//! Everything is asked of the running program first, and of the engine in this process afterwards, over the
+//! Every question is put to the running program first, and to the engine in this process afterwards, over the
 //! same folder, which by then nobody else has open.
 
 use crate::ask;
 use crate::code_host::http::Client;
-use crate::code_host::service::Service;
+use crate::code_host::service::serve;
 use crate::code_host::{CodeHost, POLICY, Size};
 use crate::folder::{Bytes, Folder};
 use crate::load::{self, Loaded};
@@ -45,7 +45,7 @@ impl Run {
     }
 }
 
-/// Questions, drawn once and asked of both the service and the engine.
+/// Questions, drawn once and put to both the service and the engine.
 struct Asked {
     decisions: Vec<Question>,
     /// Kinds of questions with their name and how often they are asked.
@@ -72,11 +72,12 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
         (None, Some(parent)) => Folder::kept(parent, scale),
         (None, None) => Folder::temporary(),
     };
-    let service = Service::start_with(&folder.data(), &options.service());
+    let service = serve(&folder.data(), &options.service());
     let watch = Watch::over(&service);
     let loaded = options.reuse.is_none().then(|| {
-        Client::new(service.address).post("/policy", &json!({ "src": POLICY }).to_string());
-        let loaded = load::load(service.address, &host, options.order, options.connections, options.seed);
+        Client::new(service.caller.address()).post("/policy", &json!({ "src": POLICY }).to_string());
+        let loaded =
+            load::load(service.caller.address(), &host, options.order, options.connections, options.seed);
         folder.loaded(scale, options.seed);
         loaded
     });
@@ -86,13 +87,13 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
         timed.push(("load, batch of 10,000".to_owned(), loaded.batches.clone()));
     }
     let time = Duration::from_secs_f64(options.seconds);
-    over_http(service.address, &asked, options, &mut timed);
-    disturbed(service.address, &asked, &host, options, time, &mut timed);
+    over_http(service.caller.address(), &asked, options, &mut timed);
+    disturbed(service.caller.address(), &asked, &host, options, time, &mut timed);
     let memory = watch.end();
     if options.asks(Part::Explain) {
         options.say("explanations");
         let questions = asked.decisions.get(..EXPLAINED).unwrap();
-        timed.extend(ask::explained(service.address, questions));
+        timed.extend(ask::explained(service.caller.address(), questions));
     }
     let running = folder.bytes();
     service.stop();
@@ -150,16 +151,16 @@ fn disturbed(
     if options.asks(Part::Batches) {
         options.say("eight clients during batches");
         timed.push(("checks alone".into(), pressure::alone(address, questions, time)));
-        let beside = pressure::beside_batches(address, questions, host, time);
-        timed.push(("checks during batches".into(), beside.checks));
-        timed.push(("batch of 1,000 during checks".into(), beside.others));
+        let disturbed = pressure::during_batches(address, questions, host, time);
+        timed.push(("checks during batches".into(), disturbed.checks));
+        timed.push(("batch of 1,000 during checks".into(), disturbed.others));
         assert_eq!(load::stored(address), host.n_facts(), "the batches deleted what they added");
     }
     if options.asks(Part::Swap) {
         options.say("eight clients during policy uploads");
-        let beside = pressure::beside_policies(address, questions, time);
-        timed.push(("checks during policy uploads".into(), beside.checks));
-        timed.push(("policy upload during checks".into(), beside.others));
+        let disturbed = pressure::during_policies(address, questions, time);
+        timed.push(("checks during policy uploads".into(), disturbed.checks));
+        timed.push(("policy upload during checks".into(), disturbed.others));
     }
 }
 

@@ -1,6 +1,7 @@
 //! Looks at the memory of the service ten times a second, since it matters how much it took at most.
 
-use crate::code_host::service::{Memory, Service};
+use crate::code_host::service::Memory;
+use portcullis_testkit::program::Service;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
@@ -26,7 +27,7 @@ pub(crate) struct Watched {
 impl Watch {
     /// Looks from now on.
     pub(crate) fn over(service: &Service) -> Self {
-        let (process, ended) = (service.process(), Arc::new(AtomicBool::new(false)));
+        let (process, ended) = (service.program.id(), Arc::new(AtomicBool::new(false)));
         let until = Arc::clone(&ended);
         let looking = std::thread::spawn(move || {
             let mut most = Memory::default();

@@ -13,16 +13,14 @@
 mod editors;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::cluster::{Cluster, PROGRAMS};
-use portcullis_testkit::program::{Program, Service, portcullis};
+use portcullis_testkit::program::{Service, portcullis};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::LazyLock;
 use tempfile::TempDir;
-
-/// The key that every server in development mode takes.
-const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
 
 /// How long a suite may take, in seconds; many times what it needs.
 const MOST_SECONDS: &str = "300";
@@ -126,20 +124,20 @@ fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
     let database = create(databases, name)?;
     let folder = tempfile::tempdir()?;
     let reader = read_only_key(folder.path())?;
-    let server = Server::start(folder, &[])?;
-    let busy = Server::start(tempfile::tempdir()?, &[("PORTCULLIS_MAX_REQUESTS", "0")])?;
-    let slow = Server::start(tempfile::tempdir()?, &[("PORTCULLIS_RATE_LIMIT", "1")])?;
+    let service = serve(folder, &[])?;
+    let busy = serve(tempfile::tempdir()?, &[("PORTCULLIS_MAX_REQUESTS", "0")])?;
+    let slow = serve(tempfile::tempdir()?, &[("PORTCULLIS_RATE_LIMIT", "1")])?;
     command
-        .env("OSO_URL", server.url())
+        .env("OSO_URL", &service.caller.url)
         .env("OSO_AUTH", DEVELOPMENT_KEY)
         .env("READ_ONLY_AUTH", reader)
-        .env("BUSY_URL", busy.url())
-        .env("SLOW_URL", slow.url())
+        .env("BUSY_URL", &busy.caller.url)
+        .env("SLOW_URL", &slow.caller.url)
         .env("PGHOST", &databases.folder)
         .env("PGUSER", "postgres")
         .env("PGDATABASE", database);
     let printed = outputs(&mut command).map_err(|output| {
-        Failed::from(format!("{output}\nthe server's log:\n{}", server.service.program.logged()))
+        Failed::from(format!("{output}\nthe service's log:\n{}", service.program.logged()))
     })?;
     if runner.is_complete(&printed) {
         Ok(())
@@ -178,22 +176,9 @@ fn read_only_key(data: &Path) -> Result<String, String> {
     Ok(outputs(&mut create)?.trim().to_owned())
 }
 
-/// A server in development mode on a free port; it ends when this is dropped.
-struct Server {
-    service: Service,
-    _folder: TempDir,
-}
-
-impl Server {
-    /// Starts a server with these settings, and returns when it answers.
-    fn start(folder: TempDir, settings: &[(&str, &str)]) -> Result<Self, String> {
-        let mut command = portcullis(folder.path());
-        command.envs(settings.iter().copied()).env("PORTCULLIS_LOG", "warn");
-        let service = Program::spawn_as(command, folder.path(), ".", &["--dev"]).answering()?;
-        Ok(Self { service, _folder: folder })
-    }
-
-    fn url(&self) -> &str {
-        &self.service.caller.url
-    }
+/// Starts a service in development mode with these settings.
+fn serve(folder: TempDir, settings: &[(&str, &str)]) -> Result<Service, String> {
+    let mut command = portcullis(folder.path());
+    command.envs(settings.iter().copied()).env("PORTCULLIS_LOG", "warn");
+    Service::develop_as(command, folder, ".", &[])
 }

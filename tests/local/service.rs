@@ -6,7 +6,7 @@ use portcullis_testkit::hosted::Hosted;
 use portcullis_testkit::local::caller::{Caller, Statements, printed};
 use portcullis_testkit::local::ways::{self, Way};
 use portcullis_testkit::notation::{self, Fact};
-use portcullis_testkit::refusal::Told;
+use portcullis_testkit::refusal::NoAnswer;
 use std::path::Path;
 
 /// Organizations and roles in the store; repositories, issues and folders in the caller's tables.
@@ -163,7 +163,7 @@ impl Service {
         context: &[Fact],
     ) -> Result<String, String> {
         let document = format!("dialect: {dialect}\n{}", self.document);
-        self.hosted.local(&document, question, context).map_err(Told::into_message)
+        self.hosted.local(&document, question, context).map_err(NoAnswer::into_message)
     }
 }
 

@@ -1,9 +1,10 @@
-//! Stored facts that decide of the caller's rows: how much of them stands in a text, and from which end they
+//! Stored facts that decide of the caller's rows: how much of them is in a text, and from which end they
 //! are read.
 
 use super::service::{Service, column, facts, rows};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::caller::Caller;
+use portcullis_testkit::local::stored_folders;
 use portcullis_testkit::local::ways::Way;
 use portcullis_testkit::notation::{Fact, Value};
 
@@ -28,25 +29,6 @@ resource Doc {
 }
 allow(u: User, action: String, d: Doc) if
   has_permission(u, action, d) and has_relation(d, "tenant", t) and not is_suspended(t);
-"#;
-
-const FOLDERS: &str = r#"
-actor User {}
-actor Group {}
-resource Folder {
-  roles = ["reader", "editor"];
-  relations = { parent: Folder };
-  "reader" if "editor";
-  role if role on "parent";
-}
-resource Doc {
-  permissions = ["read", "edit"];
-  relations = { folder: Folder };
-  "read" if "reader" on "folder";
-  "edit" if "editor" on "folder" and not is_locked(resource);
-}
-has_role(user: User, role: String, folder: Folder) if
-  in_group(user, group) and group matches Group and has_role(group, role, folder);
 "#;
 
 const DOCUMENT: &str = "
@@ -142,7 +124,7 @@ fn a_guard_is_subtracted_in_the_store_from_the_row_that_a_key_finds() {
 fn a_stored_hierarchy_is_read_from_the_actor() {
     let roles = "has_role(User:ada, \"reader\", Folder:313)\nhas_role(User:ada, \"editor\", Folder:5000)
 has_role(Group:staff, \"editor\", Folder:1)\nin_group(User:bob, Group:staff)\nhas_role(User:root, \"reader\", Folder:0)";
-    let service = Service::new(FOLDERS, roles, DOCUMENT);
+    let service = Service::new(stored_folders::POLICY, roles, DOCUMENT);
     service.store(&parents(20_000));
     let caller = caller();
     let ask = |question: &str, way: Way| {
@@ -168,7 +150,7 @@ has_role(Group:staff, \"editor\", Folder:1)\nin_group(User:bob, Group:staff)\nha
 /// Of two ends the one with fewer values is taken, and the explanation says which.
 #[test]
 fn the_smaller_end_is_taken() {
-    let service = Service::new(FOLDERS, "has_role(User:ada, \"reader\", Folder:7)", DOCUMENT);
+    let service = Service::new(stored_folders::POLICY, "has_role(User:ada, \"reader\", Folder:7)", DOCUMENT);
     service.store(&parents(100));
     let readers = |n: usize| facts(&format!("has_role(User:u{n}, \"reader\", Folder:1)")).remove(0);
     service.store(&(10..40).map(readers).collect::<Vec<_>>());

@@ -353,7 +353,7 @@ fn a_filter_passes_the_rows_that_a_list_holds() {
 }
 
 #[test]
-fn shorthand_is_the_longhand_that_it_stands_for() {
+fn shorthand_has_the_answers_of_its_longhand() {
     try_policies((40, 6), 1_000, all, |known, compared| {
         let longhand =
             known.sample.spelling.policy(&desugar::desugared(&known.sample.words, &known.sample.plain));

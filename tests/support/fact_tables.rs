@@ -23,7 +23,7 @@ pub type Rows = Vec<Vec<String>>;
 /// A predicate and its arguments' types, with the value if all facts share it.
 type Signature = (String, Vec<(String, Option<String>)>);
 
-/// Facts somewhere, and how the compiler is told where.
+/// Relations for the compiler, and the facts that each holds.
 pub struct FactTables {
     /// The relations.
     pub catalog: Catalog,

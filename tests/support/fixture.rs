@@ -25,7 +25,7 @@
 mod tests;
 
 use super::notation::{self, Cell, Fact};
-use super::refusal::Told;
+use super::refusal::NoAnswer;
 use portcullis_compiler::question::{Domain, Question};
 use std::collections::BTreeSet;
 
@@ -80,7 +80,7 @@ pub enum Expected<T> {
     /// This.
     Is(T),
     /// A message with this text.
-    Refused(Told),
+    Refused(NoAnswer),
 }
 
 /// What a question answers.

@@ -11,7 +11,7 @@ use super::id_order::{in_order, is_in_order};
 use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, ids, is_wanted};
-use super::refusal::Told;
+use super::refusal::NoAnswer;
 use portcullis::engine::{
     ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, LocalExplanation, LocalQuestion,
     LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed, ReviewedType,
@@ -106,9 +106,9 @@ impl Hosted {
     }
 
     /// The explanation of a question whose variables have types.
-    pub fn why(&self, question: &Question, context: &[Fact]) -> Option<Result<Why, Told>> {
+    pub fn why(&self, question: &Question, context: &[Fact]) -> Option<Result<Why, NoAnswer>> {
         let why = self.engine.explain(why_question(question)?, stored_all(context));
-        Some(RUNTIME.block_on(why).map_err(Told::from))
+        Some(RUNTIME.block_on(why).map_err(NoAnswer::from))
     }
 
     /// The same of a local check; `run` runs a statement on the caller's database.
@@ -118,7 +118,7 @@ impl Hosted {
         question: &Question,
         context: &[Fact],
         run: impl Fn(&str) -> Result<Vec<Vec<Option<String>>>, String>,
-    ) -> Option<Result<Why, Told>> {
+    ) -> Option<Result<Why, NoAnswer>> {
         let question = why_question(question)?;
         let mut rows = Vec::new();
         loop {
@@ -131,7 +131,7 @@ impl Hosted {
             let sql = match RUNTIME.block_on(self.engine.explain_on_caller(request)) {
                 Ok(LocalWhy::Ask(sql)) => sql,
                 Ok(LocalWhy::Explained(why)) => return Some(Ok(*why)),
-                Err(error) => return Some(Err(Told::from(error))),
+                Err(error) => return Some(Err(NoAnswer::from(error))),
             };
             let known = rows.len();
             match run(&sql) {
@@ -139,17 +139,17 @@ impl Hosted {
                     let part = row.remove(0).unwrap_or_default();
                     CallerRow { part, values: row }
                 })),
-                Err(message) => return Some(Err(Told::fault(message))),
+                Err(message) => return Some(Err(NoAnswer::fault(message))),
             }
             assert!(rows.len() > known, "nothing was asked:\n{sql}");
         }
     }
 
     /// Every action with every value of a type, for an actor or a resource; `None` if a part is refused.
-    pub fn review(&self, about: &Reviewed, ty: &str) -> Result<Option<BTreeSet<Vec<Cell>>>, Told> {
+    pub fn review(&self, about: &Reviewed, ty: &str) -> Result<Option<BTreeSet<Vec<Cell>>>, NoAnswer> {
         let types = Some(BTreeSet::from([ty.to_owned()]));
         let question = ReviewQuestion { about: about.clone(), types };
-        let review = RUNTIME.block_on(self.engine.review(question)).map_err(Told::from)?;
+        let review = RUNTIME.block_on(self.engine.review(question)).map_err(NoAnswer::from)?;
         let mut rows = BTreeSet::new();
         for ReviewedType { actions, refused, .. } in review.types {
             if refused.is_some() {
@@ -184,14 +184,14 @@ impl Hosted {
         (actor, action, ty): (&Value, &str, &str),
         size: usize,
         context: &[Fact],
-    ) -> Result<Vec<Vec<String>>, Told> {
+    ) -> Result<Vec<Vec<String>>, NoAnswer> {
         let mut pages = Vec::new();
         let mut after = None;
         loop {
             let page = Page { size, after };
             let (actor, context) = (stored(actor), stored_all(context));
             let list = self.engine.list(actor, action.to_owned(), ty.to_owned(), Some(page), context);
-            let page = RUNTIME.block_on(list).map_err(Told::from)?;
+            let page = RUNTIME.block_on(list).map_err(NoAnswer::from)?;
             pages.push(page.ids);
             if page.next_after.is_none() {
                 return Ok(pages);
@@ -206,7 +206,7 @@ impl Hosted {
         (ty, action, resource): (&Option<String>, &str, &Value),
         size: usize,
         context: &[Fact],
-    ) -> Result<(Vec<usize>, Answer), Told> {
+    ) -> Result<(Vec<usize>, Answer), NoAnswer> {
         let mut sizes = Vec::new();
         let mut all = Vec::new();
         let mut after = None;
@@ -214,11 +214,11 @@ impl Hosted {
             let page = SubjectsPage { size, after };
             let question = subjects(ty.as_deref(), action, resource);
             let list = self.engine.list_subjects(question, Some(page), stored_all(context));
-            let page = RUNTIME.block_on(list).map_err(Told::from)?;
+            let page = RUNTIME.block_on(list).map_err(NoAnswer::from)?;
             sizes.push(page.subjects.len());
             all.extend(page.subjects);
             if page.next_after.is_none() {
-                return Ok((sizes, who(&all).map_err(Told::from)?));
+                return Ok((sizes, who(&all).map_err(NoAnswer::from)?));
             }
             after = page.next_after;
         }
@@ -231,24 +231,33 @@ impl Hosted {
         action: &str,
         resources: &[Value],
         context: &[Fact],
-    ) -> Result<Vec<Value>, Told> {
+    ) -> Result<Vec<Value>, NoAnswer> {
         let resources = resources.iter().map(stored).collect();
         let filter =
             self.engine.authorize_resources(stored(actor), action.to_owned(), resources, stored_all(context));
-        let passed = RUNTIME.block_on(filter).map_err(Told::from)?;
+        let passed = RUNTIME.block_on(filter).map_err(NoAnswer::from)?;
         Ok(passed.into_iter().map(|value| Value::new(&value.ty, &value.id)).collect())
     }
 
     /// The SQL that answers a question on the caller's database, as it comes after other questions.
-    pub fn local(&self, bindings: &str, question: LocalQuestion, context: &[Fact]) -> Result<String, Told> {
+    pub fn local(
+        &self,
+        bindings: &str,
+        question: LocalQuestion,
+        context: &[Fact],
+    ) -> Result<String, NoAnswer> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
-        RUNTIME.block_on(self.engine.local(request)).map_err(Told::from)
+        RUNTIME.block_on(self.engine.local(request)).map_err(NoAnswer::from)
     }
 
     /// SQL for a caller's database, and how it came about.
-    pub fn explain_local(&self, bindings: &str, question: LocalQuestion) -> Result<LocalExplanation, Told> {
+    pub fn explain_local(
+        &self,
+        bindings: &str,
+        question: LocalQuestion,
+    ) -> Result<LocalExplanation, NoAnswer> {
         let request = LocalRequest { bindings: bindings.to_owned(), question, context: Vec::new() };
-        RUNTIME.block_on(self.engine.explain_local(request)).map_err(Told::from)
+        RUNTIME.block_on(self.engine.explain_local(request)).map_err(NoAnswer::from)
     }
 
     /// The same SQL. It must be what is printed for this question alone, independently of what was asked
@@ -258,19 +267,20 @@ impl Hosted {
         bindings: &str,
         question: LocalQuestion,
         context: &[Fact],
-    ) -> Result<String, Told> {
+    ) -> Result<String, NoAnswer> {
         let request =
             |question| LocalRequest { bindings: bindings.to_owned(), question, context: stored_all(context) };
         RUNTIME.block_on(async {
             // Its own answer does not matter, and it may be refused.
             let _ = self.engine.local(request(twin(&question))).await;
-            let sql = self.engine.local(request(question.clone())).await.map_err(Told::from)?;
-            let alone = self.engine.explain_local(request(question.clone())).await.map_err(Told::from)?.sql;
+            let sql = self.engine.local(request(question.clone())).await.map_err(NoAnswer::from)?;
+            let alone =
+                self.engine.explain_local(request(question.clone())).await.map_err(NoAnswer::from)?.sql;
             // A text may hold the time, which has gone on.
             if sql == alone || self.engine.local(request(question)).await.is_ok_and(|again| again == alone) {
                 return Ok(alone);
             }
-            Err(Told::fault(format!("{sql}\nis not what is printed\n{alone}")))
+            Err(NoAnswer::fault(format!("{sql}\nis not what is printed\n{alone}")))
         })
     }
 

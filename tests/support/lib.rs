@@ -11,6 +11,8 @@
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
 //! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
+//! | speak with the language server | [`lsp`] |
+//! | bound the work of something | [`processor`] |
 //! | start a server inside the test | [`server`] |
 //! | try one input of the fuzzer | [`fuzz`] |
 
@@ -42,6 +44,7 @@ pub mod hostile_texts;
 pub mod id_order;
 pub mod local;
 pub mod longhand;
+pub mod lsp;
 pub mod model;
 pub mod notation;
 pub mod oracle;
@@ -52,6 +55,7 @@ pub mod patterns;
 pub mod policy;
 pub mod positive_body;
 pub mod postgres;
+pub mod processor;
 pub mod program;
 pub mod questions;
 pub mod quotas;

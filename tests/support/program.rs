@@ -1,11 +1,14 @@
 //! The program as a process: run to its end, or serving a data folder until it is stopped or killed.
 
+use portcullis::http::DEVELOPMENT_KEY;
 use serde_json::Value as Json;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
+use tempfile::TempDir;
 
 /// How long an answer or an end is waited for.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -61,7 +64,7 @@ impl Program {
         match welcome.split_whitespace().find_map(|word| word.strip_suffix("/api;")) {
             Some(url) => {
                 let url = url.to_owned();
-                Ok(Service { caller: Caller::new(&url), program: self })
+                Ok(Service { caller: Caller::new(&url), program: self, _folder: None })
             }
             None => Err(format!("{} {}", self.ended(), self.logged())),
         }
@@ -70,6 +73,15 @@ impl Program {
     /// All that it has logged, and those before it in the same folder.
     pub fn logged(&self) -> String {
         fs::read_to_string(&self.log).unwrap()
+    }
+
+    /// Waits until it has logged this.
+    pub fn logs(&self, text: &str) {
+        let began = Instant::now();
+        while !self.logged().contains(text) {
+            assert!(began.elapsed() < PATIENCE, "no {text} in {}", self.logged());
+            std::thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Ends it as a power switch would.
@@ -120,12 +132,35 @@ pub struct Service {
     pub program: Program,
     /// A client of it.
     pub caller: Caller,
+    /// The folder that is removed with it, if it has one.
+    _folder: Option<TempDir>,
 }
 
 impl Service {
     /// Starts it and waits until it answers.
     pub fn start(folder: &Path, args: &[&str]) -> Self {
         Program::spawn(folder, "d", args).answering().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Starts it in development mode in a folder that is removed with it, and waits until it answers.
+    pub fn develop(args: &[&str]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let started = Self::develop_as(portcullis(folder.path()), folder, "d", args);
+        started.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// The same by another command, whose last argument is the program, and over this data folder; the error
+    /// is what it said instead of an answer.
+    pub fn develop_as(command: Command, folder: TempDir, data: &str, args: &[&str]) -> Result<Self, String> {
+        let started = Program::spawn_as(command, folder.path(), data, &[&["--dev"], args].concat());
+        Ok(Self { _folder: Some(folder), ..started.answering()? })
+    }
+
+    /// Posts a body with the key of development mode: the status of the answer.
+    pub fn post(&self, path: &str, body: &Json, headers: &[(&str, &str)]) -> u16 {
+        let body = body.to_string();
+        let sent = self.caller.send(DEVELOPMENT_KEY, &format!("POST {path}"), headers, Some(body.as_bytes()));
+        sent.unwrap().0
     }
 
     /// Asks it to stop, waits until it has, and returns what it logged.
@@ -155,6 +190,11 @@ impl Caller {
             .timeout_global(Some(PATIENCE))
             .build();
         Self { url: url.to_owned(), agent: agent.into() }
+    }
+
+    /// The address alone.
+    pub fn address(&self) -> SocketAddr {
+        self.url.split_once("://").unwrap().1.parse().unwrap()
     }
 
     /// Status and text of the answer to `METHOD /path`, unless the service breaks off.

@@ -7,9 +7,9 @@ use portcullis_compiler::refusal::{Limit, Refusal};
 use std::fmt;
 use std::ops::Deref;
 
-/// What an asker is told instead of an answer; reads as its message.
+/// Why there is no answer; reads as its message.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Told {
+pub struct NoAnswer {
     /// What kind of refusal it is; `None` for a bug and for what is wrong with a request.
     pub kind: Option<Kind>,
     message: String,
@@ -52,7 +52,7 @@ impl Kind {
     }
 }
 
-impl Told {
+impl NoAnswer {
     /// A refusal of a question.
     pub fn refused(question: &Question, refusal: Refusal) -> Self {
         let kind = Some(kind(&refusal));
@@ -70,7 +70,7 @@ impl Told {
     }
 }
 
-impl From<EngineError> for Told {
+impl From<EngineError> for NoAnswer {
     /// Only what the asker did wrong is a refusal; anything else is our fault.
     fn from(error: EngineError) -> Self {
         match error {
@@ -92,14 +92,14 @@ impl From<EngineError> for Told {
     }
 }
 
-impl From<String> for Told {
-    /// What is wrong with a request, or how a page says that it should be told.
+impl From<String> for NoAnswer {
+    /// What is wrong with a request, or the message that a page expects.
     fn from(message: String) -> Self {
         Self { kind: None, message }
     }
 }
 
-impl Deref for Told {
+impl Deref for NoAnswer {
     type Target = str;
 
     fn deref(&self) -> &str {
@@ -107,7 +107,7 @@ impl Deref for Told {
     }
 }
 
-impl fmt::Display for Told {
+impl fmt::Display for NoAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }

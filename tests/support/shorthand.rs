@@ -57,11 +57,11 @@ impl Body<'_> {
             5 if self.style == Style::Layered => {
                 let negated =
                     if level == 0 { self.call(choices) } else { self.either(level - 1, choices, depth - 1) };
-                let beside = self.atom(level, choices);
+                let other = self.atom(level, choices);
                 if choices.rarely(4) {
                     format!("not ({negated})")
                 } else {
-                    format!("({beside} and not ({negated}))")
+                    format!("({other} and not ({negated}))")
                 }
             }
             _ => self.atom(level, choices),

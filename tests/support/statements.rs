@@ -10,7 +10,7 @@ use super::fixture::Answer;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Outcome, is_wanted};
 use super::postgres::{Session, WIRE};
-use super::refusal::Told;
+use super::refusal::NoAnswer;
 use super::reparse;
 use super::sql_limits;
 use portcullis_compiler::catalog::RelationArg;
@@ -120,7 +120,7 @@ impl<'p> Statements<'p> {
             asked.push(("PostgreSQL, pages", self.ask_pages(question)));
         }
         if let Err(fault) = self.fits_the_store(question) {
-            asked.push(("SQLite, for the store", Outcome::Refused(Told::fault(fault))));
+            asked.push(("SQLite, for the store", Outcome::Refused(NoAnswer::fault(fault))));
         }
         let mut texts = vec![
             ("SQLite, text", &self.tables, Dialect::Sqlite),
@@ -205,10 +205,10 @@ impl<'p> Statements<'p> {
             .and_then(|()| self.run_postgres(sql, &question::Answer::Decision, &values));
         match asked.as_deref() {
             Ok([row]) if row.as_slice() == [Some("1".to_owned())] => {
-                Outcome::Refused(Told::refused(question, refusal.clone()))
+                Outcome::Refused(NoAnswer::refused(question, refusal.clone()))
             }
             Ok([row]) if row.as_slice() == [Some("0".to_owned())] => answered,
-            other => Outcome::Refused(Told::fault(format!("{other:?}"))),
+            other => Outcome::Refused(NoAnswer::fault(format!("{other:?}"))),
         }
     }
 
@@ -344,10 +344,10 @@ fn outcome(
     match compiled {
         Ok(statement) => match run(statement) {
             Ok(answer) => Outcome::Is(answer),
-            Err(message) => Outcome::Refused(Told::fault(message)),
+            Err(message) => Outcome::Refused(NoAnswer::fault(message)),
         },
-        Err(CompileError::Refused(refusal)) => Outcome::Refused(Told::refused(question, refusal.clone())),
-        Err(CompileError::Bug(text)) => Outcome::Refused(Told::fault(text)),
+        Err(CompileError::Refused(refusal)) => Outcome::Refused(NoAnswer::refused(question, refusal.clone())),
+        Err(CompileError::Bug(text)) => Outcome::Refused(NoAnswer::fault(text)),
     }
 }
 

@@ -48,11 +48,10 @@ async fn a_question_without_a_turn_says_so_and_a_brief_one_needs_none() {
     let store = with(dir.path(), 1, 2 * MOMENT);
     let long = sleep(&store, 6 * MOMENT);
     tokio::time::sleep(MOMENT).await;
-    let start = Instant::now();
     for _ in 0..100 {
         assert!(store.read_brief(one).await.unwrap());
     }
-    assert!(start.elapsed() < MOMENT, "{:?}", start.elapsed());
+    assert!(!long.is_finished(), "brief questions do not wait for the long one");
     let error = endless(store.clone()).await.unwrap_err();
     assert!(matches!(error, StoreError::Overloaded(wait) if wait == 2 * MOMENT), "{error}");
     assert_eq!(store.usage().long_waiting, 0, "who has waited long enough waits no more");
@@ -108,9 +107,8 @@ async fn no_asker_has_all_readers() {
     tokio::time::sleep(MOMENT).await;
     let usage = store.usage();
     assert_eq!((usage.long_running, usage.long_waiting), (2, 3));
-    let start = Instant::now();
     assert!(store.asked_by(asker(2)).read(one).await.unwrap());
-    assert!(start.elapsed() < MOMENT, "{:?}", start.elapsed());
+    assert!(held.iter().all(|each| !each.is_finished()), "the other asker does not wait for them");
     for each in held {
         each.await.unwrap().unwrap();
     }
@@ -155,7 +153,7 @@ async fn a_question_ends_with_who_waits_for_it() {
     asked.abort();
     let start = Instant::now();
     assert!(store.read(one).await.unwrap());
-    assert!(start.elapsed() < 2 * MOMENT, "{:?}", start.elapsed());
+    assert!(start.elapsed() < options().query_time / 2, "{:?}", start.elapsed());
 }
 
 #[tokio::test(flavor = "multi_thread")]

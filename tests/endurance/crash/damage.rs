@@ -151,10 +151,7 @@ async fn damage_anywhere_in_the_file_is_noticed() {
     }
     assert_eq!(outcomes[2].refused, TRIALS, "a file without its end is always found: {outcomes:?}");
     let unseen: usize = outcomes.iter().map(|outcomes| outcomes.unseen).sum();
-    assert!(
-        unseen * 20 <= TRIALS * 3,
-        "hardly ever is a text changed that stands in one place: {outcomes:?}"
-    );
+    assert!(unseen * 20 <= TRIALS * 3, "hardly ever is a text changed that is in one place: {outcomes:?}");
 }
 
 /// A log that is damaged anywhere is refused: what its frames do not show, the mark next to it does. A torn

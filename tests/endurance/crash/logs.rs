@@ -26,7 +26,7 @@ enum Way {
     Removed,
     /// The log ends earlier.
     Cut,
-    /// The log of another store stands in its place.
+    /// The log of another store is in its place.
     Foreign,
     /// The log as it was some time before.
     Older,
@@ -96,6 +96,51 @@ fn writer(name: &str, key: &str) -> Writer {
     Writer { kind: Kind::Batches, name: name.into(), key: key.into(), done: 0 }
 }
 
+/// Lets both writers write to a service, keeps the files of [`HERE`] from the middle of it in `older`, and
+/// kills the service.
+fn write_until_killed(service: &mut Service, writers: &mut [Writer], folder: &Path, older: &Path) {
+    let (watch, url) = (Watch::default(), service.caller.url.clone());
+    std::thread::scope(|scope| {
+        for writer in writers {
+            let (watch, url) = (&watch, &url);
+            scope.spawn(move || write(writer, &Caller::new(url), watch));
+        }
+        let wait = |writes| {
+            let began = Instant::now();
+            while watch.acknowledged.load(SeqCst) < writes && began.elapsed() < Duration::from_secs(20) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait(20);
+        copy_all(&folder.join("d").join(HERE), older);
+        let so_far = watch.acknowledged.load(SeqCst);
+        wait(so_far + 20);
+        std::thread::sleep(within(100));
+        watch.ending.store(true, SeqCst);
+        service.program.kill();
+    });
+}
+
+/// Starts a service whose files lost something: whether it serves, with all that was acknowledged to the
+/// writer, and otherwise says that they are damaged.
+fn is_served(folder: &Path, writer: &Writer, way: Way) -> bool {
+    match Program::spawn(folder, "d", &[]).answering() {
+        Ok(mut service) => {
+            // What is gone had not been acknowledged.
+            writer.clone().settle(&held(&service.caller, &writer.key));
+            service.program.kill();
+            true
+        }
+        Err(said) => {
+            let said = said.lines().rfind(|line| line.starts_with("error: ")).unwrap().to_owned();
+            assert!(said.contains("d/0123456789` is damaged: "), "{way:?}: {said}");
+            assert!(said.contains("portcullis restore --overwrite"), "{way:?}: {said}");
+            assert_ne!(way, Way::Kept, "{said}");
+            false
+        }
+    }
+}
+
 #[test]
 fn a_log_that_is_lost_is_never_lost_in_silence() {
     let rounds = rounds_asked().map_or(ROUNDS, |kills| kills.div_ceil(4));
@@ -113,45 +158,11 @@ fn a_log_that_is_lost_is_never_lost_in_silence() {
                 writer.settle(&held(&service.caller, &writer.key));
             }
         }
-        let (watch, url) = (Watch::default(), service.caller.url.clone());
-        std::thread::scope(|scope| {
-            for writer in &mut writers {
-                let (watch, url) = (&watch, &url);
-                scope.spawn(move || write(writer, &Caller::new(url), watch));
-            }
-            let wait = |writes| {
-                let began = Instant::now();
-                while watch.acknowledged.load(SeqCst) < writes && began.elapsed() < Duration::from_secs(20) {
-                    std::thread::sleep(Duration::from_millis(1));
-                }
-            };
-            wait(20);
-            copy_all(&folder.join("d").join(HERE), &older);
-            let so_far = watch.acknowledged.load(SeqCst);
-            wait(so_far + 20);
-            std::thread::sleep(within(100));
-            watch.ending.store(true, SeqCst);
-            service.program.kill();
-        });
+        write_until_killed(&mut service, &mut writers, folder, &older);
         copy_all(&folder.join("d").join(HERE), &kept);
-
         let way = WAYS[n % WAYS.len()];
         lose(way, folder, &older);
-        let is_served = match Program::spawn(folder, "d", &[]).answering() {
-            Ok(mut service) => {
-                // What is gone had not been acknowledged.
-                writers[0].clone().settle(&held(&service.caller, &writers[0].key));
-                service.program.kill();
-                true
-            }
-            Err(said) => {
-                let said = said.lines().rfind(|line| line.starts_with("error: ")).unwrap().to_owned();
-                assert!(said.contains("d/0123456789` is damaged: "), "{way:?}: {said}");
-                assert!(said.contains("portcullis restore --overwrite"), "{way:?}: {said}");
-                assert_ne!(way, Way::Kept, "{said}");
-                false
-            }
-        };
+        let is_served = is_served(folder, &writers[0], way);
         outcomes.entry(way).or_default()[usize::from(is_served)] += 1;
         copy_all(&kept, &folder.join("d").join(HERE));
     }

@@ -8,7 +8,7 @@ use std::process::Command;
 /// Set in a process that has mounts of its own.
 const INSIDE: &str = "PORTCULLIS_CRASH_MOUNTS";
 
-/// How to get mounts of one's own, as root and as anybody else.
+/// Commands that give a process its own mounts, for root and for anybody else.
 const WAYS: [&[&str]; 2] = [&["--mount"], &["--user", "--map-root-user", "--mount"]];
 
 /// Runs a test of this binary with mounts of its own: `inside` is its body. Where mounting is not allowed,
@@ -23,7 +23,7 @@ pub(crate) fn with_own_mounts(test: &str, inside: impl FnOnce(), instead: impl F
         tried.unwrap_or_else(|error| panic!("unshare: {error}, run scripts/setup")).status.success()
     };
     let Some(way) = WAYS.iter().find(may) else {
-        println!("{test}: no mount is allowed here, so a limit of the process stands for the disk");
+        println!("{test}: no mount is allowed here, so a limit of the process replaces the disk");
         return instead();
     };
     let again = Command::new("unshare")

@@ -115,7 +115,7 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     if many.is_none() {
         count(&tally.too_large);
     }
-    // By chance and not in turn: questions of a kind stand at equal distances.
+    // By chance and not in turn: questions of a kind are at equal distances.
     let is_chosen = |number: usize, question: &Question| {
         let is_wide = matches!(Allow::of(question), Some(Allow::Actions(..)));
         let step = if is_wide { STEP_OF_ACTIONS } else { tally.step };

@@ -20,7 +20,7 @@ use portcullis_testkit::local::split;
 use portcullis_testkit::notation::{Fact, Value};
 use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::outcome::{Allow, Outcome, ids};
-use portcullis_testkit::refusal::Told;
+use portcullis_testkit::refusal::NoAnswer;
 use std::collections::BTreeSet;
 
 /// The ids of the copies.
@@ -57,7 +57,7 @@ const PATIENCE: u64 = 10_000_000;
 pub(crate) struct ManyResources<'c> {
     oracle: Oracle<'c>,
     hosted: Hosted,
-    /// What stands in the request.
+    /// What is in the request.
     context: Vec<Fact>,
     /// What may be asked about.
     resources: Vec<Value>,
@@ -126,7 +126,7 @@ impl<'c> ManyResources<'c> {
         Ok(())
     }
 
-    /// Every page but the last is full, the ids stand in order over all of them, each once, and together they
+    /// Every page but the last is full, the ids are in order over all of them, each once, and together they
     /// are the list. If the pages are refused, so is the list.
     fn ask_pages(
         &self,
@@ -196,7 +196,7 @@ impl<'c> ManyResources<'c> {
             return Ok(());
         }
         let [asked, expected] = [asked, &expected].map(shown);
-        let found = found.as_deref().map_or_else(Told::to_string, shown);
+        let found = found.as_deref().map_or_else(NoAnswer::to_string, shown);
         Err(format!("of the resources {asked} there pass {found}, and not {expected}"))
     }
 
@@ -249,7 +249,7 @@ fn shown(values: &[Value]) -> String {
 }
 
 /// Whether a list is refused that was refused in pages, which is right but for a bug.
-fn refused_alike(message: &Told, whole: &Outcome, tally: &Tally) -> Result<(), String> {
+fn refused_alike(message: &NoAnswer, whole: &Outcome, tally: &Tally) -> Result<(), String> {
     let is_late = is_late(whole);
     if is_late {
         count(&tally.late);

@@ -1,7 +1,7 @@
 //! The oracle against everything that is fast: random policies, random facts, all questions.
 //!
 //! A *case* is one question about a policy with facts, and each is put to three judges besides the oracle:
-//! the engine, whose facts stand in its store and in the request, and local SQL on PostgreSQL and on SQLite,
+//! the engine, whose facts are in its store and in the request, and local SQL on PostgreSQL and on SQLite,
 //! with the facts split between the store, the request and the caller's tables. For a share of the policies
 //! the statements themselves run on both databases, too, in every form in which they are printed. Lists in
 //! pages and bulks of resources are asked over facts about many more resources.
@@ -16,7 +16,7 @@
 //! ```
 //!
 //! Each policy has a seed of its own, made from the one before; so the first disagreement, which ends the
-//! run, is repeated by a run that begins with its policy's seed. It is shrunk and told as a page for
+//! run, is repeated by a run that begins with its policy's seed. It is shrunk and printed as a page for
 //! `fixtures/conformance`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test binary; a panic is the failure")]
@@ -52,7 +52,7 @@ const SEED: u64 = 1;
 const STEP: u64 = 5;
 
 /// How often a long run reports its progress.
-const TOLD: Duration = Duration::from_secs(10);
+const BETWEEN_LINES: Duration = Duration::from_secs(10);
 
 /// Judges a sample, all of its questions or the one of this text.
 type JudgeSample<'j> = &'j dyn Fn(&Sample, Option<&str>) -> Result<(), Found>;
@@ -78,7 +78,7 @@ fn run(again: &str, judge: JudgeSample<'_>, is_enough: &dyn Fn() -> bool, tally:
     let start = Instant::now();
     let end = minutes.map(|minutes| start + Duration::from_secs_f64(minutes * 60.0));
     let mut seed = wanted("PORTCULLIS_SEED").unwrap_or(SEED);
-    let mut told = start;
+    let mut printed = start;
     while !is_enough() && end.is_none_or(|end| Instant::now() < end) {
         if let Err(found) = try_policy(seed, judge) {
             let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("disagreement-{seed}.md"));
@@ -87,8 +87,8 @@ fn run(again: &str, judge: JudgeSample<'_>, is_enough: &dyn Fn() -> bool, tally:
             panic!("{found}\nafter {tally}\nthe same again: {again}\nthe page is {}", file.display());
         }
         seed = next(seed);
-        if told.elapsed() > TOLD {
-            told = Instant::now();
+        if printed.elapsed() > BETWEEN_LINES {
+            printed = Instant::now();
             eprintln!("{:>5} s: {tally}", start.elapsed().as_secs());
         }
     }

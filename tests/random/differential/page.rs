@@ -8,7 +8,7 @@ use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::outcome::{Outcome, given};
 use std::fmt::Write;
 
-/// The page. What was found stands above its title.
+/// The page. What was found is above its title.
 pub(crate) fn page(policy: &str, facts: &[Fact], query: &str, answer: &str, found: &str) -> String {
     let mut page = format!("{found}\n\n# A title\n\nA sentence.\n\n```policy\n{policy}```\n\n```facts\n");
     facts.iter().for_each(|fact| writeln!(page, "{fact}").unwrap());

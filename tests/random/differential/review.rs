@@ -10,7 +10,7 @@ use portcullis_testkit::hosted::Hosted;
 use portcullis_testkit::notation::Value;
 use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::outcome::Allow;
-use portcullis_testkit::refusal::Told;
+use portcullis_testkit::refusal::NoAnswer;
 
 /// Reviews what a list of the entry point is about: all rows are those of the oracle, or something is
 /// refused. Returns whether it was compared.
@@ -31,7 +31,7 @@ pub(crate) fn judge(hosted: &Hosted, oracle: &Oracle<'_>, question: &Question) -
         Ok(Some(rows)) if oracle.agrees(&all, &rows) => Ok(true),
         Ok(Some(rows)) => Err(wrong(Answer::Rows(rows).to_string())),
         Ok(None) => Ok(false),
-        Err(told) => Err(wrong(Told::to_string(&told))),
+        Err(told) => Err(wrong(NoAnswer::to_string(&told))),
     }
 }
 

@@ -43,7 +43,7 @@ struct OnDatabase {
     all: Counter<usize>,
     spreads: [Counter<usize>; SPREADS.len()],
     /// With facts in the request and in the caller's tables.
-    beside_request: Counter<usize>,
+    with_request: Counter<usize>,
 }
 
 /// Lists that were read in pages.
@@ -188,7 +188,7 @@ impl Tally {
                 count(counter);
             }
             if !split.local.is_empty() && !split.request.is_empty() {
-                count(&on.beside_request);
+                count(&on.with_request);
             }
         }
     }
@@ -261,8 +261,8 @@ impl Tally {
                 assert!(holds(counter, 100, &on.all, 1), "{dialect}: too few answers with facts {name}");
             }
             assert!(
-                holds(&on.beside_request, 20, &on.all, 1),
-                "{dialect}: too few with facts of the request beside tables"
+                holds(&on.with_request, 20, &on.all, 1),
+                "{dialect}: too few with facts of the request and in tables"
             );
         }
         for (name, n) in &*self.kinds.borrow() {
@@ -296,12 +296,21 @@ impl fmt::Display for OnDatabase {
         for ((_, name), counter) in SPREADS.iter().zip(&self.spreads) {
             write!(f, "{name} {}, ", counter.get())?;
         }
-        write!(f, "request beside tables {})", self.beside_request.get())
+        write!(f, "request and tables {})", self.with_request.get())
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write_cases(f)?;
+        self.write_answers(f)?;
+        self.write_requests(f)
+    }
+}
+
+impl Tally {
+    /// The policies, and how many answers each judge gave.
+    fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { policies, refused_policies, endless_policies, cases, engine, no_sql, statements, .. } =
             self;
         write!(
@@ -318,15 +327,16 @@ impl fmt::Display for Tally {
         }
         write!(
             f,
-            ", without SQL {}, refused over a mistaken type {}, statements {}; ",
+            ", without SQL {}, refused over a mistaken type {}, statements {}; cases with",
             no_sql.get(),
             self.mistaken.get(),
             statements.get()
         )?;
-        write!(f, "cases with")?;
-        for (name, n) in &*self.kinds.borrow() {
-            write!(f, " {name} {n},")?;
-        }
+        self.kinds.borrow().iter().try_for_each(|(name, n)| write!(f, " {name} {n},"))
+    }
+
+    /// Decisions, enumerations and explanations.
+    fn write_answers(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { decisions, granted, enumerations, found, wildcards, refused, refused_checks, .. } = self;
         write!(
             f,
@@ -339,22 +349,26 @@ impl fmt::Display for Tally {
             wildcards.get(),
             refused.get(),
         )?;
-        let Self { explained, explained_locally, unexplained_locally, reviewed, .. } = self;
+        let Self { explained, explained_locally, unexplained_locally, .. } = self;
         write!(
             f,
-            "{explained}; {} local checks explained, {} not; {} reviews, ",
+            "{explained}; {} local checks explained, {} not; ",
             explained_locally.get(),
             unexplained_locally.get(),
-            reviewed.get(),
-        )?;
-        let Self { paged, bulks, too_large, late, .. } = self;
+        )
+    }
+
+    /// Requests that ask for more than one answer, and what was too much.
+    fn write_requests(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { reviewed, refused_pages, paged, bulks, too_large, late, .. } = self;
         write!(
             f,
-            "{} lists in pages ({} of several, {} of them with wildcards, {} refused), ",
+            "{} reviews, {} lists in pages ({} of several, {} of them with wildcards, {} refused), ",
+            reviewed.get(),
             paged.all.get(),
             paged.turned.get(),
             paged.starred.get(),
-            self.refused_pages.get(),
+            refused_pages.get(),
         )?;
         let [all, turned] = &self.subject_pages;
         write!(f, "{} lists of actors in pages ({} of several), ", all.get(), turned.get())?;

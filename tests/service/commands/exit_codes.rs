@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
 
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::{Service, portcullis};
 use std::fs;
 use std::process::Output;
@@ -275,7 +276,7 @@ fn test_runs_the_tests_of_a_policy() {
     assert_eq!(json[0]["code"], "invalid_policy");
 }
 
-/// Whether some document is open is asked of all documents, and nothing enumerates those that are not closed.
+/// Whether some document is open depends on all documents, and nothing enumerates those that are not closed.
 const REFUSED: &str = r#"actor User {}
 resource Doc { relations = { folder: Doc }; }
 open(doc: Doc) if not closed(doc);
@@ -326,8 +327,6 @@ fn keys_are_made_listed_and_revoked() {
 fn policy(service: &Service, key: &str) -> (u16, String) {
     service.caller.send(key, "GET /api/policy", &[], None).unwrap()
 }
-
-const DEVELOPMENT_KEY: &str = "e_0123456789_12345_osotesttoken01xiIn";
 
 #[test]
 fn serve_answers_with_the_policy_it_was_given() {

@@ -1,6 +1,7 @@
 //! Backups of a running service, and restoring them next to it or in its place.
 
-use super::program::{ENVIRONMENT, Service, bad, good, key, note};
+use super::program::{ENVIRONMENT, bad, good, key, note, set_policy, store_notes, stored_facts};
+use portcullis_testkit::program::Service;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -20,14 +21,14 @@ fn batch(n: usize) -> serde_json::Value {
 fn a_backup_under_load_holds_whole_batches_up_to_one_and_serves() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let key = key(folder, ENVIRONMENT);
-    service.set_policy(&key);
+    set_policy(&service, &key);
     let (acknowledged, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (before, after) = std::thread::scope(|scope| {
         scope.spawn(|| {
             for n in 0.. {
-                assert_eq!(service.post(&key, "batch", &batch(n)).0, 200);
+                assert_eq!(service.caller.post(&key, "batch", &batch(n)).0, 200);
                 acknowledged.store(n + 1, Ordering::SeqCst);
                 if stop.load(Ordering::SeqCst) {
                     break;
@@ -52,28 +53,28 @@ fn a_backup_under_load_holds_whole_batches_up_to_one_and_serves() {
     good(folder, &["restore", "b.db", "--data", "e"]);
     fs::create_dir(folder.join("elsewhere")).unwrap();
     fs::rename(folder.join("e"), folder.join("elsewhere/d")).unwrap();
-    let other = Service::start(&folder.join("elsewhere"));
-    let facts = other.facts(&key);
+    let other = Service::start(&folder.join("elsewhere"), &[]);
+    let facts = stored_facts(&other, &key);
     let facts = facts.as_array().unwrap();
     let n = (facts.len() - 1) / 2;
     assert!((before..=after + 1).contains(&n), "{before} to {after} were acknowledged, {n} are there");
     let ids = (0..n).flat_map(|n| [note(&format!("{n:05}"), "first"), note(&format!("{n:05}"), "second")]);
     let expected: Vec<_> = ids.chain([note("last", &format!("{:05}", n - 1))]).collect();
     assert_eq!(facts, &expected);
-    assert_eq!(other.post(&key, "batch", &batch(n)).0, 200);
+    assert_eq!(other.caller.post(&key, "batch", &batch(n)).0, 200);
 }
 
 #[test]
 fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let (key, key_of_b) = (key(folder, ENVIRONMENT), key(folder, "b"));
     for key in [&key, &key_of_b] {
-        service.set_policy(key);
+        set_policy(&service, key);
     }
-    service.note(&key, "ada", &["one"]);
-    service.note(&key_of_b, "bob", &["two"]);
+    store_notes(&service, &key, "ada", &["one"]);
+    store_notes(&service, &key_of_b, "bob", &["two"]);
     let told = good(folder, &["backup", "all/", "--data", "d"]);
     assert_eq!(told.lines().count(), 2, "{told}");
     let mode = |path: &str| fs::metadata(folder.join(path)).unwrap().permissions().mode() & 0o777;
@@ -81,7 +82,7 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     let exists = bad(folder, &["backup", "all", "--data", "d"]);
     assert!(exists.contains("0123456789.db` already exists: ") && exists.contains("--overwrite"), "{exists}");
     good(folder, &["backup", "all", "--data", "d", "--overwrite"]);
-    service.note(&key, "ada", &["later"]);
+    store_notes(&service, &key, "ada", &["later"]);
 
     for overwrite in [&[][..], &["--overwrite"]] {
         let served = bad(folder, &[&["restore", "all/0123456789.db", "--data", "d"], overwrite].concat());
@@ -89,23 +90,23 @@ fn a_restored_environment_answers_at_once_and_a_served_one_is_not_replaced() {
     }
     good(folder, &["restore", "all/0123456789.db", "--data", "d", "--environment", "look"]);
     let look = good(folder, &["keys", "create", "--name", "n", "--data", "d", "--environment", "look"]);
-    assert_eq!(service.facts(look.trim()), json!([note("ada", "one")]));
-    assert_eq!(service.facts(&key).as_array().unwrap().len(), 2);
+    assert_eq!(stored_facts(&service, look.trim()), json!([note("ada", "one")]));
+    assert_eq!(stored_facts(&service, &key).as_array().unwrap().len(), 2);
 
     service.stop();
     let there = bad(folder, &["restore", "all", "--data", "d"]);
     assert!(there.contains("--overwrite"), "{there}");
     good(folder, &["restore", "all", "--data", "d", "--overwrite"]);
-    let service = Service::start(folder);
-    assert_eq!(service.facts(&key), json!([note("ada", "one")]));
-    assert_eq!(service.facts(&key_of_b), json!([note("bob", "two")]));
+    let service = Service::start(folder, &[]);
+    assert_eq!(stored_facts(&service, &key), json!([note("ada", "one")]));
+    assert_eq!(stored_facts(&service, &key_of_b), json!([note("bob", "two")]));
 }
 
 #[test]
-fn what_is_no_whole_backup_is_refused() {
+fn an_incomplete_backup_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     good(folder, &["backup", "b.db", "--data", "d"]);
     service.stop();
     let whole = fs::read(folder.join("b.db")).unwrap();

@@ -1,6 +1,7 @@
 //! Environments are listed and deleted, with and without a running service.
 
-use super::program::{ENVIRONMENT, Service, bad, good, key, run};
+use super::program::{ENVIRONMENT, bad, good, key, run, set_policy, store_notes};
+use portcullis_testkit::program::Service;
 use serde_json::{Value as Json, json};
 
 #[test]
@@ -79,7 +80,7 @@ fn a_folder_with_other_files_is_not_deleted() {
     assert!(refused("docs").starts_with(reason) && is_untouched("docs"), "{}", refused("docs"));
 
     // The service takes every folder that is there at its start for an environment.
-    let _service = Service::start(folder);
+    let _service = Service::start(folder, &[]);
     let stopped = "the environment `docs` is not served any more, but was not deleted: ";
     let said = refused("docs");
     assert!(said.starts_with(stopped) && said.contains(reason), "{said}");
@@ -108,17 +109,17 @@ fn a_deletion_that_was_killed_is_completed() {
 fn a_running_service_deletes_an_environment_that_is_in_use() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let (kept, doomed) = (key(folder, ENVIRONMENT), key(folder, "doomed"));
-    service.set_policy(&doomed);
-    service.note(&doomed, "ada", &["here"]);
+    set_policy(&service, &doomed);
+    store_notes(&service, &doomed, "ada", &["here"]);
     let delete = ["environments", "delete", "doomed", "--yes", "--data", "d"];
     std::thread::scope(|scope| {
         let askers: Vec<_> = (0..4)
             .map(|_| {
                 scope.spawn(|| {
                     loop {
-                        match service.get(&doomed, "facts?predicate=note").0 {
+                        match service.caller.get(&doomed, "facts?predicate=note").0 {
                             200 | 503 => {}
                             status => return status,
                         }
@@ -132,15 +133,15 @@ fn a_running_service_deletes_an_environment_that_is_in_use() {
         }
     });
     assert!(!folder.join("d/doomed").exists());
-    assert_eq!(service.get(&kept, "policy").0, 200);
+    assert_eq!(service.caller.get(&kept, "policy").0, 200);
     assert_eq!(bad(folder, &delete), "there is no environment `doomed`: check its name");
     let default = bad(folder, &["environments", "delete", ENVIRONMENT, "--yes", "--data", "d"]);
     assert!(default.starts_with("every service has the environment `0123456789`"), "{default}");
 
     let new = key(folder, "doomed");
-    assert_eq!(service.get(&doomed, "policy").0, 401);
-    assert_eq!(service.get(&new, "policy"), (200, json!({ "policy": null })));
+    assert_eq!(service.caller.get(&doomed, "policy").0, 401);
+    assert_eq!(service.caller.get(&new, "policy"), (200, json!({ "policy": null })));
     service.stop();
-    let service = Service::start(folder);
-    assert_eq!(service.get(&new, "policy").0, 200);
+    let service = Service::start(folder, &[]);
+    assert_eq!(service.caller.get(&new, "policy").0, 200);
 }

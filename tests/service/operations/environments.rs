@@ -1,6 +1,7 @@
 //! Environments of one service are apart: nothing of one can be seen or changed with a key of another.
 
-use super::program::{ENVIRONMENT, Service, key, note};
+use super::program::{ENVIRONMENT, key, note, set_policy, store_notes, stored_facts};
+use portcullis_testkit::program::Service;
 use serde_json::{Value as Json, json};
 
 /// Ids of one page, and some more.
@@ -17,22 +18,22 @@ struct Two {
 impl Two {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let service = Service::start(folder.path());
+        let service = Service::start(folder.path(), &[]);
         let (a, b) = (key(folder.path(), ENVIRONMENT), key(folder.path(), "b"));
         let two = Self { service, a, b, _folder: folder };
-        two.service.set_policy(&two.a);
+        set_policy(&two.service, &two.a);
         two.add(&two.a, &(0..N_REPOS).map(|n| reader("ada", &format!("r{n:05}"))).collect::<Vec<_>>());
-        two.service.note(&two.a, "ada", &["secret"]);
+        store_notes(&two.service, &two.a, "ada", &["secret"]);
         two
     }
 
     fn add(&self, key: &str, facts: &[Json]) {
-        let (status, answer) = self.service.post(key, "batch", &json!([{ "inserts": facts }]));
+        let (status, answer) = self.service.caller.post(key, "batch", &json!([{ "inserts": facts }]));
         assert_eq!(status, 200, "{answer}");
     }
 
     fn ask(&self, key: &str, path: &str, body: &Json) -> Json {
-        let (status, answer) = self.service.post(key, path, body);
+        let (status, answer) = self.service.caller.post(key, path, body);
         assert_eq!(status, 200, "{path}: {answer}");
         answer
     }
@@ -57,14 +58,14 @@ fn list(page: &Json) -> Json {
 #[test]
 fn policy_and_its_versions_are_apart() {
     let two = Two::new();
-    assert_eq!(two.service.get(&two.b, "policy"), (200, json!({ "policy": null })));
+    assert_eq!(two.service.caller.get(&two.b, "policy"), (200, json!({ "policy": null })));
     for path in ["policy?id=1", "policy_metadata", "policy_metadata?id=1"] {
-        assert_eq!(two.service.get(&two.a, path).0, 200, "{path}");
-        assert_eq!(two.service.get(&two.b, path).0, 404, "{path}");
+        assert_eq!(two.service.caller.get(&two.a, path).0, 200, "{path}");
+        assert_eq!(two.service.caller.get(&two.b, path).0, 404, "{path}");
     }
-    let stats = two.service.get(&two.b, "stats").1;
+    let stats = two.service.caller.get(&two.b, "stats").1;
     assert_eq!((&stats["policy"]["versions"], &stats["facts"]["total"]), (&json!([]), &json!(0)));
-    let (status, answer) = two.service.post(&two.b, "facts", &note("eve", "x"));
+    let (status, answer) = two.service.caller.post(&two.b, "facts", &note("eve", "x"));
     assert!(status == 400 && answer["message"].as_str().unwrap().contains("not used in policy"), "{answer}");
 
     // A policy that grants everything in `b` grants nothing in `a`.
@@ -72,13 +73,13 @@ fn policy_and_its_versions_are_apart() {
     two.ask(&two.b, "policy", &open);
     assert_eq!(two.ask(&two.b, "authorize", &check("eve", "r00001")), json!({ "allowed": true }));
     assert_eq!(two.ask(&two.a, "authorize", &check("eve", "r00001")), json!({ "allowed": false }));
-    assert_eq!(two.service.get(&two.a, "stats").1["policy"]["versions"], json!(["1"]));
+    assert_eq!(two.service.caller.get(&two.a, "stats").1["policy"]["versions"], json!(["1"]));
 }
 
 #[test]
 fn facts_and_answers_are_apart() {
     let two = Two::new();
-    two.service.set_policy(&two.b);
+    set_policy(&two.service, &two.b);
     for key in [&two.a, &two.b, &two.a] {
         // The same question in turns: no cache answers for the other.
         let mine = key == &two.a;
@@ -97,25 +98,25 @@ fn facts_and_answers_are_apart() {
         let (sql, other) = (sql_of("ada"), sql_of("eve"));
         assert_eq!(sql == other, !mine, "only `a` knows of a role of ada's: {sql}");
     }
-    assert_eq!(two.service.facts(&two.b), json!([]));
-    two.service.note(&two.b, "bob", &["mine"]);
-    assert_eq!(two.service.facts(&two.b), json!([note("bob", "mine")]));
-    let stats = two.service.get(&two.b, "stats").1;
+    assert_eq!(stored_facts(&two.service, &two.b), json!([]));
+    store_notes(&two.service, &two.b, "bob", &["mine"]);
+    assert_eq!(stored_facts(&two.service, &two.b), json!([note("bob", "mine")]));
+    let stats = two.service.caller.get(&two.b, "stats").1;
     assert_eq!(stats["facts"], json!({ "total": 1, "predicates": { "note": 1 } }));
     let everything = json!([{ "deletes": [{ "predicate": "note", "args": [null, null] }] }]);
     two.ask(&two.b, "batch", &everything);
     two.ask(&two.b, "clear_data", &json!({}));
-    let kept = two.service.get(&two.a, "stats").1;
+    let kept = two.service.caller.get(&two.a, "stats").1;
     assert_eq!((&kept["facts"]["total"], &kept["num_roles"]), (&json!(N_REPOS + 1), &json!(N_REPOS)));
-    assert_eq!(two.service.get(&two.a, "policy?id=1").0, 200);
+    assert_eq!(two.service.caller.get(&two.a, "policy?id=1").0, 200);
 }
 
 #[test]
 fn page_tokens_and_decisions_are_apart() {
     let two = Two::new();
-    two.service.set_policy(&two.b);
+    set_policy(&two.service, &two.b);
     two.add(&two.b, &(0..N_REPOS).map(|n| reader("ada", &format!("r{n:05}"))).collect::<Vec<_>>());
-    let page = |key: &str, page: &Json| two.service.post(key, "list", &list(page));
+    let page = |key: &str, page: &Json| two.service.caller.post(key, "list", &list(page));
     let first = json!({ "page_size": 10_000 });
     let token = |key: &str| page(key, &first).1["next_page_token"].clone();
     let (of_a, of_b) = (token(&two.a), token(&two.b));
@@ -131,8 +132,10 @@ fn page_tokens_and_decisions_are_apart() {
     }
 
     // A decision is known under its request's id in its own environment only.
-    let decided = two.service.send(&two.a, "authorize", &check("ada", "r00001"), "the-decision");
-    assert_eq!(decided, (200, json!({ "allowed": true })));
+    let asked = check("ada", "r00001").to_string();
+    let id = [("X-Request-ID", "the-decision")];
+    let decided = two.service.caller.send(&two.a, "POST /api/authorize", &id, Some(asked.as_bytes()));
+    assert_eq!(decided.unwrap(), (200, json!({ "allowed": true }).to_string()));
     let report = json!({ "request_id": "the-decision", "expected": true });
     let message = |key: &str| two.ask(key, "expect", &report)["message"].as_str().unwrap().to_owned();
     assert!(message(&two.b).starts_with("not recorded"));
@@ -150,6 +153,6 @@ fn a_key_opens_its_own_environment_only() {
         format!("e_.control_{}_{}", parts[2], parts[3]),
         format!("e_../{ENVIRONMENT}_{}_{}", parts[2], parts[3]),
     ] {
-        assert_eq!(two.service.get(&forged, "facts").0, 401, "{forged}");
+        assert_eq!(two.service.caller.get(&forged, "facts").0, 401, "{forged}");
     }
 }

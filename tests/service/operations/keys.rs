@@ -1,6 +1,7 @@
 //! Keys of a running service: what the program does, the next request sees.
 
-use super::program::{ENVIRONMENT, Service, bad, good, key, run};
+use super::program::{ENVIRONMENT, bad, good, key, run, set_policy, store_notes, stored_facts};
+use portcullis_testkit::program::Service;
 use serde_json::json;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -9,13 +10,13 @@ use std::os::unix::fs::PermissionsExt;
 fn a_key_works_at_once_and_a_revoked_one_never_again() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let first = key(folder, ENVIRONMENT);
-    assert_eq!(service.get(&first, "policy").0, 200);
+    assert_eq!(service.caller.get(&first, "policy").0, 200);
     let reading = good(folder, &["keys", "create", "--name", "read", "--read-only", "--data", "d"]);
     let reading = reading.trim();
-    assert_eq!(service.get(reading, "policy").0, 200);
-    assert_eq!(service.post(reading, "policy", &json!({ "src": "" })).0, 403);
+    assert_eq!(service.caller.get(reading, "policy").0, 200);
+    assert_eq!(service.caller.post(reading, "policy", &json!({ "src": "" })).0, 403);
 
     let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
     let listed = good(folder, &["keys", "list", "--data", "d"]);
@@ -25,11 +26,11 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     assert!(listed.contains(&format!("{}  read-only   {dates}  read\n", id(reading))), "{listed}");
     for _ in 0..3 {
         let short_lived = key(folder, ENVIRONMENT);
-        assert_eq!(service.get(&short_lived, "policy").0, 200);
+        assert_eq!(service.caller.get(&short_lived, "policy").0, 200);
         assert_eq!(good(folder, &["keys", "revoke", &id(&short_lived), "--data", "d"]), "");
-        assert_eq!(service.get(&short_lived, "policy").0, 401);
+        assert_eq!(service.caller.get(&short_lived, "policy").0, 401);
     }
-    assert_eq!(service.get(&first, "policy").0, 200);
+    assert_eq!(service.caller.get(&first, "policy").0, 200);
     let unknown = bad(folder, &["keys", "revoke", "0000", "--data", "d"]);
     assert_eq!(unknown, "the environment `0123456789` has no key `0000`: see `portcullis keys list`");
 
@@ -39,8 +40,8 @@ fn a_key_works_at_once_and_a_revoked_one_never_again() {
     assert_eq!(stopped.matches("revoked").count(), 3, "{stopped}");
     assert_eq!(stopped.matches(&dates).count(), 5, "what a service knew outlives it: {stopped}");
     assert_eq!(bad(folder, &["keys", "revoke", "0000", "--data", "d"]), unknown);
-    let service = Service::start(folder);
-    assert_eq!(service.get(&first, "policy").0, 200);
+    let service = Service::start(folder, &[]);
+    assert_eq!(service.caller.get(&first, "policy").0, 200);
 }
 
 /// The day in UTC, which had better not end while a test runs.
@@ -69,16 +70,16 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
 fn an_environment_that_a_key_makes_answers_without_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let key_of_new = key(folder, "new");
-    service.set_policy(&key_of_new);
-    service.note(&key_of_new, "ada", &["here"]);
-    assert_eq!(service.facts(&key_of_new).as_array().unwrap().len(), 1);
+    set_policy(&service, &key_of_new);
+    store_notes(&service, &key_of_new, "ada", &["here"]);
+    assert_eq!(stored_facts(&service, &key_of_new).as_array().unwrap().len(), 1);
     let key_of_default = key(folder, ENVIRONMENT);
-    assert_eq!(service.facts(&key_of_default), json!([]));
+    assert_eq!(stored_facts(&service, &key_of_default), json!([]));
     let checked = json!({ "actor_type": "User", "actor_id": "a", "action": "read",
         "resource_type": "Repo", "resource_id": "r" });
-    assert_eq!(service.post(&key_of_new, "authorize", &checked), (200, json!({ "allowed": false })));
+    assert_eq!(service.caller.post(&key_of_new, "authorize", &checked), (200, json!({ "allowed": false })));
 
     for arguments in [["list", "--environment", "none"], ["list", "--environment", "../x"]] {
         assert_eq!(run(folder, &[&["keys"], &arguments[..], &["--data", "d"]].concat()).0, 1);
@@ -88,21 +89,21 @@ fn an_environment_that_a_key_makes_answers_without_a_restart() {
     let missing = bad(folder, &["keys", "list", "--environment", "none", "--data", "d"]);
     assert!(missing.contains("there is no store in"), "{missing}");
     assert!(!folder.join("d/none").exists());
-    let service = Service::start(folder);
-    assert_eq!(service.facts(&key_of_new).as_array().unwrap().len(), 1);
+    let service = Service::start(folder, &[]);
+    assert_eq!(stored_facts(&service, &key_of_new).as_array().unwrap().len(), 1);
 }
 
 #[test]
 fn many_at_once_make_one_environment_and_as_many_keys() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let keys = std::thread::scope(|scope| {
         let made: Vec<_> = (0..8).map(|_| scope.spawn(|| key(folder, "crowd"))).collect();
         made.into_iter().map(|key| key.join().unwrap()).collect::<Vec<_>>()
     });
     for key in &keys {
-        assert_eq!(service.get(key, "policy").0, 200);
+        assert_eq!(service.caller.get(key, "policy").0, 200);
     }
     assert_eq!(good(folder, &["keys", "list", "--environment", "crowd", "--data", "d"]).lines().count(), 8);
 }
@@ -112,27 +113,27 @@ fn the_socket_is_for_its_owner_and_survives_a_kill_and_a_long_path() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("a-rather-long-name".repeat(6)).join("and-another-one".repeat(4));
     fs::create_dir_all(&deep).unwrap();
-    let service = Service::start(&deep);
+    let service = Service::start(&deep, &[]);
     let mode = |path: &str| fs::metadata(deep.join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("d/.admin"), mode("d/.admin/socket")), (0o700, 0o600));
     let long = deep.join("d").display().to_string();
     let made = good(&deep, &["keys", "create", "--name", "k", "--data", &long]);
-    assert_eq!(service.get(made.trim(), "policy").0, 200);
+    assert_eq!(service.caller.get(made.trim(), "policy").0, 200);
 
     drop(service);
     assert!(deep.join("d/.admin/socket").exists(), "a killed service leaves it behind");
     let stopped = good(&deep, &["keys", "create", "--name", "k", "--data", "d"]);
-    let service = Service::start(&deep);
-    assert_eq!(service.get(stopped.trim(), "policy").0, 200);
-    assert_eq!(service.get(&key(&deep, ENVIRONMENT), "policy").0, 200);
+    let service = Service::start(&deep, &[]);
+    assert_eq!(service.caller.get(stopped.trim(), "policy").0, 200);
+    assert_eq!(service.caller.get(&key(&deep, ENVIRONMENT), "policy").0, 200);
 }
 
 #[test]
-fn an_order_that_is_none_is_refused_and_the_next_one_is_not() {
+fn an_unknown_command_is_refused() {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
     let folder = tempfile::tempdir().unwrap();
-    let _service = Service::start(folder.path());
+    let _service = Service::start(folder.path(), &[]);
     let ask = |text: &[u8]| {
         let mut stream = UnixStream::connect(folder.path().join("d/.admin/socket")).unwrap();
         stream.write_all(text).unwrap();

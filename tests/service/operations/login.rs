@@ -1,6 +1,7 @@
 //! `login` tries a service and a key, and keeps them for the commands that name neither.
 
-use super::program::{Service, bad, good, key, portcullis, run};
+use super::program::{bad, good, key, run};
+use portcullis_testkit::program::{self, Service, portcullis};
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -23,23 +24,23 @@ fn login(folder: &Path, url: &str, key: &str) -> (i32, String, String) {
 fn a_login_is_tried_kept_used_and_removed() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let key = key(folder, "staging");
     let file = folder.join(".config/portcullis/login.json");
 
-    let (code, out, err) = login(folder, &service.url, "e_staging_1_unknown");
+    let (code, out, err) = login(folder, &service.caller.url, "e_staging_1_unknown");
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.starts_with("error: the service answers 401: "), "{err}");
-    let (code, _, err) = login(folder, &service.url, "");
+    let (code, _, err) = login(folder, &service.caller.url, "");
     assert!(code == 1 && err.starts_with("error: the key is empty"), "{err}");
     assert_eq!(login(folder, "nowhere", &key).0, 2);
     assert!(!file.exists(), "what does not work is not kept");
 
     fs::create_dir_all(file.parent().unwrap()).unwrap();
-    let (code, out, err) = login(folder, &service.url, &format!("{key}\n"));
+    let (code, out, err) = login(folder, &service.caller.url, &format!("{key}\n"));
     let expected = format!(
         "logged in to {}/api, environment staging; the key is in `{}`\n",
-        service.url,
+        service.caller.url,
         file.display()
     );
     assert_eq!((code, out, err.as_str()), (0, expected, ""));
@@ -50,12 +51,26 @@ fn a_login_is_tried_kept_used_and_removed() {
     fs::write(&pushed, super::program::POLICY).unwrap();
     good(folder, &["policy", "push", "policy.polar"]);
     let added = good(folder, &["facts", "add", "age(User:ada, 7)"]);
-    assert_eq!(added, format!("1 fact stored in {}/api, environment staging\n", service.url));
+    assert_eq!(added, format!("1 fact stored in {}/api, environment staging\n", service.caller.url));
     assert_eq!(good(folder, &["query", "age(User:ada, Integer:?)"]).lines().count(), 1);
 
-    good(folder, &["stats", "--url", &format!("{}/api/", service.url)]);
+    fs::write(&file, "{").unwrap();
+    assert!(bad(folder, &["stats"]).ends_with("; log in again with `portcullis login`"));
+    let (_, out, _) = run(folder, &["stats", "--format", "json"]);
+    assert!(out.contains("\"invalid_settings\""), "{out}");
+    assert_eq!(login(folder, &service.caller.url, &key).0, 0);
+    assert_eq!(good(folder, &["logout"]), "logged out\n");
+    assert_eq!(good(folder, &["logout"]), "you are not logged in\n");
+    assert!(!file.exists());
+}
 
-    // Whatever names a service or a key, or describes them, takes precedence.
+#[test]
+fn whatever_else_names_a_service_or_a_key_takes_precedence() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = Service::start(folder, &[]);
+    assert_eq!(login(folder, &service.caller.url, &key(folder, "staging")).0, 0);
+    good(folder, &["stats", "--url", &format!("{}/api/", service.caller.url)]);
     assert!(bad(folder, &["stats", "--url", "http://example.com"]).starts_with("no key: "));
     fs::write(folder.join("settings.toml"), "listen = \"127.0.0.1:1\"\n").unwrap();
     let unreachable = bad(folder, &["stats", "--config", "settings.toml"]);
@@ -71,15 +86,6 @@ fn a_login_is_tried_kept_used_and_removed() {
     let err = String::from_utf8(output.stderr).unwrap();
     assert!(err.starts_with("error: no answer from the service"), "{err}");
     good(folder, &["stats"]);
-
-    fs::write(&file, "{").unwrap();
-    assert!(bad(folder, &["stats"]).ends_with("; log in again with `portcullis login`"));
-    let (_, out, _) = run(folder, &["stats", "--format", "json"]);
-    assert!(out.contains("\"invalid_settings\""), "{out}");
-    assert_eq!(login(folder, &service.url, &key).0, 0);
-    assert_eq!(good(folder, &["logout"]), "logged out\n");
-    assert_eq!(good(folder, &["logout"]), "you are not logged in\n");
-    assert!(!file.exists());
 }
 
 #[test]
@@ -104,11 +110,11 @@ fn a_server_that_is_not_portcullis_is_refused() {
 fn a_key_that_is_typed_is_not_shown() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let key = key(folder, "staging");
-    let program = portcullis_testkit::program::path();
+    let program = program::path();
     let mut terminal = Command::new("script")
-        .args(["-qec", &format!("{} login {}", program.display(), service.url), "/dev/null"])
+        .args(["-qec", &format!("{} login {}", program.display(), service.caller.url), "/dev/null"])
         .env("XDG_CONFIG_HOME", folder.join(".config"))
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -1,8 +1,6 @@
-//! The program in a folder of its own, and a service over its data folder `d`.
+//! Commands of the program in a folder, and what a service over its data folder `d` is told.
 
-pub(crate) use portcullis_testkit::program::portcullis;
-
-use portcullis_testkit::program;
+use portcullis_testkit::program::{self, Service};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::Path;
@@ -39,70 +37,27 @@ pub(crate) fn bad(folder: &Path, args: &[&str]) -> String {
     err.trim_start_matches("error: ").trim_end().to_owned()
 }
 
-/// A running service over the data folder `d`, which ends with its test.
-pub(crate) struct Service {
-    inner: program::Service,
-    /// `http://ADDRESS`, or `https://ADDRESS`
-    pub(crate) url: String,
+/// Makes [`POLICY`] the active one.
+pub(crate) fn set_policy(service: &Service, key: &str) {
+    let (status, answer) = service.caller.post(key, "policy", &json!({ "src": POLICY }));
+    assert_eq!(status, 200, "{answer}");
 }
 
-impl Service {
-    pub(crate) fn start(folder: &Path) -> Self {
-        Self::with(folder, &[])
-    }
-
-    /// Starts it with more arguments.
-    pub(crate) fn with(folder: &Path, args: &[&str]) -> Self {
-        let inner = program::Service::start(folder, args);
-        Self { url: inner.caller.url.clone(), inner }
-    }
-
-    /// Stops it as a supervisor would, and waits until it has ended.
-    pub(crate) fn stop(self) {
-        self.inner.stop();
-    }
-
-    /// Posts a body: the status and the answer.
-    pub(crate) fn post(&self, key: &str, path: &str, body: &Json) -> (u16, Json) {
-        self.inner.caller.post(key, path, body)
-    }
-
-    /// Posts a body under a request id.
-    pub(crate) fn send(&self, key: &str, path: &str, body: &Json, id: &str) -> (u16, Json) {
-        let body = body.to_string();
-        let request = format!("POST /api/{path}");
-        let sent = self.inner.caller.send(key, &request, &[("X-Request-ID", id)], Some(body.as_bytes()));
-        let (status, text) = sent.unwrap();
-        (status, serde_json::from_str(&text).unwrap())
-    }
-
-    /// Asks for something: the status and the answer.
-    pub(crate) fn get(&self, key: &str, path: &str) -> (u16, Json) {
-        self.inner.caller.get(key, path)
-    }
-
-    /// Makes [`POLICY`] the active one.
-    pub(crate) fn set_policy(&self, key: &str) {
-        let (status, answer) = self.post(key, "policy", &json!({ "src": POLICY }));
-        assert_eq!(status, 200, "{answer}");
-    }
-
-    /// Stores notes with these texts.
-    pub(crate) fn note(&self, key: &str, user: &str, texts: &[&str]) {
-        let notes: Vec<Json> = texts.iter().map(|text| note(user, text)).collect();
-        let (status, answer) = self.post(key, "batch", &json!([{ "inserts": notes }]));
-        assert_eq!(status, 200, "{answer}");
-    }
-
-    /// Every stored fact.
-    pub(crate) fn facts(&self, key: &str) -> Json {
-        let (status, answer) = self.get(key, "facts");
-        assert_eq!(status, 200, "{answer}");
-        answer
-    }
+/// Stores notes with these texts.
+pub(crate) fn store_notes(service: &Service, key: &str, user: &str, texts: &[&str]) {
+    let notes: Vec<Json> = texts.iter().map(|text| note(user, text)).collect();
+    let (status, answer) = service.caller.post(key, "batch", &json!([{ "inserts": notes }]));
+    assert_eq!(status, 200, "{answer}");
 }
 
-/// A note as it stands on the wire.
+/// Every stored fact.
+pub(crate) fn stored_facts(service: &Service, key: &str) -> Json {
+    let (status, answer) = service.caller.get(key, "facts");
+    assert_eq!(status, 200, "{answer}");
+    answer
+}
+
+/// A note as a fact of a request.
 pub(crate) fn note(user: &str, text: &str) -> Json {
     json!({ "predicate": "note", "args": [{ "type": "User", "id": user }, { "type": "String", "id": text }] })
 }

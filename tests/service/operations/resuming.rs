@@ -1,7 +1,8 @@
 //! An import that is interrupted, or told to wait, goes on where it stopped.
 
 use super::fake_service::{FakeService, Mood};
-use super::program::{ENVIRONMENT, Service, bad, good, key, key_file, note, portcullis};
+use super::program::{ENVIRONMENT, bad, good, key, key_file, note, set_policy, stored_facts};
+use portcullis_testkit::program::{Service, portcullis};
 use serde_json::Value as Json;
 use std::fs;
 use std::path::Path;
@@ -110,13 +111,23 @@ fn a_service_that_asks_to_wait_or_loses_the_connection_is_asked_again() {
 fn a_killed_import_is_completed_by_another() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let key = key(folder, ENVIRONMENT);
     key_file(folder, "key", &key);
-    service.set_policy(&key);
+    set_policy(&service, &key);
     let facts = write_both(folder, 3_000);
-    let import =
-        ["facts", "import", "f.csv", "--url", &service.url, "--key-file", "key", "--chunk", "5", "--resume"];
+    let import = [
+        "facts",
+        "import",
+        "f.csv",
+        "--url",
+        &service.caller.url,
+        "--key-file",
+        "key",
+        "--chunk",
+        "5",
+        "--resume",
+    ];
     let mut child = portcullis(folder).args(import).stdout(Stdio::null()).spawn().unwrap();
     while !folder.join("f.csv.import").exists() {
         std::thread::sleep(std::time::Duration::from_millis(1));
@@ -124,11 +135,11 @@ fn a_killed_import_is_completed_by_another() {
     }
     child.kill().unwrap();
     child.wait().unwrap();
-    let n_stored = service.facts(&key).as_array().unwrap().len();
+    let n_stored = stored_facts(&service, &key).as_array().unwrap().len();
     assert!(n_stored < 3_000 && n_stored.is_multiple_of(5), "{n_stored}");
     let told = good(folder, &import);
     assert!(told.contains("before it was interrupted"), "{told}");
-    let mut stored = service.facts(&key).as_array().unwrap().clone();
+    let mut stored = stored_facts(&service, &key).as_array().unwrap().clone();
     let mut facts = facts;
     let by_text = |a: &Json, b: &Json| a.to_string().cmp(&b.to_string());
     stored.sort_by(by_text);

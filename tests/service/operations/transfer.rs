@@ -1,10 +1,13 @@
 //! What is exported can be imported, with any ids; what cannot be imported is named with its place.
 
-use super::program::{ENVIRONMENT, POLICY, Service, bad, good, key, key_file, note, portcullis, run};
+use super::program::{ENVIRONMENT, POLICY, bad, good, key, key_file, note, run};
+use super::program::{set_policy, store_notes, stored_facts};
+use portcullis_testkit::program::{Service, portcullis};
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::Stdio;
 
 const HOSTILE: &[&str] = &[
@@ -30,14 +33,20 @@ const HOSTILE: &[&str] = &[
     "[{\"inserts\":[]}]",
 ];
 
-/// A service with hostile facts of one, two and three arguments, its key, and all its facts.
-fn hostile(folder: &std::path::Path) -> (Service, String, Json) {
-    let service = Service::start(folder);
+/// A service over a folder, and a key of it, which is in the file `key`.
+fn served(folder: &Path) -> (Service, String) {
+    let service = Service::start(folder, &[]);
     let key = key(folder, ENVIRONMENT);
     key_file(folder, "key", &key);
-    service.set_policy(&key);
+    (service, key)
+}
+
+/// A service with hostile facts of one, two and three arguments, its key, and all its facts.
+fn hostile(folder: &Path) -> (Service, String, Json) {
+    let (service, key) = served(folder);
+    set_policy(&service, &key);
     for user in HOSTILE {
-        service.note(&key, user, HOSTILE);
+        store_notes(&service, &key, user, HOSTILE);
     }
     let entity = |ty: &str, id: &str| json!({ "type": ty, "id": id });
     let facts: Vec<Json> = HOSTILE
@@ -48,8 +57,8 @@ fn hostile(folder: &std::path::Path) -> (Service, String, Json) {
             [json!({ "predicate": "has_role", "args": role }), json!({ "predicate": "age", "args": age })]
         })
         .collect();
-    assert_eq!(service.post(&key, "batch", &json!([{ "inserts": facts }])).0, 200);
-    let all = service.facts(&key);
+    assert_eq!(service.caller.post(&key, "batch", &json!([{ "inserts": facts }])).0, 200);
+    let all = stored_facts(&service, &key);
     assert_eq!(all.as_array().unwrap().len(), HOSTILE.len() * (HOSTILE.len() + 2));
     (service, key, all)
 }
@@ -61,7 +70,8 @@ fn an_export_imported_elsewhere_gives_equal_facts() {
     let (service, _, all) = hostile(folder);
     for (n, format) in ["jsonl", "csv"].into_iter().enumerate() {
         let file = format!("facts.{format}");
-        let told = good(folder, &["facts", "export", &file, "--url", &service.url, "--key-file", "key"]);
+        let told =
+            good(folder, &["facts", "export", &file, "--url", &service.caller.url, "--key-file", "key"]);
         assert_eq!(told, format!("{file}: 440 facts\n"));
         // The folder is read while it is served, and by the same order.
         let mode = fs::metadata(folder.join(&file)).unwrap().permissions().mode() & 0o777;
@@ -72,13 +82,13 @@ fn an_export_imported_elsewhere_gives_equal_facts() {
         let environment = format!("copy-{n}");
         let copy = key(folder, &environment);
         key_file(folder, "copy", &copy);
-        service.set_policy(&copy);
-        let url = format!("{}/api/", service.url);
+        set_policy(&service, &copy);
+        let url = format!("{}/api/", service.caller.url);
         let args = ["facts", "import", &file, "--url", &url, "--key-file", "copy", "--chunk", "7"];
         assert!(good(folder, &args).starts_with("440 facts stored in http://"));
-        assert_eq!(service.facts(&copy), all, "{format}");
+        assert_eq!(stored_facts(&service, &copy), all, "{format}");
         assert!(good(folder, &args).starts_with("440 facts"), "once more changes nothing");
-        assert_eq!(service.facts(&copy), all, "{format}");
+        assert_eq!(stored_facts(&service, &copy), all, "{format}");
         assert!(!folder.join(format!("{file}.import")).exists());
         let again = good(
             folder,
@@ -99,14 +109,14 @@ fn a_service_behind_a_certificate_of_ones_own_is_found_by_the_settings_and_trust
     let stored_note = note("ada", "over TLS");
     fs::write(folder.join("facts.jsonl"), stored_note.to_string()).unwrap();
     let tls = ["--tls-cert", "cert.pem", "--tls-key", "key.pem", "--policy", "p.polar"];
-    let service = Service::with(folder, &tls);
+    let service = Service::start(folder, &tls);
     key_file(folder, "key", &key(folder, ENVIRONMENT));
-    let address = service.url.strip_prefix("https://").unwrap();
+    let address = service.caller.address();
     let run = |arguments: &[&str], trusted: Option<&str>| {
         let mut command = portcullis(folder);
         command.args(["facts"]).args(arguments).args(["--key-file", "key"]);
         command.envs(trusted.map(|file| ("SSL_CERT_FILE", file)));
-        command.env("PORTCULLIS_LISTEN", address).env("PORTCULLIS_TLS_CERT", "cert.pem");
+        command.env("PORTCULLIS_LISTEN", address.to_string()).env("PORTCULLIS_TLS_CERT", "cert.pem");
         let output = command.output().unwrap();
         (output.status.success(), String::from_utf8([output.stdout, output.stderr].concat()).unwrap())
     };
@@ -125,7 +135,7 @@ fn a_folder_takes_facts_from_a_pipe_while_nobody_serves_it() {
     let (service, _, all) = hostile(folder);
     let exported = good(folder, &["facts", "export", "--data", "d"]);
     let copy = key(folder, "copy");
-    service.set_policy(&copy);
+    set_policy(&service, &copy);
     let served = bad(folder, &["facts", "import", "/dev/null", "--data", "d", "--environment", "copy"]);
     assert!(served.contains("import through the service"), "{served}");
     service.stop();
@@ -135,37 +145,39 @@ fn a_folder_takes_facts_from_a_pipe_while_nobody_serves_it() {
     child.stdin.take().unwrap().write_all(exported.as_bytes()).unwrap();
     let ended = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(ended.stdout).unwrap(), "440 facts stored in d/copy\n");
-    let service = Service::start(folder);
-    assert_eq!(service.facts(&copy), all);
+    let service = Service::start(folder, &[]);
+    assert_eq!(stored_facts(&service, &copy), all);
     let missing = bad(folder, &["facts", "export", "--data", "d", "--environment", "none"]);
     assert!(missing.starts_with("there is no store in"), "{missing}");
 }
 
+/// Imports a file: exit code, standard output, standard error.
+fn import(folder: &Path, service: &Service, file: &str, more: &[&str]) -> (i32, String, String) {
+    let args = [&["facts", "import", file, "--url", &service.caller.url, "--key-file", "key"], more].concat();
+    run(folder, &args)
+}
+
+/// Why a file with this text is not imported.
+fn refused(folder: &Path, service: &Service, file: &str, text: &str) -> String {
+    fs::write(folder.join(file), text).unwrap();
+    let (code, out, err) = import(folder, service, file, &[]);
+    assert_eq!((code, out.as_str()), (1, ""), "{text}");
+    assert_eq!(import(folder, service, file, &["--dry-run"]).2, err, "a trial says the same");
+    err.trim_start_matches("error: ").trim_end().to_owned()
+}
+
 #[test]
-fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing() {
+fn a_line_that_cannot_be_stored_is_named_with_its_place() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
-    let key = key(folder, ENVIRONMENT);
-    key_file(folder, "key", &key);
-    let import = |file: &str, more: &[&str]| {
-        let args = [&["facts", "import", file, "--url", &service.url, "--key-file", "key"], more].concat();
-        run(folder, &args)
-    };
-    let refused = |file: &str, text: &str| {
-        fs::write(folder.join(file), text).unwrap();
-        let (code, out, err) = import(file, &[]);
-        assert_eq!((code, out.as_str()), (1, ""), "{text}");
-        assert_eq!(import(file, &["--dry-run"]).2, err, "a trial says the same");
-        err.trim_start_matches("error: ").trim_end().to_owned()
-    };
+    let (service, key) = served(folder);
     let line = |user: &str, text: &str| note(user, text).to_string();
-    let none = refused("a.jsonl", &line("a", "b"));
+    let none = refused(folder, &service, "a.jsonl", &line("a", "b"));
     assert!(
         none.starts_with("`a.jsonl`, line 1, column 1: note(User, \"b\") is not used in policy"),
         "{none}"
     );
-    service.set_policy(&key);
+    set_policy(&service, &key);
 
     let good_line = line("ada", "fine");
     let wrong = [
@@ -188,9 +200,18 @@ fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing()
         ("x".repeat(3 << 20), "a fact of more than a megabyte"),
     ];
     for (text, reason) in wrong {
-        let told = refused("a.jsonl", &text);
+        let told = refused(folder, &service, "a.jsonl", &text);
         assert!(told.starts_with("`a.jsonl`, line ") && told.contains(reason), "{told} has no {reason}");
     }
+    assert_eq!(stored_facts(&service, &key), json!([]), "nothing of all this was stored");
+}
+
+#[test]
+fn a_row_that_cannot_be_stored_is_named_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (service, key) = served(folder);
+    set_policy(&service, &key);
     let header = "predicate,type1,id1,type2,id2\n";
     let wrong = [
         ("", "line 1, column 1: the first row must be the header"),
@@ -211,38 +232,45 @@ fn what_cannot_be_stored_is_named_with_its_place_and_its_chunk_changes_nothing()
         ),
     ];
     for (text, reason) in wrong {
-        let told = refused("a.csv", text);
+        let told = refused(folder, &service, "a.csv", text);
         assert!(told.starts_with("`a.csv`, line ") && told.contains(reason), "{told} has no {reason}");
     }
     fs::write(folder.join("a.csv"), [header.as_bytes(), b"note,User,\xff,String,x"].concat()).unwrap();
-    assert!(import("a.csv", &[]).2.contains("line 2, column 3: not UTF-8"));
-    assert_eq!(service.facts(&key), json!([]), "nothing of all this was stored");
-
-    // Chunks before the fault are stored, and one with a fault is not.
-    let lines: Vec<String> = (0..25).map(|n| line("ada", &n.to_string())).collect();
-    fs::write(folder.join("b.jsonl"), lines.join("\n") + "\nwrong").unwrap();
-    assert!(import("b.jsonl", &["--chunk", "10"]).2.contains("`b.jsonl`, line 26, column 1: expected value"));
-    assert_eq!(service.facts(&key).as_array().unwrap().len(), 20);
-    fs::write(folder.join("b.jsonl"), lines.join("\n")).unwrap();
-    let trial = import("b.jsonl", &["--dry-run"]);
-    assert!(trial.1.starts_with("25 facts can be stored in"), "{trial:?}");
-    assert_eq!(service.facts(&key).as_array().unwrap().len(), 20);
+    assert!(import(folder, &service, "a.csv", &[]).2.contains("line 2, column 3: not UTF-8"));
+    assert_eq!(stored_facts(&service, &key), json!([]), "nothing of all this was stored");
     // A table may end its rows with empty cells, and its lines as Windows does.
     let rows = "predicate,type1,id1,type2,id2,type3,id3\r\nnote,User,ada,String,\"2,0\",,\r\nage,User,ada,Integer,7\r\n";
     fs::write(folder.join("c.csv"), format!("\u{feff}{rows}")).unwrap();
-    assert!(import("c.csv", &[]).1.starts_with("2 facts stored in"));
-    assert_eq!(service.facts(&key).as_array().unwrap().len(), 22);
+    assert!(import(folder, &service, "c.csv", &[]).1.starts_with("2 facts stored in"));
+    assert_eq!(stored_facts(&service, &key).as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn chunks_before_a_fault_are_stored_and_the_one_with_it_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (service, key) = served(folder);
+    set_policy(&service, &key);
+    let lines: Vec<String> = (0..25).map(|n| note("ada", &n.to_string()).to_string()).collect();
+    fs::write(folder.join("b.jsonl"), lines.join("\n") + "\nwrong").unwrap();
+    let chunked = import(folder, &service, "b.jsonl", &["--chunk", "10"]);
+    assert!(chunked.2.contains("`b.jsonl`, line 26, column 1: expected value"), "{chunked:?}");
+    assert_eq!(stored_facts(&service, &key).as_array().unwrap().len(), 20);
+    fs::write(folder.join("b.jsonl"), lines.join("\n")).unwrap();
+    let trial = import(folder, &service, "b.jsonl", &["--dry-run"]);
+    assert!(trial.1.starts_with("25 facts can be stored in"), "{trial:?}");
+    assert_eq!(stored_facts(&service, &key).as_array().unwrap().len(), 20);
 }
 
 #[test]
 fn a_key_that_is_missing_wrong_or_read_only_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let service = Service::start(folder);
+    let service = Service::start(folder, &[]);
     let writing = key(folder, ENVIRONMENT);
-    service.set_policy(&writing);
+    set_policy(&service, &writing);
     fs::write(folder.join("f.jsonl"), note("ada", "x").to_string()).unwrap();
-    let import = ["facts", "import", "f.jsonl", "--url", &service.url];
+    let import = ["facts", "import", "f.jsonl", "--url", &service.caller.url];
     assert!(bad(folder, &import).starts_with("no key: run `portcullis login`, set PORTCULLIS_API_KEY"));
     key_file(folder, "key", "e_0123456789_1_wrong");
     let with_key = [&import[..], &["--key-file", "key"]].concat();
@@ -257,7 +285,7 @@ fn a_key_that_is_missing_wrong_or_read_only_is_named() {
     let mut command = portcullis(folder);
     command.args(import).env("PORTCULLIS_API_KEY", &writing);
     assert!(command.output().unwrap().status.success());
-    assert_eq!(service.facts(&writing), json!([note("ada", "x")]));
+    assert_eq!(stored_facts(&service, &writing), json!([note("ada", "x")]));
     let address = run(folder, &["facts", "export", "--url", "127.0.0.1:1", "--key-file", "key"]);
     assert!(address.0 == 2 && address.2.contains("is not an address"), "{address:?}");
 }

@@ -1,8 +1,9 @@
 //! The decision log: a line for each decision, in a file and at a collector.
 
-use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use super::service::{question, role, start_within, with_policy};
 use super::traces::{Sent, collector};
-use portcullis_testkit::program;
+use portcullis::http::DEVELOPMENT_KEY;
+use portcullis_testkit::program::{self, Service};
 use serde_json::{Value as Json, json};
 use std::path::Path;
 use std::time::Duration;
@@ -14,7 +15,7 @@ fn lines(path: &Path) -> Vec<Json> {
 
 /// How many lines for a file or a collector were dropped.
 fn dropped(service: &Service, sink: &str) -> u64 {
-    let metrics = service.get("/metrics", DEVELOPMENT_KEY);
+    let metrics = service.caller.send(DEVELOPMENT_KEY, "GET /metrics", &[], None).unwrap().1;
     let name = format!("portcullis_decisions_dropped_total{{sink=\"{sink}\"}} ");
     metrics.lines().find_map(|line| line.strip_prefix(&name)).unwrap().parse().unwrap()
 }
@@ -38,9 +39,9 @@ fn each_decision_is_a_line() {
     let path = folder.path().join("decisions.log");
     let log = path.to_str().unwrap();
     let flags = ["--decision-log", log, "--decision-log-facts", "except has_role"];
-    let mut service = Service::with_policy(&flags);
+    let service = with_policy(&flags);
     let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
-        assert_eq!(service.post(path, DEVELOPMENT_KEY, body, headers), 200, "{path}");
+        assert_eq!(service.post(path, body, headers), 200, "{path}");
     };
     post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "before")]);
     post("/api/facts", &role("ada", "reader", "docs"), &[]);
@@ -58,7 +59,7 @@ fn each_decision_is_a_line() {
         "evaluations": [{ "action": { "name": "read" } }, { "action": { "name": "write" } }],
     });
     post("/access/v1/evaluations", &evaluations, &[("X-Request-ID", "each")]);
-    assert!(service.stop().success(), "{}", service.log());
+    service.stop();
 
     let lines = lines(&path);
     let of = |id: &str| lines.iter().filter(|line| line["request_id"] == id).collect::<Vec<_>>();
@@ -87,14 +88,14 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
     let log = path.to_str().unwrap();
-    let service = Service::with_policy(&["--decision-log", log]);
+    let service = with_policy(&["--decision-log", log]);
     let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
-        assert_eq!(service.post(path, DEVELOPMENT_KEY, body, headers), 200, "{path}");
+        assert_eq!(service.post(path, body, headers), 200, "{path}");
     };
     post("/api/facts", &role("ada", "reader", "docs"), &[]);
     post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "asked-7")]);
     let why = |args: &[&str]| {
-        let given = ["why", "--request", "asked-7", "--decision-log", log, "--url", &service.base];
+        let given = ["why", "--request", "asked-7", "--decision-log", log, "--url", &service.caller.url];
         let mut command = program::portcullis(folder.path());
         let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
         (run.status.code(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
@@ -132,7 +133,7 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     );
 
     let mut command = program::portcullis(folder.path());
-    let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.base];
+    let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.caller.url];
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let said = String::from_utf8(run.stderr).unwrap();
     assert!(said.contains("contains no decision for request `other`"), "{said}");
@@ -143,7 +144,7 @@ fn a_decision_of_another_environment_is_not_explained() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("decisions.log");
     let (key_of_a, key_of_b) = (program::key(folder.path(), "a"), program::key(folder.path(), "b"));
-    let service = program::Service::start(folder.path(), &["--decision-log", log.to_str().unwrap()]);
+    let service = Service::start(folder.path(), &["--decision-log", log.to_str().unwrap()]);
     let id = [("X-Request-ID", "asked-in-a")];
     let body = question("ada", "docs").to_string();
     let sent = service.caller.send(&key_of_a, "POST /api/authorize", &id, Some(body.as_bytes()));
@@ -173,18 +174,19 @@ fn a_decision_of_another_environment_is_not_explained() {
 fn a_decision_before_the_first_policy_is_not_explained_by_a_later_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
-    let service = Service::start(&["--decision-log", path.to_str().unwrap()]);
+    let service = Service::develop(&["--decision-log", path.to_str().unwrap()]);
     let id = [("X-Request-ID", "early")];
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &id), 200);
+    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &id), 200);
     is_written(&path);
     let policy = json!({ "src": r#"
         actor User {}
         resource Repo { permissions = ["read"]; }
         has_permission(_: User, "read", _: Repo);
     "# });
-    assert_eq!(service.post("/api/policy", DEVELOPMENT_KEY, &policy, &[]), 200);
+    assert_eq!(service.post("/api/policy", &policy, &[]), 200);
     let why = |args: &[&str]| {
-        let given = ["why", "--request", "early", "--decision-log", "decisions.log", "--url", &service.base];
+        let given =
+            ["why", "--request", "early", "--decision-log", "decisions.log", "--url", &service.caller.url];
         let mut command = program::portcullis(folder.path());
         let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
         String::from_utf8([run.stdout, run.stderr].concat()).unwrap()
@@ -201,36 +203,36 @@ fn properties_that_the_policy_reads_are_context_facts_of_the_line() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
     let log = path.to_str().unwrap();
-    let mut service = Service::with_policy(&["--decision-log", log, "--decision-log-facts", "all"]);
+    let service = with_policy(&["--decision-log", log, "--decision-log-facts", "all"]);
     let policy = json!({ "src": r#"
         actor User {}
         resource Repo { permissions = ["read"]; }
         has_permission(user: User, "read", _: Repo) if subject_property(user, "role", "auditor");
     "# });
-    assert_eq!(service.post("/api/policy", DEVELOPMENT_KEY, &policy, &[]), 200);
+    assert_eq!(service.post("/api/policy", &policy, &[]), 200);
     let subject = json!({ "type": "User", "id": "ada", "properties": { "role": "auditor", "age": 7 } });
     let body = json!({ "subject": subject, "action": { "name": "read" }, "resource": value("Repo", "docs") });
     let id = [("X-Request-ID", r#"a"b\c"#)];
-    assert_eq!(service.post("/access/v1/evaluation", DEVELOPMENT_KEY, &body, &id), 200);
+    assert_eq!(service.post("/access/v1/evaluation", &body, &id), 200);
     is_written(&path);
     let line = lines(&path).remove(0);
     let args = json!([value("User", "ada"), value("String", "role"), value("String", "auditor")]);
     let property = json!([{ "predicate": "subject_property", "args": args }]);
     assert_eq!((&line["allowed"], &line["context_facts"]), (&json!(true), &property));
     // So the replay has them as well.
-    let given = ["why", "--request", r#"a"b\c"#, "--decision-log", log, "--url", &service.base];
+    let given = ["why", "--request", r#"a"b\c"#, "--decision-log", log, "--url", &service.caller.url];
     let mut command = program::portcullis(folder.path());
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let out = String::from_utf8(run.stdout).unwrap();
     assert!(out.contains("yes: allow(") && out.contains("of the request"), "{out}");
-    assert!(service.stop().success(), "{}", service.log());
+    service.stop();
 }
 
 #[test]
 fn an_evaluation_that_is_denied_for_a_mistake_is_logged_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
-    let mut service = Service::with_policy(&["--decision-log", path.to_str().unwrap()]);
+    let service = with_policy(&["--decision-log", path.to_str().unwrap()]);
     let evaluations = json!({
         "subject": value("User", "ada"), "action": { "name": "read" },
         "evaluations": [
@@ -238,7 +240,7 @@ fn an_evaluation_that_is_denied_for_a_mistake_is_logged_with_it() {
         ],
     });
     let id = [("X-Request-ID", "mixed")];
-    assert_eq!(service.post("/access/v1/evaluations", DEVELOPMENT_KEY, &evaluations, &id), 200);
+    assert_eq!(service.post("/access/v1/evaluations", &evaluations, &id), 200);
     is_written(&path);
     let lines = lines(&path);
     assert_eq!(lines.len(), 2, "one without a resource is not logged: {lines:?}");
@@ -246,20 +248,21 @@ fn an_evaluation_that_is_denied_for_a_mistake_is_logged_with_it() {
     assert_eq!((&lines[1]["policy"], &lines[1]["offset"]), (&json!(null), &json!(null)));
     let error = lines[1]["error"].as_str().unwrap();
     assert!(error.contains("resource"), "{error}");
-    let given = ["why", "--request", "mixed", "--decision-log", "decisions.log", "--url", &service.base];
+    let given =
+        ["why", "--request", "mixed", "--decision-log", "decisions.log", "--url", &service.caller.url];
     let mut command = program::portcullis(folder.path());
     let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
     let said = String::from_utf8(run.stdout).unwrap();
     assert!(said.contains(&format!(": {error}\n")) && said.contains("by policy 1\n"), "{said}");
-    assert!(service.stop().success(), "{}", service.log());
+    service.stop();
 }
 
 #[test]
 fn a_collector_receives_each_decision() {
     let (address, received) = collector();
-    let mut service = Service::with_policy(&["--decision-log-endpoint", &address]);
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
-    assert!(service.stop().success(), "{}", service.log());
+    let service = with_policy(&["--decision-log-endpoint", &address]);
+    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &[]), 200);
+    service.stop();
     let Sent { head, body } = received.recv_timeout(Duration::from_secs(5)).unwrap();
     assert!(head.starts_with("post /v1/logs http/1.1\r\n"), "{head}");
     let sent: Json = serde_json::from_slice(&body).unwrap();
@@ -272,11 +275,11 @@ fn a_collector_receives_each_decision() {
 
 #[test]
 fn lines_that_are_lost_are_counted_and_no_answer_waits() {
-    let service = Service::with_policy(&["--decision-log-endpoint", "http://127.0.0.1:9"]);
+    let service = with_policy(&["--decision-log-endpoint", "http://127.0.0.1:9"]);
     for _ in 0..3 {
-        assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+        assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &[]), 200);
     }
-    service.logs("cannot send decisions to the collector");
+    service.program.logs("cannot send decisions to the collector");
     let dropped = || dropped(&service, "collector");
     let end = std::time::Instant::now() + Duration::from_secs(10);
     while dropped() < 3 {
@@ -289,14 +292,14 @@ fn lines_that_are_lost_are_counted_and_no_answer_waits() {
 fn a_collector_that_does_not_answer_does_not_delay_the_end() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
-    let mut service = Service::with_policy(&["--decision-log-endpoint", &address, "--shutdown-time", "2"]);
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    let service = with_policy(&["--decision-log-endpoint", &address, "--shutdown-time", "2"]);
+    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &[]), 200);
     let begun = std::time::Instant::now();
-    assert!(service.stop().success(), "{}", service.log());
+    let logged = service.stop();
     // Its own limit for a batch is five seconds.
     assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
     let lost = "the last lines of the decision log are lost: the collector is too slow";
-    assert!(service.log().contains(lost) && service.log().contains("n_lines=1"), "{}", service.log());
+    assert!(logged.contains(lost) && logged.contains("n_lines=1"), "{logged}");
 }
 
 #[test]
@@ -306,7 +309,7 @@ fn a_silent_collector_costs_neither_lines_of_the_file_nor_time() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", silent.local_addr().unwrap());
     let log = path.to_str().unwrap();
-    let service = Service::with_policy(&["--decision-log", log, "--decision-log-endpoint", &address]);
+    let service = with_policy(&["--decision-log", log, "--decision-log-endpoint", &address]);
     let resources: Vec<Json> = (0..1_000).map(|n| value("Repo", &format!("r{n}"))).collect();
     let many = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resources": resources });
     let n_written = || std::fs::read_to_string(&path).unwrap().lines().count();
@@ -315,7 +318,7 @@ fn a_silent_collector_costs_neither_lines_of_the_file_nor_time() {
     let mut slowest = Duration::ZERO;
     for n in 1..=n_requests {
         let begun = std::time::Instant::now();
-        assert_eq!(service.post("/api/authorize_resources", DEVELOPMENT_KEY, &many, &[]), 200);
+        assert_eq!(service.post("/api/authorize_resources", &many, &[]), 200);
         slowest = slowest.max(begun.elapsed());
         let end = std::time::Instant::now() + Duration::from_secs(4);
         while n_written() < n * 1_000 {
@@ -334,25 +337,25 @@ fn a_silent_collector_costs_neither_lines_of_the_file_nor_time() {
 fn a_file_that_was_moved_away_is_left_alone_after_a_hangup() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
-    let mut service = Service::with_policy(&["--decision-log", path.to_str().unwrap()]);
+    let service = with_policy(&["--decision-log", path.to_str().unwrap()]);
     let ask = |user: &str| {
-        assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question(user, "docs"), &[]), 200);
+        assert_eq!(service.post("/api/authorize", &question(user, "docs"), &[]), 200);
     };
     ask("ada");
     is_written(&path);
     let moved = folder.path().join("decisions.log-20261123");
     std::fs::rename(&path, &moved).unwrap();
-    service.signal("HUP");
-    service.logs("the decision log is opened again before its next line");
+    service.program.signal("HUP");
+    service.program.logs("the decision log is opened again before its next line");
     ask("eve");
-    service.logs("the decision log was opened again");
+    service.program.logs("the decision log was opened again");
     is_written(&path);
     assert_eq!(
         (&lines(&moved)[0]["actor"]["id"], &lines(&path)[0]["actor"]["id"]),
         (&json!("ada"), &json!("eve"))
     );
     assert_eq!((lines(&moved).len(), lines(&path).len()), (1, 1));
-    assert!(service.stop().success(), "{}", service.log());
+    service.stop();
 }
 
 #[test]
@@ -361,18 +364,18 @@ fn a_full_disk_leaves_no_part_of_a_line() {
     let path = folder.path().join("decisions.log");
     // Beyond this size a file cannot be written, as on a full disk; the store needs less.
     let limit = "trap '' XFSZ; ulimit -f 1000";
-    let service = Service::start_within(limit, &["--decision-log", path.to_str().unwrap()]);
+    let service = start_within(limit, &["--decision-log", path.to_str().unwrap()]);
     let resources: Vec<Json> = (0..2_000).map(|n| value("Repo", &format!("r{n}"))).collect();
     let many = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resources": resources });
-    while !service.log().contains("cannot write the decision log") {
-        assert_eq!(service.post("/api/authorize_resources", DEVELOPMENT_KEY, &many, &[]), 200);
+    while !service.program.logged().contains("cannot write the decision log") {
+        assert_eq!(service.post("/api/authorize_resources", &many, &[]), 200);
         std::thread::sleep(Duration::from_millis(100));
     }
     let written = std::fs::read_to_string(&path).unwrap();
     assert!(written.ends_with("}\n"), "{:?}", written.lines().last());
     let n_written = lines(&path).len();
     assert!(n_written > 1_000, "{n_written} lines");
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("ada", "docs"), &[]), 200);
+    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &[]), 200);
     let end = std::time::Instant::now() + Duration::from_secs(10);
     while lines(&path).len() == n_written {
         assert!(std::time::Instant::now() < end, "what fits is written");

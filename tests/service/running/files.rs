@@ -145,7 +145,7 @@ fn systemd_accepts_the_unit_and_finds_it_well_guarded() {
     let (_folder, unit) = unit();
     let (good, text) = analyze(&["verify"], &unit);
     assert!(good && !text.contains("portcullis.service:"), "{text}");
-    // From 0, guarded against everything, to 100: this unit stands at 12, most services above 80.
+    // From 0, guarded against everything, to 100: this unit is at 12, most services above 80.
     let (good, text) = analyze(&["security", "--offline=yes", "--threshold=20", "--no-pager"], &unit);
     assert!(good, "{text}");
 }

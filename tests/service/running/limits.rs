@@ -1,14 +1,15 @@
 //! How many files the process may open, and what it does about it.
 
-use super::service::Service;
+use super::service::start_within;
+use portcullis_testkit::program::Service;
 use std::fs;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
 /// Whether a request on a connection of its own is answered, and how fast.
-fn asked(address: &str) -> (bool, Duration) {
+fn asked(address: SocketAddr) -> (bool, Duration) {
     let began = Instant::now();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
@@ -28,41 +29,46 @@ fn limits(id: u32) -> [String; 2] {
 
 #[test]
 fn the_limit_of_open_files_is_raised() {
-    let service = Service::start_within("ulimit -Sn 300; ulimit -Hn 2000", &[]);
-    assert_eq!(limits(service.id()), ["2000", "2000"]);
-    assert!(!service.log().contains("fewer connections"), "{}", service.log());
+    let service = start_within("ulimit -Sn 300; ulimit -Hn 2000", &[]);
+    assert_eq!(limits(service.program.id()), ["2000", "2000"]);
+    assert!(!service.program.logged().contains("fewer connections"), "{}", service.program.logged());
 }
 
 #[test]
 fn connections_leave_files_to_everything_else() {
-    let service = Service::start_within("ulimit -n 300", &[]);
-    service.logs("fewer connections than configured");
-    let address = service.base.strip_prefix("http://").unwrap();
+    let service = start_within("ulimit -n 300", &[]);
+    service.program.logs("fewer connections than configured");
+    let address = service.caller.address();
     // More than the process could open, and none of them ever says anything.
     let idle: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(address).unwrap()).collect();
     for _ in 0..20 {
         let (answered, took) = asked(address);
         assert!(answered && took < Duration::from_secs(3), "{took:?}");
     }
-    assert!(!service.log().contains("cannot accept"), "{}", service.log());
+    assert!(!service.program.logged().contains("cannot accept"), "{}", service.program.logged());
     drop(idle);
 }
 
 #[test]
 fn an_accept_that_fails_is_tried_again_and_logged_once() {
-    let service = Service::start(&[]);
-    let address = service.base.strip_prefix("http://").unwrap();
+    let service = Service::develop(&[]);
+    let address = service.caller.address();
     let limit = |files: &str| {
-        let id = service.id().to_string();
+        let id = service.program.id().to_string();
         let set = Command::new("prlimit").args(["--pid", &id, &format!("--nofile={files}:")]).status();
         assert!(set.unwrap().success());
     };
-    let before = limits(service.id());
+    let before = limits(service.program.id());
     limit("8");
     let waiting = TcpStream::connect(address).unwrap();
-    service.logs("cannot accept a connection");
+    service.program.logs("cannot accept a connection");
     std::thread::sleep(Duration::from_secs(3));
-    assert_eq!(service.log().matches("cannot accept a connection").count(), 1, "{}", service.log());
+    assert_eq!(
+        service.program.logged().matches("cannot accept a connection").count(),
+        1,
+        "{}",
+        service.program.logged()
+    );
     limit(&before[0]);
     let (answered, took) = asked(address);
     assert!(answered && took < Duration::from_secs(5), "{took:?}");

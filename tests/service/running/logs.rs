@@ -1,16 +1,16 @@
 //! What the log of a running service says of a request, and what it never says.
 
-use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use super::service::{question, role, with_policy};
+use portcullis_testkit::program::Service;
 use serde_json::{Value as Json, json};
 
-/// Words that stand in facts, questions and keys, and nowhere else.
+/// Words that occur in facts, questions and keys, and nowhere else.
 const SECRETS: &[&str] =
     &["ada-lovelace", "engine-notes", "osotesttoken", "wrongsecret", "steward", "unheard"];
 
 /// Every kind of request that carries ids or keys, the refused ones too.
 fn talk(service: &Service) {
-    let post =
-        |path: &str, body: &Json| service.post(path, DEVELOPMENT_KEY, body, &[("X-Request-ID", "req-7")]);
+    let post = |path: &str, body: &Json| service.post(path, body, &[("X-Request-ID", "req-7")]);
     let fact = role("ada-lovelace", "reader", "engine-notes");
     assert_eq!(post("/api/batch", &json!([{ "inserts": [fact] }])), 200);
     assert_eq!(post("/api/authorize", &question("ada-lovelace", "engine-notes")), 200);
@@ -22,15 +22,15 @@ fn talk(service: &Service) {
     assert_eq!(post("/api/evaluate_query", &query), 400);
     assert_eq!(post("/api/expect", &json!({ "request_id": "req-7", "expected": true })), 200);
     let wrong = "e_0123456789_12345_wrongsecret";
-    assert_eq!(service.post("/api/authorize", wrong, &question("ada-lovelace", "engine-notes"), &[]), 401);
+    let body = question("ada-lovelace", "engine-notes");
+    assert_eq!(service.caller.post(wrong, "authorize", &body).0, 401);
 }
 
 #[test]
 fn a_request_is_one_line_without_ids_and_keys() {
-    let mut service = Service::with_policy(&[]);
+    let service = with_policy(&[]);
     talk(&service);
-    assert!(service.stop().success());
-    let log = service.log();
+    let log = service.stop();
     let answered: Vec<&str> = log.lines().filter(|line| line.contains("answered")).collect();
     assert_eq!(answered.len(), 10, "{log}");
     let of =
@@ -48,10 +48,9 @@ fn a_request_is_one_line_without_ids_and_keys() {
 
 #[test]
 fn json_lines_hold_the_same_for_programs() {
-    let mut service = Service::with_policy(&["--log-format", "json"]);
+    let service = with_policy(&["--log-format", "json"]);
     talk(&service);
-    assert!(service.stop().success());
-    let log = service.log();
+    let log = service.stop();
     let lines: Vec<Json> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let answered: Vec<&Json> = lines.iter().filter(|line| line["message"] == "answered").collect();
     assert_eq!(answered.len(), 10, "{log}");
@@ -70,9 +69,8 @@ fn json_lines_hold_the_same_for_programs() {
 
 #[test]
 fn the_lines_of_requests_can_be_left_out() {
-    let mut service = Service::with_policy(&["--log", "info,portcullis::requests=warn"]);
+    let service = with_policy(&["--log", "info,portcullis::requests=warn"]);
     talk(&service);
-    assert!(service.stop().success());
-    let log = service.log();
+    let log = service.stop();
     assert!(!log.contains("answered") && log.contains("expectation"), "{log}");
 }

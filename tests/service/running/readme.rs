@@ -1,6 +1,6 @@
 //! The first steps of README.md: its commands run, and the answers are those that it shows.
 
-use super::service::Service;
+use portcullis_testkit::program::Service;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -57,10 +57,10 @@ fn the_first_policy_and_its_bindings_are_files_and_the_command_prints_the_statem
 fn the_first_check_answers_as_shown() {
     let readme = after("first check");
     let service =
-        Service::start(&["--policy", root().join("fixtures/example/policy.polar").to_str().unwrap()]);
-    let answers = run(block(&readme, "sh"), &service.base);
-    assert_eq!(answers.replace(&service.base, "http://127.0.0.1:8081"), block(&readme, "text"));
-    let proof = run(block(&after("first explanation"), "sh"), &service.base);
+        Service::develop(&["--policy", root().join("fixtures/example/policy.polar").to_str().unwrap()]);
+    let answers = run(block(&readme, "sh"), &service.caller.url);
+    assert_eq!(answers.replace(&service.caller.url, "http://127.0.0.1:8081"), block(&readme, "text"));
+    let proof = run(block(&after("first explanation"), "sh"), &service.caller.url);
     assert!(proof.contains("has_role(User:alice, \"maintainer\", Organization:acme)"), "{proof}");
 }
 

@@ -87,7 +87,7 @@ fn the_help_of_serve_names_every_flag_once() {
             }
             assert!(help.contains(&format!("{}:", setting.group)), "{} in\n{help}", setting.group);
         }
-        assert!(!help.contains("api-key"), "a secret stands on no command line");
+        assert!(!help.contains("api-key"), "no secret is on a command line");
     }
 }
 

@@ -1,6 +1,8 @@
 //! What the process does when it is sent a signal.
 
-use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use super::service::{question, role, with_policy};
+use portcullis::http::DEVELOPMENT_KEY;
+use portcullis_testkit::program::Service;
 use serde_json::json;
 use std::fs;
 use std::io::{Read, Write};
@@ -10,9 +12,9 @@ use std::time::{Duration, Instant};
 #[test]
 fn a_request_that_was_begun_is_answered_before_the_end() {
     for signal in ["TERM", "INT"] {
-        let mut service = Service::with_policy(&[]);
-        let address = service.base.strip_prefix("http://").unwrap().to_owned();
-        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut service = with_policy(&[]);
+        let address = service.caller.address();
+        let mut stream = TcpStream::connect(address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         let body = role("a", "reader", "b").to_string();
         let (begin, end) = body.split_at(10);
@@ -24,22 +26,25 @@ fn a_request_that_was_begun_is_answered_before_the_end() {
         )
         .unwrap();
         std::thread::sleep(Duration::from_millis(200));
-        service.signal(signal);
+        service.program.signal(signal);
         std::thread::sleep(Duration::from_millis(300));
-        assert!(service.runs() && TcpStream::connect(&address).is_err(), "it accepts nothing and waits");
+        assert!(
+            service.program.runs() && TcpStream::connect(address).is_err(),
+            "it accepts nothing and waits"
+        );
         stream.write_all(end.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         assert!(answer.starts_with("HTTP/1.1 200 OK"), "{answer}");
-        assert!(service.ended().success());
+        assert!(service.program.ended().success());
     }
 }
 
 /// Also with long questions and uploads under way.
 #[test]
 fn a_stop_takes_no_longer_than_it_may() {
-    let mut service =
-        Service::start(&["--shutdown-time", "4", "--query-time", "60", "--policy-test-time", "60"]);
+    let service =
+        Service::develop(&["--shutdown-time", "4", "--query-time", "60", "--policy-test-time", "60"]);
     let slow = "slow(x: Integer) if n(x) and n(y) and n(z) and x < y and y < z and z < x;";
     let setup = (0..40).map(|n| format!("n({n});")).collect::<Vec<_>>().join(" ");
     let asserted = " assert_not slow(1);".repeat(20);
@@ -47,14 +52,14 @@ fn a_stop_takes_no_longer_than_it_may() {
         (0..1_000).map(|n| format!("test \"{n}\" {{ setup {{ {setup} }}{asserted} }}\n")).collect();
     let tests = tests.concat();
     let tested = format!("actor User {{}} resource Doc {{}} {slow}\n{tests}");
-    assert_eq!(service.post("/api/policy?force=true", DEVELOPMENT_KEY, &json!({ "src": slow }), &[]), 200);
+    assert_eq!(service.post("/api/policy?force=true", &json!({ "src": slow }), &[]), 200);
     let number = |n: u32| json!({ "predicate": "n", "args": [{ "type": "Integer", "id": n.to_string() }] });
     let numbers: Vec<_> = (0..20_000).map(number).collect();
-    assert_eq!(service.post("/api/batch", DEVELOPMENT_KEY, &json!([{ "inserts": numbers }]), &[]), 200);
+    assert_eq!(service.post("/api/batch", &json!([{ "inserts": numbers }]), &[]), 200);
     let question = json!({ "predicate": ["slow", ["x"]], "constraints": { "x": { "type": "Integer" } } });
-    let address = service.base.strip_prefix("http://").unwrap().to_owned();
+    let address = service.caller.address();
     let ask = |path: &str, body: String| {
-        let mut stream = TcpStream::connect(&address).unwrap();
+        let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,
             "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
@@ -68,7 +73,7 @@ fn a_stop_takes_no_longer_than_it_may() {
     asked.push(ask("/api/policy", json!({ "src": tested }).to_string()));
     std::thread::sleep(Duration::from_secs(1));
     let began = Instant::now();
-    assert!(service.stop().success());
+    service.stop();
     assert!(began.elapsed() < Duration::from_millis(4_500), "{:?}", began.elapsed());
     for mut stream in asked {
         let mut answer = String::new();
@@ -79,11 +84,11 @@ fn a_stop_takes_no_longer_than_it_may() {
 
 #[test]
 fn a_hangup_changes_nothing_without_tls() {
-    let mut service = Service::with_policy(&[]);
-    service.signal("HUP");
-    service.logs("there is no certificate to reload");
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("a", "b"), &[]), 200);
-    assert!(service.stop().success());
+    let service = with_policy(&[]);
+    service.program.signal("HUP");
+    service.program.logs("there is no certificate to reload");
+    assert_eq!(service.post("/api/authorize", &question("a", "b"), &[]), 200);
+    service.stop();
 }
 
 #[test]
@@ -94,13 +99,18 @@ fn a_hangup_reads_the_certificate_again() {
     fs::write(&cert, made.cert.pem()).unwrap();
     fs::write(&key, made.signing_key.serialize_pem()).unwrap();
     let paths = [cert.to_str().unwrap(), key.to_str().unwrap()];
-    let mut service = Service::start(&["--tls-cert", paths[0], "--tls-key", paths[1]]);
-    assert!(service.base.starts_with("https://"), "{}", service.base);
-    service.signal("HUP");
-    service.logs("the certificate was reloaded");
+    let mut service = Service::develop(&["--tls-cert", paths[0], "--tls-key", paths[1]]);
+    assert!(service.caller.url.starts_with("https://"), "{}", service.caller.url);
+    service.program.signal("HUP");
+    service.program.logs("the certificate was reloaded");
     fs::write(&key, "").unwrap();
-    service.signal("HUP");
-    service.logs("the previous one stays in use");
-    assert!(service.log().contains("key.pem` contains no private key"), "{}", service.log());
-    assert!(service.runs() && service.stop().success());
+    service.program.signal("HUP");
+    service.program.logs("the previous one stays in use");
+    assert!(
+        service.program.logged().contains("key.pem` contains no private key"),
+        "{}",
+        service.program.logged()
+    );
+    assert!(service.program.runs());
+    service.stop();
 }

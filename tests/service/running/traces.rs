@@ -1,6 +1,6 @@
 //! Traces: what a collector of OpenTelemetry is sent.
 
-use super::service::{DEVELOPMENT_KEY, Service, question, role};
+use super::service::{question, role, with_policy};
 use serde_json::json;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -46,13 +46,13 @@ fn take(stream: &mut TcpStream) -> Option<Sent> {
 #[test]
 fn a_collector_is_sent_a_span_a_request_and_nothing_of_its_ids() {
     let (address, received) = collector();
-    let mut service = Service::with_policy(&["--otlp-endpoint", &address]);
+    let service = with_policy(&["--otlp-endpoint", &address]);
     let trace = [("traceparent", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")];
     let asked = question("ada-lovelace", "engine-notes");
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &asked, &trace), 200);
+    assert_eq!(service.post("/api/authorize", &asked, &trace), 200);
     let fact = role("ada-lovelace", "reader", "engine-notes");
-    assert_eq!(service.post("/api/facts", DEVELOPMENT_KEY, &fact, &[("X-Request-ID", "req-9")]), 200);
-    assert!(service.stop().success(), "{}", service.log());
+    assert_eq!(service.post("/api/facts", &fact, &[("X-Request-ID", "req-9")]), 200);
+    service.stop();
 
     let mut bodies = Vec::new();
     while let Ok(Sent { head, body }) = received.recv_timeout(Duration::from_secs(2)) {
@@ -85,8 +85,8 @@ fn a_collector_is_sent_a_span_a_request_and_nothing_of_its_ids() {
 #[test]
 fn a_collector_that_is_not_there_costs_no_answer() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let mut service = Service::with_policy(&["--otlp-endpoint", &format!("http://{free}")]);
-    assert_eq!(service.post("/api/authorize", DEVELOPMENT_KEY, &question("a", "b"), &[]), 200);
-    assert_eq!(service.post("/api/expect", DEVELOPMENT_KEY, &json!({}), &[]), 400);
-    assert!(service.stop().success(), "{}", service.log());
+    let service = with_policy(&["--otlp-endpoint", &format!("http://{free}")]);
+    assert_eq!(service.post("/api/authorize", &question("a", "b"), &[]), 200);
+    assert_eq!(service.post("/api/expect", &json!({}), &[]), 400);
+    service.stop();
 }

@@ -126,46 +126,50 @@ fn an_id_equals_only_itself() {
     world.service.stop();
 }
 
+/// Requests that have the text where a name is expected.
+fn with_name(text: &str) -> Vec<(&'static str, Json)> {
+    vec![
+        ("facts", json!({ "predicate": text, "args": [value("User", "ada")] })),
+        ("facts", json!({ "predicate": "note", "args": [value(text, "ada"), value("String", "x")] })),
+        ("batch", json!([{ "inserts": [{ "predicate": text, "args": [value(text, text)] }] }])),
+        ("batch", json!([{ "deletes": [{ "predicate": text, "args": [value(text, text), null] }] }])),
+        ("batch", json!([{ "deletes": [{ "predicate": "note", "args": [{ "type": text }, null] }] }])),
+        (
+            "authorize",
+            json!({ "actor_type": text, "actor_id": "ada", "action": "read", "resource_type": text, "resource_id": "memo" }),
+        ),
+        ("list", json!({ "actor_type": text, "actor_id": "ada", "action": text, "resource_type": text })),
+        (
+            "list",
+            json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "page_size": 10_000, "page_token": text }),
+        ),
+        (
+            "actions",
+            json!({ "actor_type": "User", "actor_id": "ada", "resource_type": text, "resource_id": "memo" }),
+        ),
+        ("query", json!({ "fact": { "predicate": text, "args": [null, { "type": text }] } })),
+        (
+            "query",
+            with_context(
+                json!({ "fact": { "predicate": "note", "args": [null, null] } }),
+                &[json!({ "predicate": text, "args": [value(text, text)] })],
+            ),
+        ),
+        (
+            "evaluate_query",
+            json!({ "predicate": [text, [text]], "calls": [[text, [text, text]]], "constraints": { text: { "type": text, "ids": [text] } } }),
+        ),
+        ("expect", json!({ "request_id": text, "expected": true })),
+        ("policy", json!({ "src": format!("allow({text}"), "filename": text })),
+    ]
+}
+
 /// As a type, a predicate, an action, a variable or a key of a body a text is unknown or refused.
 #[test]
 fn a_name_is_known_or_refused() {
     let world = World::new(&[role("ada", "memo"), note("canary", "here")]);
     for text in TEXTS {
-        let requests = [
-            ("facts", json!({ "predicate": text, "args": [value("User", "ada")] })),
-            ("facts", json!({ "predicate": "note", "args": [value(text, "ada"), value("String", "x")] })),
-            ("batch", json!([{ "inserts": [{ "predicate": text, "args": [value(text, text)] }] }])),
-            ("batch", json!([{ "deletes": [{ "predicate": text, "args": [value(text, text), null] }] }])),
-            ("batch", json!([{ "deletes": [{ "predicate": "note", "args": [{ "type": text }, null] }] }])),
-            (
-                "authorize",
-                json!({ "actor_type": text, "actor_id": "ada", "action": "read", "resource_type": text, "resource_id": "memo" }),
-            ),
-            ("list", json!({ "actor_type": text, "actor_id": "ada", "action": text, "resource_type": text })),
-            (
-                "list",
-                json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "page_size": 10_000, "page_token": text }),
-            ),
-            (
-                "actions",
-                json!({ "actor_type": "User", "actor_id": "ada", "resource_type": text, "resource_id": "memo" }),
-            ),
-            ("query", json!({ "fact": { "predicate": text, "args": [null, { "type": text }] } })),
-            (
-                "query",
-                with_context(
-                    json!({ "fact": { "predicate": "note", "args": [null, null] } }),
-                    &[json!({ "predicate": text, "args": [value(text, text)] })],
-                ),
-            ),
-            (
-                "evaluate_query",
-                json!({ "predicate": [text, [text]], "calls": [[text, [text, text]]], "constraints": { *text: { "type": text, "ids": [text] } } }),
-            ),
-            ("expect", json!({ "request_id": text, "expected": true })),
-            ("policy", json!({ "src": format!("allow({text}"), "filename": text })),
-        ];
-        for (path, body) in requests {
+        for (path, body) in with_name(text) {
             let (status, answer) = world.post(path, &body);
             assert!([200, 202, 400].contains(&status), "{path} {body}: {status} {answer}");
             let grants = json!({ "allowed": true });

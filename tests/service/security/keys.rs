@@ -26,7 +26,7 @@ fn no_key_is_kept_as_text() {
 
 /// Every text that is nearly a key gets the one refusal, word by word.
 #[test]
-fn what_is_nearly_a_key_is_no_key() {
+fn an_altered_key_is_refused() {
     const FIXED: &str = "e_0123456789_7_a-configured-key-of-some-length";
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -34,7 +34,7 @@ impl Application {
         folders.map(|folder| Self::read(&folder)).collect()
     }
 
-    /// Reads a folder. A file of questions with a policy of its own beside it, `NAME.sql` and `NAME.polar`,
+    /// Reads a folder. A file of questions with a policy of its own next to it, `NAME.sql` and `NAME.polar`,
     /// is asked under that; all others under `policy.polar`.
     fn read(folder: &Path) -> Self {
         let text = |file: &Path| fs::read_to_string(file).unwrap();

@@ -1,4 +1,4 @@
-//! The questions of `docs/local-checks` beside the statements that an expert writes for them, and a database
+//! The questions of `docs/local-checks` next to the statements that an expert writes for them, and a database
 //! to ask.
 //!
 //! `cargo bench --bench local` measures both; `tests/local/plans.rs` compares their plans. The expert's

@@ -9,7 +9,7 @@ use super::{Local, Side};
 use crate::fixture::{Answer, Expected};
 use crate::notation::Cell;
 use crate::outcome::Outcome;
-use crate::refusal::Told;
+use crate::refusal::NoAnswer;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::question::Question;
 use std::collections::BTreeSet;
@@ -23,7 +23,7 @@ impl Local {
         let returned = side.caller.run(&sql);
         match returned.and_then(|returned| self.answer(side, question, way, &returned)) {
             Ok(answer) => Expected::Is(answer),
-            Err(message) => Expected::Refused(Told::fault(format!("{message}\n{sql}"))),
+            Err(message) => Expected::Refused(NoAnswer::fault(format!("{message}\n{sql}"))),
         }
     }
 
@@ -40,7 +40,7 @@ impl Local {
             Ok(filter) => filter,
             Err(told) => return Expected::Refused(told),
         };
-        let fault = |message: String| Expected::Refused(Told::fault(message));
+        let fault = |message: String| Expected::Refused(NoAnswer::fault(message));
         let passing = format!("SELECT CAST({column} AS TEXT) AS found FROM {from} WHERE {filter}");
         // What is left out must be false, and not NULL.
         let rejected = format!("SELECT count(*) FROM {from} WHERE NOT {filter}");

@@ -11,98 +11,160 @@ use std::collections::BTreeSet;
 
 /// The tables and the query whose rows are `rows` and no other facts; `number` counts the queries.
 pub(crate) fn bound(style: Style, number: usize, table: &Table) -> (Vec<Table>, String) {
-    let Table { name, columns, rows, .. } = table;
-    let noisy = if style.has_nulls() { with_noise(rows, columns.len()) } else { rows.clone() };
-    let from = style.reference(name, number);
-    let names = table.column_names();
-    let list = names.join(", ");
-    let whole = |columns: Vec<Column>, rows: Vec<Row>| Table { name: name.clone(), columns, key: None, rows };
-    let beside = |columns: Vec<Column>, rows: Vec<Row>| Table {
-        name: format!("beside_{number}"),
-        columns,
-        key: None,
-        rows,
-    };
-    let other = style.reference(&format!("beside_{number}"), number + 1);
-    let exactly = |query: String| (vec![whole(columns.clone(), noisy.clone())], query);
-    let wider = |query: String| {
-        let extra = Column { name: "updated_at".into(), ty: ColumnType::Text };
-        let columns = std::iter::once(extra).chain(columns.iter().rev().cloned()).collect();
-        let row = |row: &Row| std::iter::once(Some("now".into())).chain(row.iter().rev().cloned()).collect();
-        (vec![whole(columns, noisy.iter().map(row).collect())], query)
-    };
+    let rows =
+        if style.has_nulls() { with_noise(&table.rows, table.columns.len()) } else { table.rows.clone() };
+    let from = style.reference(&table.name, number);
+    let query = Query { style, number, table, rows, from };
     match style.form(number) {
-        Form::Plain => wider(format!("SELECT {list} FROM {from}")),
+        Form::Plain => query.plain(),
         // Ids that differ in their case only would be one.
-        Form::Distinct
-            if columns
-                .iter()
-                .any(|column| matches!(column.ty, ColumnType::Ids(live) if live.ignores_case())) =>
-        {
-            wider(format!("SELECT {list} FROM {from}"))
+        Form::Distinct if table.columns.iter().any(Column::ignores_case) => query.plain(),
+        Form::Distinct => query.distinct(),
+        Form::Table if style.dialect == Dialect::Postgresql => {
+            query.exactly(&format!("TABLE {}", query.from))
         }
-        Form::Distinct => {
-            let qualified: Vec<String> = names.iter().map(|name| format!("x.{name}")).collect();
-            wider(format!("SELECT DISTINCT {} FROM {from} AS x", qualified.join(", ")))
-        }
-        Form::Table if style.dialect == Dialect::Postgresql => exactly(format!("TABLE {from}")),
-        Form::Star | Form::Table => exactly(format!("SELECT * FROM {from}")),
-        Form::With => wider(format!(
+        Form::Star | Form::Table => query.exactly(&format!("SELECT * FROM {}", query.from)),
+        Form::With => query.with(),
+        Form::Where => query.filtered(),
+        Form::PositiveBody if table.columns.len() > 1 => query.joined(),
+        Form::Union => query.union(),
+        Form::Values if !table.rows.is_empty() => query.values(),
+        Form::PositiveBody | Form::Values | Form::Commented => query.commented(),
+    }
+}
+
+/// What a bound query is made from; each method makes it in one form, with its tables.
+struct Query<'t> {
+    style: Style,
+    number: usize,
+    table: &'t Table,
+    /// Those of the table, and others that are not facts.
+    rows: Vec<Row>,
+    /// How the query names the table.
+    from: String,
+}
+
+impl Query<'_> {
+    fn exactly(&self, query: &str) -> (Vec<Table>, String) {
+        (vec![self.first(self.table.columns.clone(), self.rows.clone())], query.to_owned())
+    }
+
+    /// A table with one more column, and the others in another order.
+    fn wider(&self, query: String) -> (Vec<Table>, String) {
+        let extra = Column { name: "updated_at".into(), ty: ColumnType::Text };
+        let columns = std::iter::once(extra).chain(self.table.columns.iter().rev().cloned()).collect();
+        let row = |row: &Row| std::iter::once(Some("now".into())).chain(row.iter().rev().cloned()).collect();
+        (vec![self.first(columns, self.rows.iter().map(row).collect())], query)
+    }
+
+    fn plain(&self) -> (Vec<Table>, String) {
+        self.wider(format!("SELECT {} FROM {}", self.list(), self.from))
+    }
+
+    fn distinct(&self) -> (Vec<Table>, String) {
+        let qualified: Vec<String> =
+            self.table.column_names().iter().map(|name| format!("x.{name}")).collect();
+        self.wider(format!("SELECT DISTINCT {} FROM {} AS x", qualified.join(", "), self.from))
+    }
+
+    fn with(&self) -> (Vec<Table>, String) {
+        let (list, from) = (self.list(), &self.from);
+        self.wider(format!(
             "WITH t2 AS (SELECT {list} FROM {from}), w2 AS (SELECT * FROM t2) SELECT {list} FROM w2"
-        )),
-        Form::Where => {
-            let extra = Column { name: "is_deleted".into(), ty: ColumnType::Integer };
-            let with = |deleted: &str, rows: &[Row]| -> Vec<Row> {
-                rows.iter().map(|row| [row.as_slice(), &[Some(deleted.to_owned())]].concat()).collect()
-            };
-            let all = [with("0", &noisy), with("1", &strangers(rows))].concat();
-            let columns = columns.iter().cloned().chain([extra]).collect();
-            (vec![whole(columns, all)], format!("SELECT {list} FROM {from} WHERE is_deleted = 0"))
-        }
-        Form::PositiveBody if columns.len() > 1 => {
-            let key = Column { name: "row_number".into(), ty: ColumnType::Integer };
-            let numbered = |columns: std::ops::Range<usize>| -> Vec<Row> {
-                let row =
-                    |(at, row): (usize, &Row)| [&row[columns.clone()], &[Some(at.to_string())]].concat();
-                noisy.iter().enumerate().map(row).collect()
-            };
-            let left = columns[..1].iter().cloned().chain([key.clone()]).collect();
-            let right = columns[1..].iter().cloned().chain([key]).collect();
-            let tables = vec![whole(left, numbered(0..1)), beside(right, numbered(1..columns.len()))];
-            let rest: Vec<String> = names[1..].iter().map(|name| format!("r.{name}")).collect();
-            let query = format!(
-                "SELECT l.{}, {} FROM {from} l JOIN {other} r ON r.row_number = l.row_number",
-                names[0],
-                rest.join(", ")
-            );
-            (tables, query)
-        }
-        Form::Union => {
-            let (some, others) = noisy.split_at(noisy.len() / 2);
-            let tables =
-                vec![whole(columns.clone(), some.to_vec()), beside(columns.clone(), others.to_vec())];
-            (tables, format!("SELECT {list} FROM {from} UNION ALL SELECT {list} FROM {other}"))
-        }
-        Form::Values if !rows.is_empty() => {
-            let cell = |(column, cell): (&Column, &Option<String>)| {
-                let literal = column.ty.literal(cell.as_deref());
-                match column.ty {
-                    ColumnType::Text | ColumnType::Decoy | ColumnType::Integer | ColumnType::Enum { .. } => {
-                        literal
-                    }
-                    ColumnType::Bigint | ColumnType::Ids(_) | ColumnType::Boolean => {
-                        format!("CAST({literal} AS {})", cast_name(&column.ty, style.dialect))
-                    }
+        ))
+    }
+
+    fn filtered(&self) -> (Vec<Table>, String) {
+        let extra = Column { name: "is_deleted".into(), ty: ColumnType::Integer };
+        let with = |deleted: &str, rows: &[Row]| -> Vec<Row> {
+            rows.iter().map(|row| [row.as_slice(), &[Some(deleted.to_owned())]].concat()).collect()
+        };
+        let all = [with("0", &self.rows), with("1", &strangers(&self.table.rows))].concat();
+        let columns = self.table.columns.iter().cloned().chain([extra]).collect();
+        let query = format!("SELECT {} FROM {} WHERE is_deleted = 0", self.list(), self.from);
+        (vec![self.first(columns, all)], query)
+    }
+
+    /// The first column in one table, the others in another.
+    fn joined(&self) -> (Vec<Table>, String) {
+        let columns = &self.table.columns;
+        let key = Column { name: "row_number".into(), ty: ColumnType::Integer };
+        let numbered = |columns: std::ops::Range<usize>| -> Vec<Row> {
+            let row = |(at, row): (usize, &Row)| [&row[columns.clone()], &[Some(at.to_string())]].concat();
+            self.rows.iter().enumerate().map(row).collect()
+        };
+        let left = columns[..1].iter().cloned().chain([key.clone()]).collect();
+        let right = columns[1..].iter().cloned().chain([key]).collect();
+        let tables = vec![self.first(left, numbered(0..1)), self.second(right, numbered(1..columns.len()))];
+        let names = self.table.column_names();
+        let rest: Vec<String> = names[1..].iter().map(|name| format!("r.{name}")).collect();
+        let query = format!(
+            "SELECT l.{}, {} FROM {} l JOIN {} r ON r.row_number = l.row_number",
+            names[0],
+            rest.join(", "),
+            self.from,
+            self.second_from()
+        );
+        (tables, query)
+    }
+
+    /// Half of the rows in one table, half in another.
+    fn union(&self) -> (Vec<Table>, String) {
+        let columns = &self.table.columns;
+        let (some, others) = self.rows.split_at(self.rows.len() / 2);
+        let tables =
+            vec![self.first(columns.clone(), some.to_vec()), self.second(columns.clone(), others.to_vec())];
+        let (list, from, other) = (self.list(), &self.from, self.second_from());
+        (tables, format!("SELECT {list} FROM {from} UNION ALL SELECT {list} FROM {other}"))
+    }
+
+    fn values(&self) -> (Vec<Table>, String) {
+        let cell = |(column, cell): (&Column, &Option<String>)| {
+            let literal = column.ty.literal(cell.as_deref());
+            match column.ty {
+                ColumnType::Text | ColumnType::Decoy | ColumnType::Integer | ColumnType::Enum { .. } => {
+                    literal
                 }
-            };
-            let row = |row: &Row| columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(", ");
-            let rows: Vec<String> = noisy.iter().map(|cells| format!("({})", row(cells))).collect();
-            (Vec::new(), format!("VALUES {}", rows.join(", ")))
-        }
-        Form::PositiveBody | Form::Values | Form::Commented => wider(format!(
-            "SELECT -- it's one column a line; )\n  {}\nFROM /* the \"table\" ' */ {from};\n",
-            names.join(",\n  ")
-        )),
+                ColumnType::Bigint | ColumnType::Ids(_) | ColumnType::Boolean => {
+                    format!("CAST({literal} AS {})", cast_name(&column.ty, self.style.dialect))
+                }
+            }
+        };
+        let row = |row: &Row| self.table.columns.iter().zip(row).map(cell).collect::<Vec<_>>().join(", ");
+        let rows: Vec<String> = self.rows.iter().map(|cells| format!("({})", row(cells))).collect();
+        (Vec::new(), format!("VALUES {}", rows.join(", ")))
+    }
+
+    fn commented(&self) -> (Vec<Table>, String) {
+        self.wider(format!(
+            "SELECT -- it's one column a line; )\n  {}\nFROM /* the \"table\" ' */ {};\n",
+            self.table.column_names().join(",\n  "),
+            self.from
+        ))
+    }
+
+    /// The names of the columns, as a query selects them.
+    fn list(&self) -> String {
+        self.table.column_names().join(", ")
+    }
+
+    /// The table that is named by `from`.
+    fn first(&self, columns: Vec<Column>, rows: Vec<Row>) -> Table {
+        Table { name: self.table.name.clone(), columns, key: None, rows }
+    }
+
+    /// One more table, for forms that need two.
+    fn second(&self, columns: Vec<Column>, rows: Vec<Row>) -> Table {
+        Table { name: self.second_name(), columns, key: None, rows }
+    }
+
+    /// How a query names the second table.
+    fn second_from(&self) -> String {
+        self.style.reference(&self.second_name(), self.number + 1)
+    }
+
+    fn second_name(&self) -> String {
+        format!("beside_{}", self.number)
     }
 }
 

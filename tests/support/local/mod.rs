@@ -22,6 +22,7 @@ pub mod referee;
 mod renaming;
 mod schema;
 pub mod split;
+pub mod stored_folders;
 pub mod style;
 mod tables;
 mod why;
@@ -31,7 +32,7 @@ use super::hosted::Hosted;
 use super::notation::{Fact, Value};
 use super::outcome::Outcome;
 use super::policy;
-use super::refusal::Told;
+use super::refusal::NoAnswer;
 use caller::Caller;
 use kind::Ids;
 use portcullis_compiler::Dialect;
@@ -114,27 +115,14 @@ impl Local {
         values: &BTreeSet<Value>,
         questions: &[&Question],
     ) -> Result<Self, String> {
-        let style = |dialect| Style { n, dialect };
-        let first = style(Dialect::Postgresql);
-        let of = |facts: &[Fact]| facts.iter().flat_map(|fact| fact.args.clone()).collect::<BTreeSet<_>>();
-        let local = of(&split.local);
-        let elsewhere: BTreeSet<Value> = of(&split.stored).union(&of(&split.request)).cloned().collect();
-        let is_nowhere = |value: &Value| !local.contains(value) && !elsewhere.contains(value);
-        let is_fresh = |value: &Value| is_nowhere(value) && value.id.starts_with("fresh");
-        let is_held = |value: &Value| local.contains(value) || !first.has_strays() || is_fresh(value);
-        let (held, others): (BTreeSet<Value>, BTreeSet<Value>) =
-            values.iter().chain(&local).chain(&elsewhere).cloned().partition(is_held);
-        let renaming = Renaming::new(program, |at| first.kind(at), &held, &others);
-
-        let ways = questions.iter().flat_map(|question| {
-            ways::ways(question).into_iter().filter_map(|way| ways::filtered(question, way))
-        });
-        let mut listed_types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
+        let first = Style { n, dialect: Dialect::Postgresql };
+        let (renaming, known) = renamed(program, split, first, values);
+        let mut listed_types = ways::filtered_types(questions);
         if first.has_entities() {
-            listed_types.extend(local.iter().map(|value| value.ty.clone()));
+            listed_types.extend(values_of(&split.local).into_iter().map(|value| value.ty));
         }
-        let is_listed = |value: &&Value| listed_types.contains(&value.ty) && !renaming.is_stray(value);
-        let listed: BTreeSet<Value> = held.iter().chain(&others).filter(is_listed).cloned().collect();
+        let is_listed = |value: &Value| listed_types.contains(&value.ty) && !renaming.is_stray(value);
+        let listed: BTreeSet<Value> = known.into_iter().filter(is_listed).collect();
         let mut candidates: BTreeMap<String, BTreeSet<String>> =
             listed_types.iter().map(|ty| (ty.clone(), BTreeSet::new())).collect();
         for value in &listed {
@@ -148,7 +136,7 @@ impl Local {
         let facts = renaming.facts(&split.local);
         let mut sides = Vec::new();
         for dialect in DIALECTS {
-            let style = style(dialect);
+            let style = Style { n, dialect };
             let schema = Schema::new(style, &renaming, &facts, &empty, &candidates);
             let document = document::document(style, &renaming, &schema);
             let caller = Caller::new(dialect)?;
@@ -234,7 +222,7 @@ impl Local {
         let question = ways::local(&self.renaming.question(question), way, column);
         let request: Vec<String> = self.request.iter().map(Fact::to_string).collect();
         let stored: Vec<String> = self.stored.iter().map(Fact::to_string).collect();
-        let sql = self.sql(side, question.clone()).unwrap_or_else(Told::into_message);
+        let sql = self.sql(side, question.clone()).unwrap_or_else(NoAnswer::into_message);
         format!(
             "{}{}stored:\n  {}\nrequest:\n  {}\n{question:?}\n{sql}\n",
             side.schema.script(side.style.dialect),
@@ -244,7 +232,7 @@ impl Local {
         )
     }
 
-    fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, Told> {
+    fn sql(&self, side: &Side, question: portcullis::engine::LocalQuestion) -> Result<String, NoAnswer> {
         self.n_asked.set(self.n_asked.get() + 1);
         if self.n_asked.get().is_multiple_of(self.alone) {
             self.engine.local_alone(&side.document, question, &self.request)
@@ -289,6 +277,30 @@ impl Local {
         };
         Some(Fact { predicate: key.0.clone(), args: key.1.iter().map(arg).collect::<Option<_>>()? })
     }
+}
+
+/// New names for all values that may occur, which are returned, too. Those that are in no column may keep a
+/// form that no column could hold.
+fn renamed(
+    program: &Program,
+    split: &Split,
+    style: Style,
+    values: &BTreeSet<Value>,
+) -> (Renaming, BTreeSet<Value>) {
+    let local = values_of(&split.local);
+    let elsewhere: BTreeSet<Value> =
+        values_of(&split.stored).union(&values_of(&split.request)).cloned().collect();
+    let is_nowhere = |value: &Value| !local.contains(value) && !elsewhere.contains(value);
+    let is_fresh = |value: &Value| is_nowhere(value) && value.id.starts_with("fresh");
+    let is_held = |value: &Value| local.contains(value) || !style.has_strays() || is_fresh(value);
+    let known: BTreeSet<Value> = values.iter().chain(&local).chain(&elsewhere).cloned().collect();
+    let (held, others): (BTreeSet<Value>, BTreeSet<Value>) = known.iter().cloned().partition(is_held);
+    (Renaming::new(program, |at| style.kind(at), &held, &others), known)
+}
+
+/// The arguments of facts.
+fn values_of(facts: &[Fact]) -> BTreeSet<Value> {
+    facts.iter().flat_map(|fact| fact.args.clone()).collect()
 }
 
 /// Facts that no table holds: some that the policy reads and are not stated, and some that are stated

@@ -65,6 +65,13 @@ pub(crate) struct Column {
     pub ty: ColumnType,
 }
 
+impl Column {
+    /// Whether ids that differ in their case only are equal there.
+    pub(crate) fn ignores_case(&self) -> bool {
+        matches!(self.ty, ColumnType::Ids(live) if live.ignores_case())
+    }
+}
+
 /// A row, a cell for each column.
 pub(crate) type Row = Vec<Option<String>>;
 

@@ -8,6 +8,7 @@ use crate::outcome::{Allow, given};
 use portcullis::engine::{EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion};
 use portcullis::store;
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use std::collections::BTreeSet;
 
 /// One way to ask a question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,14 @@ pub fn filtered(question: &Question, way: Way) -> Option<(String, usize)> {
         Way::Authorize | Way::Actions | Way::Select => return None,
     };
     Some((question.vars[var].ty.clone()?, var))
+}
+
+/// The types whose values filters for these questions choose among.
+pub fn filtered_types(questions: &[&Question]) -> BTreeSet<String> {
+    let all = questions.iter().flat_map(|question| {
+        ways(question).into_iter().filter_map(|way| filtered(question, way)).map(|(ty, _)| ty)
+    });
+    all.collect()
 }
 
 /// The question, asked in this way; a filter is over `column`.

@@ -1,13 +1,13 @@
 //! Explanations of local checks: the statements that they need run on the caller's database.
 
 use super::{DIALECTS, Local};
-use crate::refusal::Told;
+use crate::refusal::NoAnswer;
 use portcullis::engine::{Why, WhyAtom, WhyBy, WhyCondition, WhyLack};
 use portcullis_compiler::question::Question;
 
 impl Local {
     /// The explanation of a question on one of the databases, with the ids of the page.
-    pub fn why(&self, question: &Question, turn: usize) -> Option<Result<Why, Told>> {
+    pub fn why(&self, question: &Question, turn: usize) -> Option<Result<Why, NoAnswer>> {
         let side = &self.sides[turn % DIALECTS.len()];
         let renamed = self.renaming.question(question);
         let run = |sql: &str| side.caller.run(sql).map(|returned| returned.rows);

@@ -36,47 +36,32 @@ impl Local {
             section(&written.bindings, "sql_types").into_iter().map(|(ty, name)| (ty, Kind::named(&name)));
         let renaming = Renaming::identity(kinds.collect(), values);
         let promises = section(&written.bindings, "tables");
-        let ways = questions.iter().flat_map(|question| {
-            ways::ways(question).into_iter().filter_map(|way| ways::filtered(question, way))
-        });
-        let types: BTreeSet<String> = ways.map(|(ty, _)| ty).collect();
+        let types = ways::filtered_types(questions);
         let mut listed = BTreeSet::new();
         let mut sides = Vec::new();
         for dialect in DIALECTS {
             let mut schema = Schema { promises: promises.clone(), ..Schema::default() };
             let caller = Caller::new(dialect)?;
-            let made = match dialect {
-                Dialect::Postgresql => written.schema.replace("CREATE TABLE", "CREATE TEMPORARY TABLE"),
-                Dialect::Sqlite => written.schema.clone(),
-            };
-            caller.script(&made)?;
+            caller.script(&statements(written, dialect))?;
             for (number, ty) in types.iter().enumerate() {
-                if let Some(column) = promises.get(ty) {
-                    let (from, _) = column.rsplit_once('.').ok_or("a promise names a table and a column")?;
-                    let ids =
-                        caller.run(&format!("SELECT CAST({column} AS TEXT) FROM {from}"))?.rows.concat();
-                    listed.extend(ids.into_iter().flatten().map(|id| Value::new(ty, &id)));
-                    let candidates = Candidates { from: from.to_owned(), column: column.clone() };
-                    schema.candidates.insert(ty.clone(), vec![candidates]);
-                    continue;
-                }
-                let is_listed = |value: &&Value| value.ty == *ty && !renaming.is_stray(value);
-                let held: Vec<&Value> = values.iter().filter(is_listed).collect();
-                listed.extend(held.iter().map(|value| (*value).clone()));
-                let rows = held.iter().map(|value| Some(value.id.clone())).chain([None]).map(|id| vec![id]);
-                let column =
-                    Column { name: "id".into(), ty: ColumnType::Ids(renaming.kind(ty).column(dialect, 0)) };
-                let name = format!("candidates_{number}");
-                let candidates = Candidates { from: name.clone(), column: format!("{name}.id") };
+                let candidates = if let Some(column) = promises.get(ty) {
+                    let (candidates, ids) = promised(&caller, column)?;
+                    listed.extend(ids.iter().map(|id| Value::new(ty, id)));
+                    candidates
+                } else {
+                    let is_listed = |value: &&Value| value.ty == *ty && !renaming.is_stray(value);
+                    let held: Vec<&Value> = values.iter().filter(is_listed).collect();
+                    listed.extend(held.iter().map(|value| (*value).clone()));
+                    let ids = ColumnType::Ids(renaming.kind(ty).column(dialect, 0));
+                    let table = table(format!("candidates_{number}"), ids, &held);
+                    caller.script(&table.script(dialect))?;
+                    let from = table.name.clone();
+                    schema.tables.push(table);
+                    Candidates { column: format!("{from}.id"), from }
+                };
                 schema.candidates.insert(ty.clone(), vec![candidates]);
-                let table = Table { name, columns: vec![column], key: None, rows: rows.collect() };
-                caller.script(&table.script(dialect))?;
-                schema.tables.push(table);
             }
-            let document = match dialect {
-                Dialect::Postgresql => written.bindings.clone(),
-                Dialect::Sqlite => format!("{}dialect: sqlite\n", written.bindings),
-            };
+            let document = document(written, dialect);
             sides.push(Side { style: Style { n: 0, dialect }, schema, document, caller });
         }
         let name = "as the page writes it".to_owned();
@@ -94,6 +79,35 @@ impl Local {
             n_asked: std::cell::Cell::default(),
         })
     }
+}
+
+/// The statements that make and fill the page's tables.
+fn statements(written: &Written, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Postgresql => written.schema.replace("CREATE TABLE", "CREATE TEMPORARY TABLE"),
+        Dialect::Sqlite => written.schema.clone(),
+    }
+}
+
+fn document(written: &Written, dialect: Dialect) -> String {
+    match dialect {
+        Dialect::Postgresql => written.bindings.clone(),
+        Dialect::Sqlite => format!("{}dialect: sqlite\n", written.bindings),
+    }
+}
+
+/// The rows of a promised table as candidates, and their ids.
+fn promised(caller: &Caller, column: &str) -> Result<(Candidates, Vec<String>), String> {
+    let (from, _) = column.rsplit_once('.').ok_or("a promise names a table and a column")?;
+    let ids = caller.run(&format!("SELECT CAST({column} AS TEXT) FROM {from}"))?.rows.concat();
+    let candidates = Candidates { from: from.to_owned(), column: column.to_owned() };
+    Ok((candidates, ids.into_iter().flatten().collect()))
+}
+
+/// A table with the ids of these values, and NULL.
+fn table(name: String, ids: ColumnType, values: &[&Value]) -> Table {
+    let rows = values.iter().map(|value| Some(value.id.clone())).chain([None]).map(|id| vec![id]);
+    Table { name, columns: vec![Column { name: "id".into(), ty: ids }], key: None, rows: rows.collect() }
 }
 
 /// The entries of one part of a document, each on its line.

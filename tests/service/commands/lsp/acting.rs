@@ -1,7 +1,7 @@
 //! Requests that change a policy or run something: renaming, and the commands of lenses. Also diagnostics on
 //! request.
 
-use super::editor::{Editor, URI, document, range};
+use portcullis_testkit::lsp::{Editor, URI, document, range};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn a_lens_runs_its_test_and_shows_the_result() {
 
     let ran = editor.ask("workspace/executeCommand", &lenses[1]["command"]);
     assert_eq!(ran, json!({ "test": "readers read", "passed": 2, "total": 2, "failures": [] }));
-    let shown = editor.told.pop().unwrap();
+    let shown = editor.notifications.pop().unwrap();
     assert_eq!(shown["method"], "window/showMessage");
     let message = "test `readers read`: 2 of 2 assertions hold";
     assert_eq!(shown["params"], json!({ "type": 3, "message": message }));
@@ -75,7 +75,7 @@ fn a_lens_runs_its_test_and_shows_the_result() {
     let ran = editor.ask("workspace/executeCommand", &lenses[2]["command"]);
     let failure = "line 14: `assert allow(User{\"bob\"}, \"read\", Repo{\"site\"})` has no answer";
     assert_eq!(ran["failures"], json!([failure]));
-    let shown = editor.told.pop().unwrap();
+    let shown = editor.notifications.pop().unwrap();
     let message = format!("test `anyone reads`: 0 of 1 assertion holds\n{failure}");
     assert_eq!(shown["params"], json!({ "type": 1, "message": message }));
     editor.end();
@@ -132,10 +132,10 @@ fn a_code_leads_to_its_page() {
 fn an_editor_that_asks_for_diagnostics_gets_them_once() {
     let mut editor = Editor::start_with(&[], &json!({ "textDocument": { "diagnostic": {} } }));
     let opened = json!({ "uri": URI, "languageId": "polar", "version": 1, "text": "actor User {" });
-    editor.tell("textDocument/didOpen", &json!({ "textDocument": opened }));
+    editor.notify("textDocument/didOpen", &json!({ "textDocument": opened }));
     let report = editor.ask("textDocument/diagnostic", &json!({ "textDocument": document() }));
     assert_eq!((&report["kind"], &report["items"][0]["code"]), (&json!("full"), &json!("P0111")));
-    assert_eq!(editor.told, Vec::<Value>::new());
+    assert_eq!(editor.notifications, Vec::<Value>::new());
     let other = json!({ "textDocument": { "uri": "file:///closed.polar" } });
     assert_eq!(editor.ask("textDocument/diagnostic", &other)["items"], json!([]));
     editor.end();

@@ -1,12 +1,9 @@
 //! The language server as an editor speaks with it: a process, and messages on its standard input and output.
 
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test; a panic is the failure")]
-
 mod acting;
-mod editor;
 mod session;
 
-use editor::{Editor, URI, document, range};
+use portcullis_testkit::lsp::{Editor, URI, document, range};
 use serde_json::{Value, json};
 
 const POLICY: &str = r#"# é🦀
@@ -36,12 +33,12 @@ fn findings_follow_the_text_and_their_fixes_remove_them() {
     assert_eq!(edit["range"], range([5, 14], [5, 22]));
 
     let text = POLICY.replace("\"raeder\"", edit["newText"].as_str().unwrap());
-    editor.tell(
+    editor.notify(
         "textDocument/didChange",
         &json!({ "textDocument": { "uri": URI, "version": 2 }, "contentChanges": [{ "text": text }] }),
     );
     assert!(editor.findings().iter().all(|found| found["severity"] == 2));
-    editor.tell("textDocument/didClose", &json!({ "textDocument": document() }));
+    editor.notify("textDocument/didClose", &json!({ "textDocument": document() }));
     assert_eq!(editor.findings(), Vec::<Value>::new());
     editor.end();
 }
@@ -182,9 +179,9 @@ fn a_session_that_is_cut_off_is_a_failure() {
 }
 
 #[test]
-fn what_is_not_understood_ends_no_session() {
+fn an_unknown_message_does_not_end_the_session() {
     let mut editor = Editor::start();
-    editor.tell("textDocument/didOpen", &json!({ "textDocument": 1 }));
+    editor.notify("textDocument/didOpen", &json!({ "textDocument": 1 }));
     let told = editor.read();
     assert_eq!((&told["method"], &told["params"]["type"]), (&json!("window/logMessage"), &json!(1)));
     let response = editor.request("textDocument/implementation", &json!({}));

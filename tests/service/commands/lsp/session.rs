@@ -1,6 +1,6 @@
 //! The transcript of a session, with every message of both sides: `snapshots/lsp/session.snap`.
 
-use super::editor::{Editor, URI, document};
+use portcullis_testkit::lsp::{Editor, URI, document};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ fn a_session_as_both_sides_wrote_it() {
     let mut exchange = |editor: &mut Editor, method: &str, params: &Value| {
         note(">", method, params);
         let answer = editor.ask(method, params);
-        for told in editor.told.drain(..) {
+        for told in editor.notifications.drain(..) {
             note("<", told["method"].as_str().unwrap(), &told["params"]);
         }
         note("<", method, &answer);
