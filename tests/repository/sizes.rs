@@ -12,7 +12,8 @@ const MAIN: usize = 60;
 /// Lines of all files directly in one folder of the compiler.
 const FOLDER: usize = 3_000;
 
-/// Lines of a function, from its name to its closing brace, and how many functions may have more.
+/// Lines of a function, from its name to its closing brace, and how many functions may have more, those of
+/// tests included.
 const FUNCTION: usize = 60;
 const LONG_FUNCTIONS: usize = 5;
 
@@ -47,15 +48,15 @@ fn folders_of_the_compiler_are_small() {
 fn functions_are_short() {
     let mut n_functions = 0;
     let mut offenders = Vec::new();
-    for file in product() {
+    for file in everything() {
         let lengths = function_lengths(&file.text);
         n_functions += lengths.len();
         let long = lengths.into_iter().filter(|(_, n_lines)| *n_lines > FUNCTION);
         offenders.extend(long.map(|(line, n_lines)| format!("{}:{line}: {n_lines} lines", file.path)));
     }
-    assert!(n_functions > 2_000, "only {n_functions} functions were found");
+    assert!(n_functions > 5_000, "only {n_functions} functions were found");
     if offenders.len() > LONG_FUNCTIONS {
-        none(&offenders, "at most five functions have more than 60 lines");
+        none(&offenders, "at most five functions, of tests too, have more than 60 lines");
     }
 }
 
