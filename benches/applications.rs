@@ -83,7 +83,7 @@ struct Options {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// What `cargo bench` tells every benchmark
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
 }

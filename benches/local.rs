@@ -85,7 +85,7 @@ struct Options {
     /// Measure only how fast SQL comes from a request: no database is needed
     #[arg(long, conflicts_with_all = ["database", "expert", "ours"])]
     requests: bool,
-    /// What `cargo bench` tells every benchmark
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
 }

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! The workload is a code host (`code_host`), made from a seed. The service is the program itself as a
-//! process beside this one, over a folder of its own, and is asked over HTTP; afterwards the engine is asked
+//! process next to this one, over a folder of its own, and is asked over HTTP; afterwards the engine is asked
 //! in this process. What every answer must be is worked out from the workload's arrays (`scale/truth.rs`),
 //! without the program, and every answer that is measured is compared. Client and service share the machine.
 //!

@@ -1,4 +1,4 @@
-//! The service's statement beside the expert's: the same rows, and what both cost.
+//! The service's statement next to the expert's: the same rows, and what both cost.
 
 use crate::measure::{Pair, Rounds};
 use portcullis_testkit::applications::question::Question;

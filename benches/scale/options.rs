@@ -43,7 +43,7 @@ pub(crate) struct Options {
     /// Let the service write a decision log into this file
     #[arg(long, value_name = "FILE")]
     decision_log: Option<PathBuf>,
-    /// What `cargo bench` tells every benchmark
+    /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
     #[arg(skip = Instant::now())]

@@ -24,7 +24,7 @@ pub(crate) struct Question {
     pub(crate) answer: Answer,
 }
 
-/// What is asked of an actor.
+/// A question about an actor.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Ask {
     Authorize { action: &'static str, resource: Entity },

@@ -97,7 +97,7 @@ mod tests {
     use super::what;
 
     #[test]
-    fn the_reason_stands_in_the_long_help_only() {
+    fn only_the_long_help_gives_the_reason() {
         assert_eq!(what("Where it listens; loopback, because one must. And more."), "Where it listens");
         assert_eq!(what("The key of that certificate. None."), "The key of that certificate");
         assert_eq!(what("Like `http://127.0.0.1:4318`."), "Like `http://127.0.0.1:4318`");

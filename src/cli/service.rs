@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_or_no_key_is_said() {
+    fn a_wrong_address_or_key_is_reported() {
         for url in [
             "",
             "localhost:8081",

@@ -103,7 +103,7 @@ fn a_wrong_value_names_its_place_its_setting_and_what_is_expected() {
 }
 
 #[test]
-fn what_is_no_setting_is_refused() {
+fn an_unknown_setting_is_refused() {
     refuses(
         &[],
         "dev = true\nquery_tme = 3\nport = 1\n",

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_digest_is_not_told() {
+    fn debug_hides_a_digest() {
         assert_eq!(format!("{:?}", KeyDigest::of("key")), "(digest)");
     }
 }

@@ -34,7 +34,7 @@ def escaped(data):
 
 
 def unescaped(line):
-    """The bytes that a line stands for."""
+    """The bytes that a line describes."""
 
     def byte(match):
         what = match[1]

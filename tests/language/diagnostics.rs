@@ -5,7 +5,8 @@
 //! compile. `UPDATE_FIXTURES=1 cargo test --test language -- diagnostics::` writes what is said into the
 //! pages; a person reads it before it is committed. Every code has a page, and every page a code.
 //!
-//! A line of a policy that ends in `# × 1000` stands for as many lines, `%` in it for their number.
+//! A line of a policy that ends in `# × 1000` is repeated that often; `%` in it becomes the number of the
+//! repetition.
 
 use libtest_mimic::{Failed, Trial};
 use portcullis_compiler::diagnostic::render::render_all;

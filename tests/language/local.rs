@@ -11,7 +11,7 @@
 //! PORTCULLIS_EVERY=1 cargo test --test language -- local::              every way in every place: some minutes
 //! ```
 //!
-//! By default the facts of a page that all stand on one side are asked for in every way, and of the other
+//! By default the facts of a page that are all on one side are asked for in every way, and of the other
 //! splits one way and place in three, each split another.
 
 #![expect(clippy::unwrap_used, reason = "a panic is the failure of one trial")]

@@ -1,4 +1,4 @@
-//! The pages of `fixtures`: one trial for each heading of a conformance page, asked of the service and of
+//! The pages of `fixtures`: one trial for each heading of a conformance page, put to the service and to
 //! local checks, and one for each page of a mistake.
 //!
 //! ```text

@@ -139,7 +139,7 @@ tables:
     }
 }
 
-/// `citext` finds `Ada` and `ada` equal; told or not, they are two ids.
+/// `citext` finds `Ada` and `ada` equal, but they are two ids, whether the document declares the type or not.
 #[test]
 fn citext_is_compared_as_text() {
     for told in ["", "  User: citext\n  Doc: citext\n"] {

@@ -147,9 +147,9 @@ facts:
     assert_eq!(column(&caller, &ids), "a", "{ids}");
 }
 
-/// Text that is no integer is no fact: neither the comparison nor its negation holds of it.
+/// Neither a comparison nor its negation holds of such a text.
 #[test]
-fn an_integer_may_be_bound_to_text_that_is_none() {
+fn text_that_is_not_an_integer_is_not_a_fact() {
     let rows = [
         ("nine", "'9'", true, false),
         ("ten", "'10'", false, true),
@@ -226,7 +226,7 @@ fn a_filter_over_integers_is_never_null() {
 
 /// An integer column that is told to be one keeps its index.
 #[test]
-fn an_integer_that_is_told_is_compared_by_its_index() {
+fn a_declared_integer_is_compared_by_its_index() {
     let document = "facts:\n  size(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\nsql_types:\n  Integer: integer\n";
     let service = Service::new(POLICY, "", document);
     let caller = Caller::new(Dialect::Postgresql).unwrap();

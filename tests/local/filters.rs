@@ -218,7 +218,7 @@ fn the_column_may_be_an_expression() {
 }
 
 #[test]
-fn what_is_no_column_is_refused() {
+fn a_column_that_is_not_one_value_is_refused() {
     let service = Service::usual();
     for column in [
         "",
@@ -268,7 +268,7 @@ fn the_filter_of_one_variable_of_several() {
     shape("filter-of-users", &users);
 }
 
-/// SQLite reads the rows of each alternative by themselves, so a guard stands inside each.
+/// SQLite reads the rows of each alternative by themselves, so a guard is inside each.
 #[test]
 fn on_sqlite_each_alternative_has_its_guard() {
     let guarded = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();

@@ -1,4 +1,4 @@
-//! How much of the store may stand in a text: what the question needs, up to a bound, and nothing else.
+//! How much of the store may be in a text: what the question needs, up to a bound, and nothing else.
 
 use super::service::{DOCUMENT, POLICY, Service, caller, column};
 use super::text::QUESTIONS;

@@ -151,7 +151,7 @@ fn with_database<T>(run: impl AsyncFnOnce(&Database) -> T) -> T {
     })
 }
 
-/// `docs/local-checks/patterns.md` is what this makes of the catalogue. `UPDATE_FIXTURES=1 cargo test --test
+/// `docs/local-checks/patterns.md` is generated from the catalogue. `UPDATE_FIXTURES=1 cargo test --test
 /// local -- pattern_plans` writes it.
 #[test]
 fn the_page_of_patterns_is_the_catalogue() {

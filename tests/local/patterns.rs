@@ -2,7 +2,7 @@
 //!
 //! Both texts must pass the same rows for every user on every database, with all declarations, without
 //! `tables`, and without any. The text of each pattern is a snapshot: a fact about the row is a column of it,
-//! what starts from the actor is an array, and a guard is asked of the array's values.
+//! what starts from the actor is an array, and a guard tests the array's values.
 
 use super::catalogue::{DOCUMENT, PATTERNS, POLICY, SCHEMA, at_fixed_time};
 use super::service::{Service, column, shape};

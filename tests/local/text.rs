@@ -25,7 +25,7 @@ pub(super) const QUESTIONS: [(&str, Way); 16] = [
     ("allow(User:ada, \"read\", Repository:1)", Way::Select),
 ];
 
-/// The text without what stands in quotes; a quote that is not closed stays at the end.
+/// The text without what is in quotes; a quote that is not closed stays at the end.
 pub(super) fn outside_quotes(sql: &str) -> String {
     let mut out = String::new();
     let mut quote = None;
@@ -181,7 +181,7 @@ fn what_the_store_knows_of_others_is_not_in_the_text() {
             assert!(!sql.contains(secret), "{question} reveals {secret}\n{sql}");
         }
     }
-    // What a role reaches is asked of the tables, not of those of another organization.
+    // What a role reaches is looked up in the tables, not in those of another organization.
     let sql = service.filter("allow(User:ada, \"read\", Repository:?)", "id");
     assert!(sql.contains('4') && !sql.contains('2'), "{sql}");
 }

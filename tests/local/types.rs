@@ -89,7 +89,7 @@ fn without_types_ids_are_text() {
 
 /// The store may hold anything at all for an organization's id.
 #[test]
-fn a_stored_id_that_is_no_literal_never_fails_the_statement() {
+fn a_stored_id_outside_the_type_never_fails_the_statement() {
     let odd = [
         "hr",
         "01",
@@ -133,7 +133,7 @@ fn a_stored_id_that_is_no_literal_never_fails_the_statement() {
 
 /// The same for ids of the question, for integers and UUIDs.
 #[test]
-fn an_asked_id_that_is_no_literal_is_of_no_row() {
+fn an_id_outside_the_type_matches_no_row() {
     let service = Service::usual();
     for dialect in DIALECTS {
         let caller = super::service::caller(dialect);

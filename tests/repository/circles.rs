@@ -191,7 +191,7 @@ fn a_circle_is_found_however_it_is_written() {
 }
 
 #[test]
-fn what_is_no_import_closes_no_circle() {
+fn only_imports_close_circles() {
     let tests = "fn b() {}\n\n#[cfg(test)]\nmod tests {\n    use super::super::A;\n}\n";
     for part in ["// use super::A;", "pub(in crate::a) fn b() {}", "use self::B;", "use other::a::A;", tests]
     {

@@ -6,7 +6,7 @@
 use super::sources::{Source, names, none, product, root, word};
 use std::fs;
 
-/// What each module of the compiler may import, in pipeline order: only what stands above it.
+/// What each module of the compiler may import, in pipeline order: only what is earlier in the list.
 const COMPILER: &[(&str, &[&str])] = &[
     ("limits", &[]),
     ("source", &[]),
@@ -260,10 +260,11 @@ fn the_rows_allow_no_cycle() {
     let mut offenders = Vec::new();
     for table in [COMPILER, SERVICE] {
         for (at, (module, allowed)) in table.iter().enumerate() {
-            let above: Vec<&str> = table.iter().take(at).map(|(name, _)| *name).collect();
-            let wrong = allowed.iter().filter(|name| !above.contains(name));
-            offenders
-                .extend(wrong.map(|name| format!("`{module}` may import `{name}`, which is not above it")));
+            let earlier: Vec<&str> = table.iter().take(at).map(|(name, _)| *name).collect();
+            let wrong = allowed.iter().filter(|name| !earlier.contains(name));
+            offenders.extend(
+                wrong.map(|name| format!("`{module}` may import `{name}`, which is not earlier in the list")),
+            );
         }
     }
     none(&offenders, "data flows in one direction");

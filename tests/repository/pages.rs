@@ -181,7 +181,7 @@ fn the_names_that_pages_find_in_files_are_there() {
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-/// What GitHub makes of a heading in a link.
+/// The anchor that GitHub gives a heading.
 pub(super) fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase().replace(' ', "-");
     kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()

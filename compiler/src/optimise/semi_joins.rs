@@ -137,7 +137,7 @@ mod tests {
 
     /// The verifier counts comparisons, and one that is lost would not be found where another occurs twice.
     #[test]
-    fn a_condition_that_stands_twice_leaves_one_behind() {
+    fn a_condition_that_occurs_twice_leaves_one() {
         let twice = || equal(column(1, 0), Expr::Now);
         let mut found = step(
             vec![twice(), twice(), equal(column(3, 2), column(2, 1)), equal(column(3, 1), column(1, 1))],

@@ -77,7 +77,7 @@ async fn fail_fast_stops_at_the_first_failing_test() {
 }
 
 #[tokio::test]
-async fn tests_stand_alone_and_see_no_stored_fact() {
+async fn tests_are_independent_and_see_no_stored_fact() {
     let policy = r#"
         actor User {}
         resource Doc { permissions = ["read"]; }

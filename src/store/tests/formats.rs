@@ -59,7 +59,7 @@ fn first(dir: &Path, sql: &str) -> Vec<u8> {
 }
 
 #[tokio::test]
-async fn a_fault_of_ours_in_a_migration_is_told_as_one_and_changes_nothing() {
+async fn a_fault_of_ours_in_a_migration_is_reported_as_one_and_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     // No release leaves a table of a number that is still to come: it represents a migration step that fails
     // half-way.

@@ -1,4 +1,4 @@
-//! Readers beside the writer: what they see, when, and for how long.
+//! Readers next to the writer: what they see, when, and for how long.
 
 use super::*;
 use crate::store::{FactReading, Param, StoredArg};

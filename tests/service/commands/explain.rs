@@ -86,8 +86,8 @@ fn a_local_question_goes_through_the_same_stages_as_a_hosted_one() {
     assert!(row_sets.contains("where t5.1 in (t4.0) from pc1_has_role t4"), "{row_sets}");
 }
 
-/// A document that is granted and is in no folder 7: what is asked of the granted document needs no row of
-/// the table, and what is asked of its folder sees one. So over a column that is not the promised one, the
+/// A document that is granted and is in no folder 7: the condition on the granted document needs no row of
+/// the table, and the one on its folder sees one. So over a column that is not the promised one, the
 /// passes that make conditions on a row are given up.
 #[test]
 fn passes_that_were_given_up_are_not_shown() {

@@ -46,7 +46,7 @@ fn run(folder: &Path, args: &[&str]) -> (i32, String, String) {
 }
 
 #[test]
-fn a_folder_stands_for_its_policies() {
+fn a_folder_is_tested_policy_by_policy() {
     let folder = folder();
     let (code, out, err) = run(folder.path(), &["test", "p"]);
     let expected = "p/good.polar

@@ -9,7 +9,7 @@ use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::{Duration, Instant};
 
-/// A request as it stands on the wire, on a connection that stays open.
+/// A request as it is on the wire, on a connection that stays open.
 pub(crate) fn wire(method: &str, path: &str, body: &str) -> String {
     let key = bearer(DEVELOPMENT_KEY);
     let length = body.len();

@@ -32,7 +32,7 @@ impl Scrape {
                 assert_eq!(name, current, "a type follows its help");
                 assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
                 let known = families.insert(name.to_owned(), kind.to_owned());
-                assert_eq!(known, None, "a family stands in one place: {name}");
+                assert_eq!(known, None, "a family is in one place: {name}");
             } else {
                 let (name, value) = line.rsplit_once(' ').unwrap();
                 let bare = name.split('{').next().unwrap();

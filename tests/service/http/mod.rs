@@ -1,7 +1,7 @@
 //! The service over real connections: every endpoint, every status, every form that clients send.
 //!
 //! Each test starts a server of its own on a free port, with a store in a folder of its own, and speaks to it
-//! through a plain socket, so that it sees what is on the wire and nothing that a client library makes of it.
+//! through a plain socket, so that it sees what is on the wire, without a client library in between.
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,

@@ -38,7 +38,7 @@ fn a_report_is_compared_with_the_decision_of_its_request() {
 }
 
 #[test]
-fn a_report_about_nothing_that_is_known_is_no_error() {
+fn a_report_about_an_unknown_request_is_not_recorded() {
     let server = Server::start();
     let message = expect(&server, "never seen", true);
     assert_eq!(message, "not recorded: no decision is known for this request id");

@@ -40,7 +40,7 @@ fn refused(server: &Server, bytes: &[u8], status: u16) {
 }
 
 #[test]
-fn what_is_no_http_is_400_with_a_message() {
+fn malformed_http_is_400() {
     let server = Server::empty();
     for bytes in [
         &b"GET\r\n\r\n"[..],

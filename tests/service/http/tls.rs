@@ -78,7 +78,7 @@ fn a_secure_connection_answers_many_requests() {
 }
 
 #[test]
-fn what_is_no_handshake_is_refused_counted_and_holds_nothing() {
+fn a_failed_handshake_is_refused_and_counted() {
     let metrics_listen = Some("127.0.0.1:0".parse().unwrap());
     let server = SecureServer::with(Config { metrics_listen, ..Config::default() });
     let mut plain = server.server.connect();

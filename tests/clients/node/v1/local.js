@@ -22,7 +22,7 @@ test("a check is one row with a boolean", () => withDatabase(async (pool) => {
   assert.deepEqual(await allowed(ops, "frob", missing), [{ allowed: false }]);
 }));
 
-test("a list is a condition, also beside those of Kysely", () => withDatabase(async (pool) => {
+test("a list is a condition, also next to those of Kysely", () => withDatabase(async (pool) => {
   const oso = await fresh(STORED);
   const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
   const list = async (actor, action) => {

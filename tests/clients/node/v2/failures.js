@@ -39,7 +39,7 @@ test("403: a key that may only read asks, and changes nothing", async () => {
   assert.match(error.message, /this API key is read-only/);
 });
 
-test("404: there is no metadata before the first policy, and nothing beside the service's own paths", async () => {
+test("404: there is no metadata before the first policy, and nothing but the service's own paths", async () => {
   const oso = await fresh();
   await oso.api.clearData();
   assert.equal((await failure(oso.getPolicyMetadata())).statusCode, 404);

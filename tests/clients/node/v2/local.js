@@ -135,7 +135,7 @@ test("a query filters a column", () => withDatabase(async (pool) => {
   assert.deepEqual(await through(pool, await popular.evaluateLocalFilter("repositories.id", repository)), ["1"]);
 }));
 
-test("Kysely takes a condition beside its own, and runs whole statements", () => withDatabase(async (pool) => {
+test("Kysely takes a condition next to its own, and runs whole statements", () => withDatabase(async (pool) => {
   const db = new Kysely({ dialect: new PostgresDialect({ pool }) });
   const oso = await fresh(STORED);
   const readable = sql.raw(await oso.listLocal(ada, "read", "Repository", "repository.id"));

@@ -1,4 +1,4 @@
-"""What the client makes of every status. It raises a plain `Exception` with the status and the body as its text, tries
+"""How the client handles each status. It raises a plain `Exception` with the status and the body as its text, tries
 nothing again, and has no address to fall back to."""
 
 import pytest
@@ -55,7 +55,7 @@ def test_409_is_an_error_at_once_which_a_server_gives_to_pages_only():
     assert server.n_requests == 1
 
 
-# What the interface of that time had beside facts; none of it can be reached through `Oso`.
+# What the interface of that time had besides facts; none of it can be reached through `Oso`.
 ROLE = api.Role("User", "ada", "reader", "Repository", "site")
 RELATION = api.Relation("Repository", "site", "organization", "Organization", "acme")
 GONE = {

@@ -1,4 +1,4 @@
-"""What the client makes of every status, and of the address to fall back to. It raises a plain `Exception` with the
+"""How the client handles each status, and the address to fall back to. It raises a plain `Exception` with the
 status and the body as its text, and tries nothing again."""
 
 import pytest

@@ -1,4 +1,4 @@
-"""What the client makes of every status, and of the address to fall back to."""
+"""How the client handles each status, and the address to fall back to."""
 
 import logging
 import uuid

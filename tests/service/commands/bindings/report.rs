@@ -94,7 +94,7 @@ tables:
 }
 
 #[test]
-fn what_no_index_serves_and_what_may_be_null_is_no_error() {
+fn missing_indexes_and_nullable_columns_are_no_errors() {
     let folder = tempfile::tempdir().unwrap();
     let bindings = format!(
         "facts:
