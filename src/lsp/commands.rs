@@ -1,7 +1,7 @@
 //! Executes the commands of lenses. An editor shows a result as a message; one that knows the command can
 //! show the response in another way.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::question;
 use gen_lsp_types::{MessageType, Uri};
 use portcullis_compiler::ir::Program;
@@ -57,7 +57,7 @@ pub(super) struct CommandOutcome {
 /// Why it was not executed.
 pub(super) fn execute(
     workbench: &dyn Workbench,
-    documents: &HashMap<Uri, Document>,
+    documents: &HashMap<Uri, OpenDocument>,
     command: &str,
     arguments: &[Value],
 ) -> Result<CommandOutcome, String> {
@@ -77,7 +77,11 @@ pub(super) fn execute(
     }
 }
 
-fn run_test(workbench: &dyn Workbench, document: &Document, name: &str) -> Result<CommandOutcome, String> {
+fn run_test(
+    workbench: &dyn Workbench,
+    document: &OpenDocument,
+    name: &str,
+) -> Result<CommandOutcome, String> {
     let program = document.program().ok_or("the policy has errors, so that its tests cannot run")?;
     let mut program = program.clone();
     program.tests.retain(|test| test.name == name);
@@ -96,7 +100,11 @@ fn run_test(workbench: &dyn Workbench, document: &Document, name: &str) -> Resul
     })
 }
 
-fn show_sql(workbench: &dyn Workbench, document: &Document, line: usize) -> Result<CommandOutcome, String> {
+fn show_sql(
+    workbench: &dyn Workbench,
+    document: &OpenDocument,
+    line: usize,
+) -> Result<CommandOutcome, String> {
     let program = document.sound_program().ok_or("no rule of the policy is without errors")?;
     let questions = question::about(program, line);
     let mut refusal = format!("the rule in line {line} has errors, or nothing can match it");

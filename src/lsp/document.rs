@@ -13,7 +13,7 @@ const ROUNDS: usize = 8;
 
 /// The current text of a policy in the editor, and what is known of it.
 #[derive(Debug)]
-pub(super) struct Document {
+pub(super) struct OpenDocument {
     /// The text.
     pub(super) source: SourceMap,
     /// Its tree, without the statements that do not parse.
@@ -26,7 +26,7 @@ pub(super) struct Document {
     sound: OnceCell<Option<Program>>,
 }
 
-impl Document {
+impl OpenDocument {
     pub(super) fn of(name: &str, text: String) -> Self {
         let source = SourceMap::new(name, text);
         let (policy, findings) = syntax::parse(&source);

@@ -1,6 +1,6 @@
 //! The errors and lints of a document as the protocol's diagnostics, and their fixes as quick fixes.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::position;
 use gen_lsp_types as lsp;
 use portcullis_compiler::diagnostic::{Code, Diagnostic, Fix, Severity};
@@ -16,14 +16,14 @@ pub(super) struct Addresses<'a> {
 }
 
 /// All findings of a document.
-pub(super) fn diagnostics(addresses: Addresses<'_>, document: &Document) -> Vec<lsp::Diagnostic> {
+pub(super) fn diagnostics(addresses: Addresses<'_>, document: &OpenDocument) -> Vec<lsp::Diagnostic> {
     document.findings.iter().map(|found| diagnostic(addresses, document, found)).collect()
 }
 
 /// The fixes of the findings that touch a range.
 pub(super) fn fixes(
     addresses: Addresses<'_>,
-    document: &Document,
+    document: &OpenDocument,
     range: &lsp::Range,
 ) -> Vec<lsp::CodeAction> {
     let fixes = document.findings.iter().filter_map(|found| Some((found, found.fix.as_ref()?)));
@@ -54,7 +54,7 @@ fn key(position: lsp::Position) -> (u32, u32) {
 }
 
 /// What the editor's menu calls a fix.
-fn title(document: &Document, fix: &Fix) -> String {
+fn title(document: &OpenDocument, fix: &Fix) -> String {
     match (document.source.snippet(fix.span), fix.replacement.trim()) {
         ("", new) => format!("Insert `{new}`"),
         (old, "") => format!("Remove `{old}`"),
@@ -67,7 +67,7 @@ fn page(pages: &str, code: Code) -> lsp::Uri {
     lsp::Uri(format!("{}/{}-{}.md", pages.trim_end_matches('/'), code.as_str(), code.slug()))
 }
 
-fn diagnostic(addresses: Addresses<'_>, document: &Document, found: &Diagnostic) -> lsp::Diagnostic {
+fn diagnostic(addresses: Addresses<'_>, document: &OpenDocument, found: &Diagnostic) -> lsp::Diagnostic {
     let Addresses { uri, pages } = addresses;
     let labels = found.secondary.iter().map(|label| {
         let location = lsp::Location::new(uri.clone(), position::range(&document.source, label.span));

@@ -1,7 +1,7 @@
 //! What is known at a position: the rule in longhand with the types of its variables, and the facts that it
 //! reads; before it, the types of the variable there; or the facts and rules of a predicate.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::names::{Named, Names};
 use super::position;
 use gen_lsp_types::{Hover, MarkupContent, MarkupKind, Position};
@@ -15,7 +15,7 @@ use std::fmt::Write;
 const RULES: usize = 12;
 
 /// What is shown at a position. Statements with errors are left out.
-pub(super) fn hover(document: &Document, at: Position) -> Option<Hover> {
+pub(super) fn hover(document: &OpenDocument, at: Position) -> Option<Hover> {
     let program = document.sound_program()?;
     let byte = position::byte(&document.source, at);
     let names = Names::of(&document.policy);

@@ -1,7 +1,7 @@
 //! The commands that an editor shows above tests and rules.
 
 use super::commands::{RUN_TEST, SHOW_SQL};
-use super::document::Document;
+use super::document::OpenDocument;
 use super::position;
 use gen_lsp_types::{CodeLens, Command, Uri};
 use portcullis_compiler::source::Span;
@@ -9,7 +9,7 @@ use portcullis_compiler::syntax::ast::{Block, Item, Member};
 use serde_json::{Value, json};
 
 /// "run test" above each test, "SQL" above each rule.
-pub(super) fn lenses(uri: &Uri, document: &Document) -> Vec<CodeLens> {
+pub(super) fn lenses(uri: &Uri, document: &OpenDocument) -> Vec<CodeLens> {
     let lens = |span: Span, title: &str, command: &str, what: Value| {
         let mut range = position::range(&document.source, span);
         // A lens is for one line.

@@ -1,6 +1,6 @@
 //! The outline of a document, and the ranges that an editor can fold.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::position;
 use gen_lsp_types::{DocumentSymbol, FoldingRange, SymbolKind};
 use portcullis_compiler::source::Span;
@@ -8,7 +8,7 @@ use portcullis_compiler::spelling::quoted;
 use portcullis_compiler::syntax::ast::{Block, BlockKind, Item, Member, Name};
 
 /// The symbols: blocks with what they declare, rules, fixtures and tests.
-pub(super) fn symbols(document: &Document) -> Vec<DocumentSymbol> {
+pub(super) fn symbols(document: &OpenDocument) -> Vec<DocumentSymbol> {
     let symbol = |name: String, kind, span, name_span, children| {
         symbol(document, name, kind, [span, name_span], children)
     };
@@ -42,7 +42,7 @@ pub(super) fn symbols(document: &Document) -> Vec<DocumentSymbol> {
 }
 
 /// What a block declares.
-fn members(document: &Document, block: &Block) -> Vec<DocumentSymbol> {
+fn members(document: &OpenDocument, block: &Block) -> Vec<DocumentSymbol> {
     let named = |name: &Name, kind| symbol(document, name.value.clone(), kind, [name.span; 2], Vec::new());
     let of_member = |member: &Member| -> Vec<DocumentSymbol> {
         match member {
@@ -62,7 +62,7 @@ fn members(document: &Document, block: &Block) -> Vec<DocumentSymbol> {
 }
 
 fn symbol(
-    document: &Document,
+    document: &OpenDocument,
     name: String,
     kind: SymbolKind,
     [span, name_span]: [Span; 2],
@@ -75,7 +75,7 @@ fn symbol(
 }
 
 /// Blocks, rules and tests of several lines.
-pub(super) fn folds(document: &Document) -> Vec<FoldingRange> {
+pub(super) fn folds(document: &OpenDocument) -> Vec<FoldingRange> {
     let spans = document.policy.items.iter().map(Item::span);
     let lines = spans
         .map(|span| position::range(&document.source, span))

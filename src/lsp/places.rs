@@ -1,21 +1,21 @@
 //! Finds the definitions of a name and the references to it.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::names::{Named, Names};
 use super::position;
 use gen_lsp_types::{Position, Range};
 
 /// The definitions of the name at a position. A predicate is defined by the heads of its rules.
-pub(super) fn definitions(document: &Document, at: Position) -> Vec<Range> {
+pub(super) fn definitions(document: &OpenDocument, at: Position) -> Vec<Range> {
     same(document, at, |defines| defines)
 }
 
 /// The references to the name at a position, with its definitions or without them.
-pub(super) fn references(document: &Document, at: Position, with_definitions: bool) -> Vec<Range> {
+pub(super) fn references(document: &OpenDocument, at: Position, with_definitions: bool) -> Vec<Range> {
     same(document, at, |defines| with_definitions || !defines)
 }
 
-fn same(document: &Document, at: Position, wanted: impl Fn(bool) -> bool) -> Vec<Range> {
+fn same(document: &OpenDocument, at: Position, wanted: impl Fn(bool) -> bool) -> Vec<Range> {
     let byte = position::byte(&document.source, at);
     let names = Names::of(&document.policy);
     let meant: Vec<Named<'_>> = names.at(byte).map(|name| name.named).collect();

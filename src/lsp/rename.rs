@@ -5,7 +5,7 @@
 //! renamed text is read again: it may have no error that the old one did not have, and each of its names must
 //! mean what it meant before.
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::names::blocks::Declared;
 use super::names::{Named, Names, Occurrence};
 use super::position;
@@ -22,7 +22,7 @@ use std::collections::{HashMap, HashSet};
 ///
 /// # Errors
 /// Why it cannot be renamed.
-pub(super) fn prepare(document: &Document, at: Position) -> Result<(Range, String), String> {
+pub(super) fn prepare(document: &OpenDocument, at: Position) -> Result<(Range, String), String> {
     let names = Names::of(&document.policy);
     let renamed = Renamed::at(document, &names, at)?;
     let Span { start, end } = renamed.span;
@@ -39,7 +39,7 @@ pub(super) fn prepare(document: &Document, at: Position) -> Result<(Range, Strin
 ///
 /// # Errors
 /// Why it cannot be renamed, or not to this name.
-pub(super) fn rename(document: &Document, at: Position, new: &str) -> Result<Vec<TextEdit>, String> {
+pub(super) fn rename(document: &OpenDocument, at: Position, new: &str) -> Result<Vec<TextEdit>, String> {
     let names = Names::of(&document.policy);
     let renamed = Renamed::at(document, &names, at)?;
     renamed.check_spelling(new)?;
@@ -53,7 +53,7 @@ pub(super) fn rename(document: &Document, at: Position, new: &str) -> Result<Vec
 
 /// What is to be renamed.
 struct Renamed<'n, 'p> {
-    document: &'n Document,
+    document: &'n OpenDocument,
     names: &'n Names<'p>,
     named: Named<'p>,
     /// Where it was pointed at.
@@ -63,7 +63,7 @@ struct Renamed<'n, 'p> {
 }
 
 impl<'n, 'p> Renamed<'n, 'p> {
-    fn at(document: &'n Document, names: &'n Names<'p>, at: Position) -> Result<Self, String> {
+    fn at(document: &'n OpenDocument, names: &'n Names<'p>, at: Position) -> Result<Self, String> {
         let byte = position::byte(&document.source, at);
         let occurrence = names.at(byte).next().ok_or("there is no name here that can be renamed")?;
         let places = names.found.iter().filter(|name| name.named == occurrence.named).collect();
@@ -189,13 +189,13 @@ fn is_built_in_type(name: &str) -> bool {
 }
 
 /// Refuses edits after which the policy has new errors, or one of its names means something else.
-fn check_meaning(document: &Document, names: &Names<'_>, edits: &[(Span, String)]) -> Result<(), String> {
+fn check_meaning(document: &OpenDocument, names: &Names<'_>, edits: &[(Span, String)]) -> Result<(), String> {
     let mut text = document.source.text().to_owned();
     for (span, new) in edits.iter().rev() {
         text.replace_range(span.range(), new);
     }
-    let renamed = Document::of(document.source.name(), text);
-    let errors = |document: &Document| -> Vec<Diagnostic> {
+    let renamed = OpenDocument::of(document.source.name(), text);
+    let errors = |document: &OpenDocument| -> Vec<Diagnostic> {
         let errors = document.findings.iter().filter(|found| found.severity() == Severity::Error);
         errors.cloned().collect()
     };

@@ -1,7 +1,7 @@
 //! Answers requests from the latest text of their document.
 
 use super::commands::{self, CommandOutcome};
-use super::document::Document;
+use super::document::OpenDocument;
 use super::server::EditorSession;
 use super::{completion, findings, hover, lenses, outline, places, position, rename};
 use gen_lsp_types as lsp;
@@ -79,7 +79,7 @@ impl EditorSession<'_> {
     }
 
     /// The document of a position, if it is open.
-    fn at(&self, params: &lsp::TextDocumentPositionParams) -> (Option<&Document>, lsp::Position) {
+    fn at(&self, params: &lsp::TextDocumentPositionParams) -> (Option<&OpenDocument>, lsp::Position) {
         (self.documents.get(&params.text_document.uri), params.position)
     }
 
@@ -126,7 +126,7 @@ fn reply<R: lsp::Request>(
 }
 
 /// The edit that formats a document; `None` if it cannot be read, or is not open.
-fn formatted(document: Option<&Document>) -> Option<Vec<lsp::TextEdit>> {
+fn formatted(document: Option<&OpenDocument>) -> Option<Vec<lsp::TextEdit>> {
     let document = document?;
     let text = format(&document.source).ok()?;
     if text == document.source.text() {

@@ -1,7 +1,7 @@
 //! Reads messages, keeps the open documents and publishes their diagnostics.
 
 use super::commands::{RUN_TEST, SHOW_SQL, Workbench};
-use super::document::Document;
+use super::document::OpenDocument;
 use super::findings::{self, Addresses};
 use gen_lsp_types as lsp;
 use gen_lsp_types::Notification as _;
@@ -124,7 +124,7 @@ pub(super) struct EditorSession<'c> {
     connection: &'c Connection,
     pub(super) settings: Settings<'c>,
     diagnostics: Diagnostics,
-    pub(super) documents: HashMap<lsp::Uri, Document>,
+    pub(super) documents: HashMap<lsp::Uri, OpenDocument>,
 }
 
 impl EditorSession<'_> {
@@ -193,7 +193,7 @@ impl EditorSession<'_> {
 
     /// Stores the new text of a document and publishes its diagnostics.
     fn replace(&mut self, uri: lsp::Uri, version: i32, text: String) -> Result<(), serde_json::Error> {
-        let document = Document::of(&uri.0, text);
+        let document = OpenDocument::of(&uri.0, text);
         let published = match self.diagnostics {
             Diagnostics::Pushed => {
                 let found = findings::diagnostics(self.addresses(&uri), &document);

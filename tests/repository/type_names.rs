@@ -23,13 +23,8 @@ const SHARED: &[(&str, &str, &str)] = &[
 ];
 
 /// Names that several types have until one of them is renamed.
-const REPEATED: &[(&str, &str)] = &[
-    (COMPILER, "Classes"),
-    (COMPILER, "Condition"),
-    (COMPILER, "Found"),
-    (COMPILER, "Planner"),
-    (SERVICE, "Document"),
-];
+const REPEATED: &[(&str, &str)] =
+    &[(COMPILER, "Classes"), (COMPILER, "Condition"), (COMPILER, "Found"), (COMPILER, "Planner")];
 
 /// The names of types that occur in several files of a crate, each with these places.
 fn repeated() -> BTreeMap<(&'static str, String), Vec<String>> {

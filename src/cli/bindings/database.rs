@@ -131,10 +131,18 @@ pub(super) struct TableSize {
 
 /// A database's plan of a statement, as it prints it.
 pub(super) enum PrintedPlan {
-    /// The answer to `EXPLAIN (FORMAT JSON)`.
-    Postgresql(String),
+    /// PostgreSQL's.
+    Postgresql(PostgresqlPlan),
     /// The lines of `EXPLAIN QUERY PLAN`.
     Sqlite(Vec<PlanLine>),
+}
+
+/// PostgreSQL's plan of a statement.
+pub(super) struct PostgresqlPlan {
+    /// The answer to `EXPLAIN (FORMAT JSON)`.
+    pub(super) json: String,
+    /// Whether the statement was run and did not end within the time limit, so that nothing is measured.
+    pub(super) is_stopped: bool,
 }
 
 /// A line of SQLite's plan: its number, that of its parent, and its text.

@@ -3,15 +3,20 @@
 //! A query is prepared but not executed: the server parses it and resolves its names and types, but calls
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
-use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, TableSize};
+use super::database::{
+    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, PostgresqlPlan, TableSize,
+};
 use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
 use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Kind as PgKind, Type};
 use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
 
-/// Nothing here takes long, unless a lock is held or a statement is measured.
-const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = '10s'";
+/// The time limit of a statement. Nothing here takes long, unless a lock is held or a statement is measured.
+pub(super) const MOST_SECONDS: u32 = 10;
+
+const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ";
 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
 /// if the column is its first and it covers every row; an index over an expression has column 0. A unique
@@ -61,7 +66,7 @@ impl Postgresql {
         let (client, connection) = connected
             .map_err(|error| CliError::Database { reason: reason(&error), at: Some(places(&config)) })?;
         tokio::spawn(connection);
-        client.batch_execute(BEGIN).await.map_err(failed)?;
+        client.batch_execute(&format!("{BEGIN}'{MOST_SECONDS}s'")).await.map_err(failed)?;
         Ok(Self { client })
     }
 
@@ -129,11 +134,30 @@ impl Postgresql {
         Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(failed)? }))
     }
 
-    /// The plan of a statement as JSON, or the server's reason for refusing it.
-    pub(super) async fn plan(&self, statement: &str, runs: bool) -> Result<Result<String, String>, CliError> {
-        let analyze = if runs { ", ANALYZE" } else { "" };
+    /// The plan of a statement, or the server's reason for refusing it. If the statement runs too long, its plan
+    /// is that before it ran.
+    pub(super) async fn plan(
+        &self,
+        statement: &str,
+        runs: bool,
+    ) -> Result<Result<PostgresqlPlan, String>, CliError> {
+        let plan = |is_stopped| move |json| PostgresqlPlan { json, is_stopped };
+        if runs {
+            match self.explain(", ANALYZE", statement).await? {
+                Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {}
+                Err(error) => return refusal(error).map(Err),
+                Ok(json) => return Ok(Ok(plan(false)(json))),
+            }
+        }
+        match self.explain("", statement).await? {
+            Ok(json) => Ok(Ok(plan(runs)(json))),
+            Err(error) => refusal(error).map(Err),
+        }
+    }
+
+    async fn explain(&self, option: &str, statement: &str) -> Result<Result<String, Error>, CliError> {
         // Each line of the answer is a row.
-        let lines = self.texts(&format!("EXPLAIN (FORMAT JSON, VERBOSE{analyze}) {statement}")).await?;
+        let lines = self.texts(&format!("EXPLAIN (FORMAT JSON, VERBOSE{option}) {statement}")).await?;
         Ok(lines.map(|lines| lines.join("\n")))
     }
 
@@ -154,8 +178,8 @@ impl Postgresql {
         Ok(messages.iter().filter_map(row).collect())
     }
 
-    /// The first column of each row, or the server's reason for refusing the query.
-    async fn texts(&self, query: &str) -> Result<Result<Vec<String>, String>, CliError> {
+    /// The first column of each row, or the server's error.
+    async fn texts(&self, query: &str) -> Result<Result<Vec<String>, Error>, CliError> {
         self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
         let rows = match self.client.simple_query(query).await {
             Ok(messages) => {
@@ -165,7 +189,8 @@ impl Postgresql {
                 };
                 Ok(messages.iter().filter_map(text).collect())
             }
-            Err(error) => Err(refusal(error)?),
+            Err(error) if error.as_db_error().is_some() => Err(error),
+            Err(error) => return Err(failed(error)),
         };
         self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(failed)?;
         Ok(rows)

@@ -11,7 +11,7 @@
 mod items;
 mod place;
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::names::blocks::{Blocks, DeclaredKind};
 use super::names::longhand::NamedKind;
 use super::names::{Named, Names};
@@ -49,7 +49,7 @@ const IN_BLOCK: &[&str] = &[
 const IN_TEST: &[&str] = &["setup", "assert", "assert_not", "iff", "fixture", "or", "and", "not"];
 
 /// What may be inserted at a position, without repetitions; the likely first.
-pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
+pub(super) fn items(document: &OpenDocument, at: Position) -> Vec<CompletionItem> {
     let byte = position::byte(&document.source, at);
     let Some(spot) = spot(document.source.text(), byte) else { return Vec::new() };
     let range = position::range(&document.source, Span::new(byte - spot.typed, byte));
@@ -57,7 +57,7 @@ pub(super) fn items(document: &Document, at: Position) -> Vec<CompletionItem> {
     let mut items = Items::new(range, spot.current);
     match place(&spot) {
         CompletionPlace::Relation { block, held } => {
-            relations(&names.blocks, block, held.as_deref(), &mut items)
+            relations(&names.blocks, block, held.as_deref(), &mut items);
         }
         CompletionPlace::Held { block, relation } => {
             let block = names.blocks.named(block);
@@ -146,7 +146,7 @@ fn fixtures(names: &names::Names<'_>, items: &mut Items) {
 }
 
 /// Variables of the statement, keywords, predicates and types.
-fn words(document: &Document, spot: &Spot<'_>, names: &Names<'_>, items: &mut Items) {
+fn words(document: &OpenDocument, spot: &Spot<'_>, names: &Names<'_>, items: &mut Items) {
     for variable in place::variables(spot) {
         items.add(variable, CompletionItemKind::Variable);
     }

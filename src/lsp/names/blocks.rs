@@ -97,7 +97,7 @@ impl<'p> Blocks<'p> {
             match member {
                 Member::Roles(list) => list.names.iter().for_each(|name| add(name, DeclaredKind::Role)),
                 Member::Permissions(list) => {
-                    list.names.iter().for_each(|name| add(name, DeclaredKind::Permission))
+                    list.names.iter().for_each(|name| add(name, DeclaredKind::Permission));
                 }
                 Member::Relations(list) => {
                     list.relations.iter().for_each(|(name, ty)| add(name, DeclaredKind::Relation(&ty.value)));

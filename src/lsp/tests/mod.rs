@@ -5,16 +5,16 @@ mod hovering;
 mod naming;
 mod renaming;
 
-use super::document::Document;
+use super::document::OpenDocument;
 use super::position;
 use gen_lsp_types::Position;
 use portcullis_compiler::source::Span;
 
 /// A document and the position of `^` in its text, which is left out.
 #[track_caller]
-fn at(text: &str) -> (Document, Position) {
+fn at(text: &str) -> (OpenDocument, Position) {
     let byte = text.find('^').expect("the text has a position");
-    let document = Document::of("p", text.replacen('^', "", 1));
+    let document = OpenDocument::of("p", text.replacen('^', "", 1));
     let position = position::range(&document.source, Span::new(byte, byte)).start;
     (document, position)
 }

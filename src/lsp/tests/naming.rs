@@ -1,11 +1,11 @@
 //! What each name means.
 
-use crate::lsp::document::Document;
+use crate::lsp::document::OpenDocument;
 use crate::lsp::names::{Named, Names};
 
 /// The lines and texts of all names that mean what the first one in a text means; definitions have `!`.
 fn same(policy: &str, text: &str) -> String {
-    let document = Document::of("p", policy.to_owned());
+    let document = OpenDocument::of("p", policy.to_owned());
     let names = Names::of(&document.policy);
     let byte = policy.find(text).unwrap();
     let meant: Vec<Named<'_>> = names.at(byte + 1).map(|name| name.named).collect();

@@ -1,7 +1,7 @@
 //! What a renaming changes, and why one is refused.
 
 use super::at;
-use crate::lsp::document::Document;
+use crate::lsp::document::OpenDocument;
 use crate::lsp::position;
 use crate::lsp::rename::{prepare, rename};
 
@@ -133,7 +133,7 @@ fn an_editor_is_given_the_name_without_its_quotes() {
 #[test]
 fn a_renaming_can_be_undone() {
     let policy = include_str!("../../../fixtures/example/policy.polar");
-    let document = Document::of("p", policy.to_owned());
+    let document = OpenDocument::of("p", policy.to_owned());
     let names = crate::lsp::names::Names::of(&document.policy);
     let mut n_renamed = 0;
     for name in names.found.iter().step_by(7) {
@@ -147,7 +147,7 @@ fn a_renaming_can_be_undone() {
                 [edit.range.start, edit.range.end].map(|at| position::byte(&document.source, at));
             text.replace_range(start..end, &edit.new_text);
         }
-        let other = Document::of("p", text);
+        let other = OpenDocument::of("p", text);
         assert_eq!(other.findings.len(), document.findings.len(), "{old}: {:#?}", other.findings);
         let first = edits.first().unwrap().range.start;
         let back = rename(&other, first, &old).unwrap();

@@ -22,8 +22,9 @@ mod sample;
 mod sqlite;
 mod step;
 
-use super::database::{Database, PrintedPlan};
+use super::database::{Database, PostgresqlPlan, PrintedPlan};
 use super::live::Live;
+use super::postgresql::MOST_SECONDS;
 use crate::cli::error::CliError;
 use crate::engine::{Engine, LocalQuestion, LocalRequest, Value};
 use crate::http::ErrorCode;
@@ -33,7 +34,7 @@ use portcullis_compiler::ir::Program;
 use questions::PermissionQuestion;
 use sample::Sample;
 use std::collections::BTreeMap;
-use step::DatabasePlan;
+use step::{DatabasePlan, Slow};
 
 /// Everything that is explained.
 #[derive(Debug, Default)]
@@ -183,8 +184,8 @@ async fn plan(
     };
     match printed {
         PrintedPlan::Sqlite(lines) => Ok(Ok(sqlite::judge(&lines, statement))),
-        PrintedPlan::Postgresql(text) => {
-            let read = serde_json::from_str::<node::StatementPlans>(&text);
+        PrintedPlan::Postgresql(PostgresqlPlan { json, is_stopped }) => {
+            let read = serde_json::from_str::<node::StatementPlans>(&json);
             let explained = match read.map(|answer| answer.into_iter().next()) {
                 Ok(Some(explained)) => explained,
                 Ok(None) => return Ok(Err("the database returned no plan".to_owned())),
@@ -201,7 +202,12 @@ async fn plan(
                     known.tables.insert(table, size);
                 }
             }
-            Ok(Ok(postgresql::judge(&explained, statement, known, listed)))
+            let mut judged = postgresql::judge(&explained, statement, known, listed);
+            if is_stopped {
+                let what = format!("did not end within {MOST_SECONDS} seconds");
+                judged.slow.insert(0, Slow { what, help: None });
+            }
+            Ok(Ok(judged))
         }
     }
 }

@@ -108,6 +108,17 @@ impl Node {
         }
     }
 
+    /// Whether each row that several indexes find is looked up in an array, which is searched from end to end.
+    pub(super) fn compares_again(&self) -> bool {
+        let joins_indexes = self.plans.iter().any(|plan| plan.kind == "BitmapOr");
+        joins_indexes && self.filter.as_ref().is_some_and(|filter| filter.contains("= ANY ($"))
+    }
+
+    /// How many rows came out in total, if the statement was run.
+    pub(super) fn n_read(&self) -> Option<f64> {
+        Some(self.actual_rows? * self.actual_loops?)
+    }
+
     /// What it does, in PostgreSQL's words.
     pub(super) fn text(&self) -> String {
         let Self { kind, join_type, subplan, relation, alias, index, cte, .. } = self;

@@ -13,6 +13,9 @@ use crate::cli::bindings::database::ColumnKind;
 /// From how many rows on reading them all is worth a remark.
 const MANY_ROWS: f64 = 10_000.0;
 
+/// By which factor an estimate must be too small for a remark.
+const MISJUDGED: f64 = 100.0;
+
 /// Judges the plan of a statement.
 pub(super) fn judge(
     explained: &StatementPlan,
@@ -114,6 +117,17 @@ impl<'a> Judge<'a> {
             );
             slow.push(Slow { what, help: self.index(node) });
             slow.extend(self.casts(node));
+        }
+        if node.compares_again() {
+            let what = "compares each row that the indexes find with the arrays again, from end to end";
+            slow.push(Slow { what: what.to_owned(), help: None });
+        }
+        if let Some(read) =
+            node.n_read().filter(|read| *read >= MANY_ROWS && *read >= MISJUDGED * node.rows * times)
+        {
+            let what =
+                format!("returned {} rows, {} were expected", counted(read), counted(node.rows * times));
+            slow.push(Slow { what, help: None });
         }
         if matches!(node.kind.as_str(), "Sort" | "Incremental Sort") && node.rows * times >= MANY_ROWS {
             slow.push(Slow { what: format!("sorts about {} rows", counted(node.rows)), help: None });

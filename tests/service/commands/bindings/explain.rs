@@ -155,6 +155,22 @@ fn only_measuring_runs_a_statement() {
 }
 
 #[test]
+fn a_statement_that_does_not_end_is_slow_and_has_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    let sleeps = "CREATE FUNCTION sleeps(integer) RETURNS boolean LANGUAGE plpgsql STABLE
+                    AS $$ BEGIN PERFORM pg_sleep(20); RETURN TRUE; END $$;";
+    let database = postgresql("explained_stopped", &[SCHEMA, sleeps].concat());
+    let facts =
+        FACTS.replace("SELECT id, owner_id FROM docs", "SELECT id, owner_id FROM docs WHERE sleeps(id)");
+    let bindings = [&facts, TYPES, TABLES].concat();
+    let all = explained(folder.path(), &bindings, &database, &["--analyze"]);
+    let stopped = statement(&all, "list", "User", "share");
+    let (what, _) = &slow(stopped)[0];
+    assert_eq!(what, "did not end within 10 seconds");
+    assert!(stopped["error"].is_null() && stopped["plan"]["steps"][0]["text"].is_string(), "{stopped}");
+}
+
+#[test]
 fn a_refused_question_is_printed_as_its_error() {
     let folder = tempfile::tempdir().unwrap();
     let database = postgresql("explained_refused", SCHEMA);
