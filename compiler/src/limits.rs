@@ -38,8 +38,13 @@ pub const SELECTS: usize = 256;
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other; a deeper test becomes a table. Every database accepts twice as many.
+/// Branches inside each other; a deeper test becomes a table. A recent version of every database accepts twice
+/// as many.
 pub const NESTED_BRANCHES: usize = 10;
+
+/// The same in a plan for a parser whose stack of symbols has a fixed size, which the plan with more did not
+/// fit.
+pub const FEW_NESTED_BRANCHES: usize = 3;
 
 /// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
 pub const DEPTH: usize = 64;

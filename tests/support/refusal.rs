@@ -36,6 +36,8 @@ pub enum Kind {
     Readings,
     /// The same, of a statement that the compiler let pass: its count was wrong.
     StoreReadings,
+    /// Conditions inside each other that are too deep for the caller's database.
+    Nesting,
     /// Too much in one select.
     Select,
     /// Too many values of stored facts for one text.
@@ -45,10 +47,10 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether one statement is not enough for a question. Facts of one signature may be in several places,
-    /// and each is read by each rule.
+    /// Whether one statement of a caller's database is not enough for a question. Facts of one signature may be
+    /// in several places, and each is read by each rule; and its parser takes less than the store's.
     pub fn is_too_large(self) -> bool {
-        matches!(self, Self::Alternatives | Self::Readings)
+        matches!(self, Self::Alternatives | Self::Readings | Self::Nesting)
     }
 }
 
@@ -127,6 +129,7 @@ pub fn kind(refusal: &Refusal) -> Kind {
             }
             Limit::Readings { .. } => Kind::Readings,
             Limit::StoreReadings => Kind::StoreReadings,
+            Limit::Nesting => Kind::Nesting,
             Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. } => Kind::Select,
         },
         Refusal::TooManyValues { .. } => Kind::Values,

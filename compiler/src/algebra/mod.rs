@@ -22,6 +22,7 @@ mod embedded;
 pub(crate) mod equalities;
 pub(crate) mod groups;
 mod ids;
+mod nesting;
 mod plan;
 pub(crate) mod print;
 mod prune;

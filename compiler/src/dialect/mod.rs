@@ -2,7 +2,7 @@
 //!
 //! Code asks for a feature, never for a database by name. The facts in each row were measured on the engines.
 //! What one of them cannot express is refused before it is printed, except what only the text shows: its
-//! cursors, the arms of its unions and its bytes, which `text` counts.
+//! cursors, the arms of its unions, the symbols that a parser stacks and its bytes, which `text` counts.
 
 pub(crate) mod lexis;
 pub(crate) mod quote;
@@ -21,8 +21,12 @@ pub enum Dialect {
     Postgresql,
 }
 
-/// What the embedded store speaks: SQLite, with values in their compact form.
-pub(crate) const STORE: Features = Features { compact_values: true, ..SQLITE };
+/// What the embedded store speaks: a recent SQLite, with values in their compact form.
+pub(crate) const STORE: Features = Features {
+    compact_values: true,
+    limits: Limits { parser_stack: ParserStack::Growing, ..SQLITE.limits },
+    ..SQLITE
+};
 
 /// The features of a database, and how its SQL is written.
 #[derive(Clone, Copy, Debug)]
@@ -105,6 +109,49 @@ pub(crate) struct Limits {
     pub(crate) tables: Option<usize>,
     /// `EXISTS` inside each other; `None` if there is no bound below that of the brackets.
     pub(crate) nested_tests: Option<usize>,
+    /// What is open at one place of the text: clauses, operators and brackets.
+    pub(crate) parser_stack: ParserStack,
+}
+
+/// The stack on which a database's parser holds the words that it cannot reduce yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ParserStack {
+    /// A text that needs more is refused. Only the printed text shows what it needs.
+    Fixed {
+        /// The most symbols of a statement.
+        symbols: usize,
+        /// How many of them a filter leaves to the caller's statement around it.
+        of_caller: usize,
+    },
+    /// It grows as needed.
+    Growing,
+}
+
+impl ParserStack {
+    /// Whether a text may be too deep for it.
+    pub(crate) fn is_fixed(self) -> bool {
+        self != Self::Growing
+    }
+
+    /// The most symbols of a text; `None` if there is no bound.
+    pub(crate) fn most(self, extent: Extent) -> Option<usize> {
+        match (self, extent) {
+            (Self::Fixed { symbols, .. }, Extent::Statement) => Some(symbols),
+            (Self::Fixed { symbols, of_caller }, Extent::Condition) => {
+                Some(symbols.saturating_sub(of_caller))
+            }
+            (Self::Growing, _) => None,
+        }
+    }
+}
+
+/// What a text is of the statement that the database runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of the statement.
+    Statement,
+    /// A condition; the rest is the caller's.
+    Condition,
 }
 
 /// How a database evaluates a common table expression that a statement reads in several places.
@@ -195,7 +242,15 @@ const SQLITE: Features = Features {
     compact_values: false,
     integer_test: IntegerTest::RoundTrip,
     integer: "INTEGER",
-    limits: Limits { joined_tables: 64, union_arms: 500, tables: Some(499), nested_tests: Some(29) },
+    limits: Limits {
+        joined_tables: 64,
+        union_arms: 500,
+        tables: Some(499),
+        nested_tests: Some(29),
+        // The stack of 3.40 has a hundred entries, and grows in 3.54. One is the parser's first state, and one
+        // may be `EXPLAIN`. `SELECT … FROM … WHERE … AND` takes seven, and in another query as many again.
+        parser_stack: ParserStack::Fixed { symbols: 98, of_caller: 14 },
+    },
     // It refuses a thousand.
     table_readings: TableReadings::Expanded { cursors: 999, of_caller: 39 },
     lexis: lexis::SQLITE,
@@ -232,6 +287,7 @@ const POSTGRESQL: Features = Features {
         union_arms: 1_000,
         tables: None,
         nested_tests: None,
+        parser_stack: ParserStack::Growing,
     },
     table_readings: TableReadings::Shared,
     lexis: lexis::POSTGRESQL,

@@ -12,7 +12,7 @@ use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
-use crate::algebra::{FromKind, Plan, PlanAnswer};
+use crate::algebra::{Embedded, FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
@@ -25,6 +25,7 @@ use crate::sql::local::filter::Filter;
 use crate::sql::local::forms::LocalStatement;
 use crate::sql::local::template::Template;
 use crate::sql::outline::Outline;
+use crate::sql::within_parser;
 use indexmap::IndexSet;
 
 impl LocalPlan {
@@ -39,7 +40,16 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
-        text(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+        text(self.fitting(asked, fetch)?.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+    }
+
+    /// The plan itself, or the flat one if the text of the other is too deep.
+    pub(super) fn fitting<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<&Self, LocalError<E>> {
+        let Some(flat) = &self.flat else { return Ok(self) };
+        match text(self.taken(asked, fetch)?, asked) {
+            Err(CompileError::Refused(refusal)) if refusal.is_too_deep() => Ok(flat),
+            Ok(_) | Err(CompileError::Refused(_) | CompileError::Bug(_)) => Ok(self),
+        }
     }
 
     /// The plan that answers one question, with values and stored rows in it.
@@ -85,7 +95,8 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     };
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
     let optimised = formed.optimised(asked)?;
-    let printed = printed(&formed, &optimised, asked);
+    let Optimised { draft, setting } = &optimised;
+    let printed = within_parser(&draft.plan, |plan| printed(&formed, plan, &draft.embedded, setting, asked));
     let (template, outline) = printed.map_err(|error| error.at_rule(variant.most))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
@@ -207,10 +218,11 @@ impl<'v> Formed<'v> {
 /// Prints an optimised plan in the form that is wanted.
 fn printed(
     formed: &Formed<'_>,
-    optimised: &Optimised<'_>,
+    plan: &Plan,
+    embedded: &[Embedded],
+    setting: &Setting<'_>,
     asked: &Asked<'_>,
 ) -> Result<(Template, Outline), CompileError> {
-    let Optimised { draft: Draft { plan, embedded }, setting } = optimised;
     let widths = widths(embedded);
     let constants = &formed.constants;
     let statement = LocalStatement {

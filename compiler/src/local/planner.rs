@@ -44,9 +44,24 @@ pub fn plan(
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
     });
+    let planner = |(most_readings, order)| Planner { keys, most_readings, order, most_rows };
+    let features = bindings.dialect.features();
+    let mut plan = found(&mut asked, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
+    if features.limits.parser_stack.is_fixed() && plan.n_nested() > limits::FEW_NESTED_BRANCHES {
+        let flat = found(&mut asked, row.as_mut(), [planner((None, Order::Flat))].into_iter())?;
+        plan.flat = or_refused(flat.into_plan(&request))?.ok().map(Box::new);
+    }
+    Ok(plan)
+}
+
+/// The first plans that answer the question, or test a row where it must be tested.
+fn found<'p>(
+    asked: &mut Rewritten<'_>,
+    mut row: Option<&mut Rewritten<'_>>,
+    planners: impl Iterator<Item = Planner<'p>>,
+) -> Result<Found, CompileError> {
     let mut found = Found::default();
-    for most_readings in sizes(bindings.dialect.features()) {
-        let planner = Planner { keys, most_readings: *most_readings, most_rows };
+    for planner in planners {
         if !found.answers() {
             found.asked = Some(or_refused(asked.posed().and_then(|asked| planner.asked(asked)))?);
         }
@@ -57,13 +72,15 @@ pub fn plan(
             break;
         }
     }
-    found.into_plan(&request)
+    Ok(found)
 }
 
-/// The limits on the places in which a plan reads its tables, in the order in which they are tried. The last
-/// is `None`: stored facts may shrink a large plan, so its size is checked in the printed text.
-fn sizes(features: &Features) -> &'static [Option<usize>] {
-    if features.bounds_readings() { &[Some(limits::TABLE_READINGS), None] } else { &[None] }
+/// The limits on the places in which a plan reads its tables, in the order in which they are tried, and the
+/// order of its candidates. The last has none: stored facts may shrink a large plan, so its size is checked in
+/// the printed text.
+fn attempts(features: &Features) -> impl Iterator<Item = (Option<usize>, Order)> {
+    let within = features.bounds_readings().then_some((Some(limits::TABLE_READINGS), Order::Closest));
+    within.into_iter().chain([(None, Order::Smaller)])
 }
 
 /// The variable of a filter that a row can supply, and the shape of the question with its value given. The
@@ -147,7 +164,7 @@ impl Found {
             Err(refusal) if row.is_none() => return Err(CompileError::Refused(advised(refusal))),
             Err(refusal) => (Err(advised(refusal)), None),
         };
-        Ok(LocalPlan { ways, refusal, row, n_relations: request.catalog.relations.len() })
+        Ok(LocalPlan { ways, refusal, row, flat: None, n_relations: request.catalog.relations.len() })
     }
 }
 
@@ -160,6 +177,7 @@ type AskedVariant = (Variant, Option<(Variant, Refusal)>);
 struct Planner<'p> {
     keys: Keys<'p>,
     most_readings: Option<usize>,
+    order: Order,
     most_rows: usize,
 }
 
@@ -202,8 +220,7 @@ impl Planner<'_> {
     }
 
     fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
-        let order = if self.most_readings.is_some() { Order::Closest } else { Order::Smaller };
-        Candidates::new(question.request, question.forms, ends, order)
+        Candidates::new(question.request, question.forms, ends, self.order)
     }
 
     fn asked_variant(&self, question: Posed<'_>, mut planned: Planned) -> Result<AskedVariant, CompileError> {

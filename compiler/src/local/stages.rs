@@ -24,7 +24,7 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<Vec<Stage>, LocalError<E>> {
-        stages(self.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+        stages(self.fitting(asked, fetch)?.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
     }
 }
 

@@ -8,8 +8,6 @@
 
 use super::asked::Asked;
 use super::plan::LocalPlan;
-use super::variant::Variant;
-use super::ways::Ways;
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar};
@@ -76,12 +74,6 @@ impl LocalPlan {
     fn mentions(&self, program: &Program, text: &str) -> bool {
         let of_plans = self.variants().flat_map(|variant| &variant.constants);
         program.constants.iter().chain(of_plans).any(|held| held.text == text)
-    }
-
-    /// All plans that may make its text.
-    pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
-        let refusal = self.refusal.as_ref().map(|(ways, _)| ways);
-        self.ways.iter().chain(refusal).chain(&self.row).flat_map(Ways::variants)
     }
 }
 

@@ -4,7 +4,8 @@
 //! becomes a table of its own ([`Shares`]). More shared tables make a smaller plan; fewer keep it closer to
 //! the question. [`first_fit`] takes the first plan that becomes a statement.
 //!
-//! A plan that is too large is followed by the next one. A form whose closest plan is refused for any other
+//! A plan that is too large is followed by the next one, and one that is too deep for the database's parser by
+//! one whose deep tests are tables. A form whose closest plan is refused for any other
 //! reason is left, since a variable that nothing binds in branches is bound in no table either; the other
 //! form may still do.
 
@@ -24,6 +25,8 @@ pub(crate) enum Order {
     /// The next smaller plan before one that reads its tables in many places, which this database never
     /// refuses.
     Smaller,
+    /// Only plans whose deep tests are tables.
+    Flat,
 }
 
 /// The plans of one question.
@@ -43,11 +46,15 @@ impl<'c> Candidates<'c> {
     /// The plans of the forms, from one end of stored facts.
     pub(crate) fn new(request: Request<'c>, forms: &'c [RoleForm], ends: Ends, order: Order) -> Self {
         let approach = |form, shares| Approach { form, shares, ends };
-        let all = || 0..forms.len();
-        let close = all().flat_map(|form| [approach(form, Shares::Rows), approach(form, Shares::Tests)]);
-        // The smallest plans, whose tables ignore the demand of their readers.
-        let small = all().map(|form| approach(form, Shares::Relations));
-        let queue = close.chain(small).collect();
+        let all = |shares| (0..forms.len()).map(move |form| approach(form, shares));
+        let queue = match order {
+            Order::Closest | Order::Smaller => {
+                let close = all(Shares::Rows).zip(all(Shares::Tests)).flat_map(<[Approach; 2]>::from);
+                // The smallest plans, whose tables ignore the demand of their readers.
+                close.chain(all(Shares::Relations)).collect()
+            }
+            Order::Flat => all(Shares::DeepTests).collect(),
+        };
         let refusals = vec![None; forms.len()];
         Self { request, forms, order, queue, large: None, refusals }
     }
@@ -88,6 +95,9 @@ impl<'c> Candidates<'c> {
         let Approach { form, shares, .. } = approach;
         if shares == Shares::Rows && !refusal.another_plan_may_help() {
             self.queue.retain(|other| other.form != form);
+        }
+        if shares == Shares::Rows && refusal.is_too_deep() {
+            self.queue.push_front(Approach { shares: Shares::DeepTests, ..approach });
         }
         if let Some(reason) = self.refusals.get_mut(form)
             && (reason.is_none() || shares == Shares::Rows)

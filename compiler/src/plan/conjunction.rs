@@ -57,7 +57,11 @@ impl Planner<'_> {
 
     /// Whether a test may be a branch; one that is too deep or has too many siblings becomes a table.
     fn may_nest(&self, scope: &Enclosing<'_>) -> bool {
-        scope.depth() < limits::NESTED_BRANCHES && self.n_branches < limits::BRANCHES / 4
+        let most = match self.shares {
+            Shares::Rows | Shares::Tests | Shares::Relations => limits::NESTED_BRANCHES,
+            Shares::DeepTests => limits::FEW_NESTED_BRANCHES,
+        };
+        scope.depth() < most && self.n_branches < limits::BRANCHES / 4
     }
 
     /// Plans the branches of a test.
@@ -155,7 +159,8 @@ impl Planner<'_> {
         if self.shared.contains(&rel) && alternatives > 1 && !is_recursive && !scope.is_in_step() {
             return self.supplement(scope, build, rel, args).map(Called::Replaced);
         }
-        let nests = self.may_nest(scope) && (self.shares == Shares::Rows || args.is_empty());
+        let shares_tests = matches!(self.shares, Shares::Tests | Shares::Relations);
+        let nests = self.may_nest(scope) && (!shares_tests || args.is_empty());
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;

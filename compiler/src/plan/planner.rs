@@ -55,6 +55,8 @@ pub(super) enum PlanError {
 pub(super) enum Shares {
     /// What binds values; tests are branches where they are made.
     Rows,
+    /// The same, and tests that are inside a few others.
+    DeepTests,
     /// Tests too.
     Tests,
     /// Every relation with several clauses, for the values of the question and no others.

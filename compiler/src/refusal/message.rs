@@ -24,7 +24,7 @@ impl Refusal {
             Self::TooLarge { limit, rule } => {
                 let rule = at_limit(*rule);
                 let narrower = narrow(*limit, asked);
-                format!("the question {}{rule}: {narrower}split {}", limit.exceeded(), limit.to_split())
+                format!("the question {}{rule}: {narrower}{}", limit.exceeded(), limit.remedy())
             }
             Self::TooManyValues { keys, most, rule } => {
                 let bind = either(keys.iter().map(|key| format!("`{key}`")));
@@ -183,6 +183,9 @@ impl Limit {
                 "reads the results of rules in more places than the store takes in one statement".to_owned()
             }
             Self::UnionArms { most } => format!("{ALTERNATIVES} union takes at most {most}"),
+            Self::Nesting => {
+                "has more conditions inside each other than the parser of the database takes".to_owned()
+            }
             Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
             Self::SelectAlternatives { most } => {
                 format!("needs more than {most} alternatives in one select, which the database refuses")
@@ -193,16 +196,17 @@ impl Limit {
         }
     }
 
-    /// The rules to split.
-    fn to_split(self) -> &'static str {
+    /// What to do with the rules.
+    fn remedy(self) -> &'static str {
         match self {
             Self::RuleCopies { .. }
             | Self::Denials { .. }
             | Self::Alternatives { .. }
             | Self::UnionArms { .. }
-            | Self::StatementBytes { .. } => "the rules that it reads",
-            Self::Readings { .. } | Self::StoreReadings => "the rules",
-            Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "the rule",
+            | Self::StatementBytes { .. } => "split the rules that it reads",
+            Self::Nesting => "put fewer negations inside each other in the rules that it reads",
+            Self::Readings { .. } | Self::StoreReadings => "split the rules",
+            Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "split the rule",
         }
     }
 }
@@ -321,6 +325,16 @@ mod tests {
         assert_eq!(
             refusal.message(&[]),
             "the question reads the results of rules in more places than the store takes in one statement (most of it comes from the rule at line 7): give its variables types or values, or split the rules"
+        );
+    }
+
+    #[test]
+    fn conditions_that_are_too_deep_are_refused_with_a_remedy() {
+        let rule = Some(RuleAtLimit::Most(at(7)));
+        let refusal = Refusal::TooLarge { limit: Limit::Nesting, rule };
+        assert_eq!(
+            refusal.message(&[GIVEN]),
+            "the question has more conditions inside each other than the parser of the database takes (most of it comes from the rule at line 7): put fewer negations inside each other in the rules that it reads"
         );
     }
 

@@ -163,6 +163,8 @@ pub enum Limit {
         /// The limit.
         most: usize,
     },
+    /// Conditions inside each other: the database's parser holds only so many symbols at once.
+    Nesting,
     /// Bytes of its text.
     StatementBytes {
         /// The limit.
@@ -264,6 +266,11 @@ impl Refusal {
             | Self::TooManyValues { .. } => true,
             Self::NotExplainable { .. } | Self::Untyped { .. } => false,
         }
+    }
+
+    /// Whether the text would be too deep for the database's parser.
+    pub(crate) fn is_too_deep(&self) -> bool {
+        matches!(self, Self::TooLarge { limit: Limit::Nesting, .. })
     }
 
     /// Approximate size in memory, in bytes.

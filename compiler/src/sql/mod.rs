@@ -26,13 +26,25 @@ mod whole_state;
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
-use crate::dialect::Features;
+use crate::dialect::{Extent, Features};
 use crate::ir::Program;
 use crate::plan::Planned;
 use crate::question::{CompileError, RefusedIf, Shape, Statement};
-use crate::text::{self, Extent};
+use crate::text;
 use hosted::{Hosted, Values};
 use lower::{Inputs, Lowering};
+
+/// Prints a plan; if the text is too deep for the database's parser, once more with the deepest tests first,
+/// where less is open before them.
+pub(crate) fn within_parser<T>(
+    plan: &Plan,
+    print: impl Fn(&Plan) -> Result<T, CompileError>,
+) -> Result<T, CompileError> {
+    match print(plan) {
+        Err(CompileError::Refused(refusal)) if refusal.is_too_deep() => print(&plan.deepest_first()),
+        printed => printed,
+    }
+}
 
 /// Prints a plan for a database.
 pub(crate) fn to_sql(
@@ -61,11 +73,11 @@ pub(crate) fn to_sql(
             answer,
         ))
     };
-    let (sql, slots, answer) = print(&planned.plan)?;
+    let (sql, slots, answer) = within_parser(&planned.plan, print)?;
     let refused_if = match &planned.refusal {
         None => None,
         Some((plan, refusal)) => {
-            let (sql, slots, _) = print(plan)?;
+            let (sql, slots, _) = within_parser(plan, print)?;
             Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };

@@ -1,33 +1,26 @@
 //! The text of a statement.
 //!
 //! In: the syntax tree of a statement, or of a condition in one, as `sql` makes it. Out: its text, laid out.
-//! Whether the database accepts it is only known here: [`expansion`] counts how large the text becomes, and a
-//! text that is too large is refused.
+//! Whether the database accepts it is only known here: [`expansion`] counts how large the text becomes and
+//! `parser_stack` how deep it is, and a text that is too large or too deep is refused.
 
 pub(crate) mod expansion;
 mod layout;
+mod parser_stack;
 mod tokens;
 
-use crate::dialect::{Features, TableReadings};
+use crate::dialect::{Extent, Features, TableReadings};
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use std::fmt::Display;
 use tokens::PrintedToken;
 
-/// What a text is of the statement that the database runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Extent {
-    /// All of the statement.
-    Statement,
-    /// A condition; the rest is the caller's.
-    Condition,
-}
-
 /// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
 /// table expression by its name. In a database that expands common table expressions the text is refused if
 /// it takes too many cursors, some being left to the caller's statement around a condition, or if a union is
-/// too long; in any database if it is longer than [`limits::STATEMENT_BYTES`].
+/// too long; where the parser's stack has a fixed size, if it is too deep, some of the stack being left to the
+/// caller; in any database if it is longer than [`limits::STATEMENT_BYTES`].
 pub(crate) fn printed(
     node: &impl Display,
     features: &Features,
@@ -65,6 +58,11 @@ fn check(
         if size.arms > most {
             return Err(CompileError::too_large(Limit::UnionArms { most }));
         }
+    }
+    if let Some(most) = features.limits.parser_stack.most(extent)
+        && parser_stack::symbols(tokens) > most
+    {
+        return Err(CompileError::too_large(Limit::Nesting));
     }
     if n_bytes > limits::STATEMENT_BYTES {
         return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));

@@ -5,6 +5,7 @@ use crate::sql_limits;
 use portcullis_compiler::Dialect;
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::types::Value as SqliteValue;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -44,6 +45,8 @@ impl Caller {
                 let open = || {
                     let mut connection = Connection::open_in_memory()?;
                     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
+                    // The size of the stack in 3.40, whose parser does not let it grow.
+                    connection.set_limit(Limit::SQLITE_LIMIT_PARSER_DEPTH, 100)?;
                     let until = Arc::new(Mutex::new(Instant::now() + LIMIT));
                     let limit = Arc::clone(&until);
                     connection

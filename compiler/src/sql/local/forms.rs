@@ -14,7 +14,7 @@ use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, Select, SetUse};
 use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::Catalog;
-use crate::dialect::Dialect;
+use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
 use crate::question::CompileError;
 use crate::sql::at::At;
@@ -23,7 +23,7 @@ use crate::sql::lower::{Inputs, Lowering, Unconstrained, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
 use crate::sql::strategy::KeyStrategy;
-use crate::text::{self, Extent};
+use crate::text;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, SetExpr};
 
