@@ -6,8 +6,8 @@
 //! negated.
 
 use super::generate::Choices;
-use super::shorthand;
 use super::vocabulary::Vocabulary;
+use super::{several, shorthand};
 
 /// A rule whose two arguments are one value: a guard may know the resource only by it.
 const TIE: &str = "same(x: Resource, x);";
@@ -63,7 +63,10 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
         let related = words.block(about).map_or_else(Vec::new, |block| words.related(block));
         (!related.is_empty()).then(|| choices.of(&related))
     };
-    match choices.below(20) {
+    let several = |choices: &mut Choices<'_>| {
+        words.block(about).and_then(|about| several::conditions(words, about, there, choices))
+    };
+    match choices.below(24) {
         0..9 => format!("not {}", role(words, about, choices)),
         9..12 => format!("not {}", shorthand::fitting(words, about, choices)),
         12 => {
@@ -94,6 +97,11 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
         18 => {
             choices.of(&["action != \"p1\"", "actor matches User", "not resource matches Group"]).to_owned()
         }
+        20..22 => match several(choices) {
+            Some(conditions) => format!("not ({conditions})"),
+            None => shorthand::fitting(words, about, choices),
+        },
+        22 => several(choices).unwrap_or_else(|| shorthand::fitting(words, about, choices)),
         _ => shorthand::fitting(words, about, choices),
     }
 }

@@ -64,6 +64,7 @@ pub mod refusal;
 pub mod reorder;
 pub mod reparse;
 pub mod server;
+pub mod several;
 pub mod shorthand;
 pub mod spelling;
 pub mod sql_limits;

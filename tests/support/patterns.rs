@@ -3,9 +3,9 @@
 //! permissions.
 
 use super::generate::{Choices, Style};
-use super::longhand;
 use super::shorthand::fitting;
 use super::vocabulary::{Predicate, Vocabulary};
+use super::{longhand, several};
 
 /// The role of a group is that of its members, on anything.
 const OF_GROUPS: &str = "has_role(user: User, role: String, resource: Resource) if group matches Group and f0(user, group) and has_role(group, role, resource);";
@@ -40,7 +40,7 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
     let [low, high] = [0, 1].map(|_| choices.below(at.permissions.len()));
     let [low, high] = [low.min(high), low.max(high)].map(|number| at.permissions[number]);
     let role = choices.of(&at.roles);
-    match choices.below(15) {
+    match choices.below(16) {
         0 | 1 => OF_GROUPS.to_owned(),
         2 => format!(
             "has_role(user: User, {role:?}, resource: {on}) if f0(user, group) and has_role(group, {role:?}, resource);"
@@ -63,7 +63,13 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
         7 => format!("has_role(actor: Actor, {role:?}, resource: {on}) if {};", fitting(words, on, choices)),
         8 => "has_permission(actor: Actor, \"p0\", resource: Resource) if has_role(actor, \"r0\", resource);"
             .to_owned(),
-        9 => tied(words, style, choices).unwrap_or_else(|| derived(words, style, choices)),
+        9 => match several::conditions(words, at, "there", choices) {
+            Some(conditions) => {
+                format!("has_permission(actor: User, {high:?}, resource: {on}) if {conditions};")
+            }
+            None => derived(words, style, choices),
+        },
+        10 => tied(words, style, choices).unwrap_or_else(|| derived(words, style, choices)),
         _ => derived(words, style, choices),
     }
 }
