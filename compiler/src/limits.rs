@@ -38,7 +38,7 @@ pub const SELECTS: usize = 256;
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other; a deeper test becomes a table. A recent version of every database accepts twice
+/// Branches inside each other; a deeper test becomes a table. Recent versions of every database accept twice
 /// as many.
 pub const NESTED_BRANCHES: usize = 10;
 

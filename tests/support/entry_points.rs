@@ -66,7 +66,7 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
     let several = |choices: &mut Choices<'_>| {
         words.block(about).and_then(|about| several::conditions(words, about, there, choices))
     };
-    match choices.below(24) {
+    match choices.below(28) {
         0..9 => format!("not {}", role(words, about, choices)),
         9..12 => format!("not {}", shorthand::fitting(words, about, choices)),
         12 => {
@@ -97,11 +97,11 @@ fn guard(words: &Vocabulary, about: &str, there: &str, choices: &mut Choices<'_>
         18 => {
             choices.of(&["action != \"p1\"", "actor matches User", "not resource matches Group"]).to_owned()
         }
-        20..22 => match several(choices) {
+        20..25 => match several(choices) {
             Some(conditions) => format!("not ({conditions})"),
             None => shorthand::fitting(words, about, choices),
         },
-        22 => several(choices).unwrap_or_else(|| shorthand::fitting(words, about, choices)),
+        25..27 => several(choices).unwrap_or_else(|| shorthand::fitting(words, about, choices)),
         _ => shorthand::fitting(words, about, choices),
     }
 }

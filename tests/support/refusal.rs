@@ -47,8 +47,8 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Whether one statement of a caller's database is not enough for a question. Facts of one signature may be
-    /// in several places, and each is read by each rule; and its parser takes less than the store's.
+    /// Whether one statement of a caller's database is not enough for a question. Facts of one signature may
+    /// be in several places, and each is read by each rule; and its parser takes less than the store's.
     pub fn is_too_large(self) -> bool {
         matches!(self, Self::Alternatives | Self::Readings | Self::Nesting)
     }

@@ -125,6 +125,11 @@ pub fn fitting(words: &Vocabulary, ty: &str, choices: &mut Choices<'_>) -> Strin
     let all: Vec<&Predicate> =
         words.predicates.iter().filter(|predicate| !predicate.types.is_empty()).collect();
     let predicate = choices.of(if about.is_empty() { &all } else { &about });
+    about_resource(predicate, ty, choices)
+}
+
+/// The same call of a given predicate.
+pub fn about_resource(predicate: &Predicate, ty: &str, choices: &mut Choices<'_>) -> String {
     let mut is_said = false;
     let arg = |of: &&'static str| {
         if *of == ty && !is_said {

@@ -247,8 +247,8 @@ const SQLITE: Features = Features {
         union_arms: 500,
         tables: Some(499),
         nested_tests: Some(29),
-        // The stack of 3.40 has a hundred entries, and grows in 3.54. One is the parser's first state, and one
-        // may be `EXPLAIN`. `SELECT … FROM … WHERE … AND` takes seven, and in another query as many again.
+        // The stack of 3.40 has a hundred entries, that of 3.54 grows. One entry is the parser's first state,
+        // and one may be `EXPLAIN`. `SELECT … FROM … WHERE … AND` takes seven, and inside another as many.
         parser_stack: ParserStack::Fixed { symbols: 98, of_caller: 14 },
     },
     // It refuses a thousand.

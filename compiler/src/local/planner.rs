@@ -76,8 +76,8 @@ fn found<'p>(
 }
 
 /// The limits on the places in which a plan reads its tables, in the order in which they are tried, and the
-/// order of its candidates. The last has none: stored facts may shrink a large plan, so its size is checked in
-/// the printed text.
+/// order of its candidates. The last has no limit: stored facts may shrink a large plan, so its size is
+/// checked in the printed text.
 fn attempts(features: &Features) -> impl Iterator<Item = (Option<usize>, Order)> {
     let within = features.bounds_readings().then_some((Some(limits::TABLE_READINGS), Order::Closest));
     within.into_iter().chain([(None, Order::Smaller)])

@@ -19,8 +19,8 @@ use tokens::PrintedToken;
 /// The text of a statement, or of a condition in one, laid out; `comment` returns the comment of a common
 /// table expression by its name. In a database that expands common table expressions the text is refused if
 /// it takes too many cursors, some being left to the caller's statement around a condition, or if a union is
-/// too long; where the parser's stack has a fixed size, if it is too deep, some of the stack being left to the
-/// caller; in any database if it is longer than [`limits::STATEMENT_BYTES`].
+/// too long; where the parser's stack has a fixed size, if it is too deep, some of the stack being left to
+/// the caller; in any database if it is longer than [`limits::STATEMENT_BYTES`].
 pub(crate) fn printed(
     node: &impl Display,
     features: &Features,

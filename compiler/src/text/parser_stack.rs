@@ -1,9 +1,9 @@
 //! How many symbols SQLite's parser holds at once while it reads a statement.
 //!
-//! The parser pushes every word that it cannot reduce yet. Before `c` of `SELECT a FROM b WHERE d AND c` these
+//! The parser pushes each word that it cannot reduce yet. Before `c` of `SELECT a FROM b WHERE d AND c` these
 //! are `SELECT`, an optional `DISTINCT`, the columns, the sources, `WHERE`, `d` and `AND`, and a parenthesis
-//! leaves all of them on the stack until it closes. The stack has a fixed size in older versions, which refuse
-//! a text that needs more: `parser stack overflow`. Each test in a test takes about ten symbols.
+//! leaves all of them on the stack until it closes. In older versions the stack has a fixed size, and a text
+//! that needs more is refused: `parser stack overflow`. Each test in a test takes about ten symbols.
 //!
 //! In: a printed statement. Out: the number of symbols at its deepest place, or a few more. Only the clauses
 //! and operators before a parenthesis count; the rules are those of `parse.y`.
@@ -268,8 +268,8 @@ mod tests {
     use super::super::tokens::tokens;
     use super::symbols;
 
-    /// The first number is how many symbols SQLite 3.40 holds: 94, less the parentheses that may be put around
-    /// the query in `EXPLAIN SELECT …` before its parser overflows. The second is what is counted.
+    /// The first number is how many symbols SQLite 3.40 holds: 94, less the parentheses that fit around the
+    /// query in `EXPLAIN SELECT …` before its parser overflows. The second is what is counted.
     #[test]
     fn no_less_is_counted_than_sqlite_holds() {
         for (sql, held, counted) in [
