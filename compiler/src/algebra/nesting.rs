@@ -9,7 +9,7 @@ impl Plan {
         self.selects().map(|select| depth(select.branches())).max().unwrap_or(0)
     }
 
-    /// The same plan; of the conditions of each select, and of the branches of a denial, the deepest is first.
+    /// The same plan; of the conditions of each select, and of what a denial denies, the deepest is first.
     pub(crate) fn deepest_first(&self) -> Self {
         let mut plan = self.clone();
         plan.selects_mut().for_each(Select::sort_by_depth);
