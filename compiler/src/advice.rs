@@ -8,7 +8,7 @@ use crate::compile;
 use crate::plan::Ends;
 use crate::plan::Request;
 use crate::plan::candidates::{Candidates, Order, first_fit};
-use crate::question::{CompileError, Shape, ShapeDomain};
+use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::Refusal;
 
 /// The refusal with the advice that helps.
@@ -26,12 +26,13 @@ pub(crate) fn helpful_error(request: &Request<'_>, error: CompileError) -> Compi
 
 /// Whether the question is not refused for the same reason if a value is given for a variable. Without a type
 /// that cannot be tried.
-fn helps(request: &Request<'_>, refusal: &Refusal, var: usize) -> bool {
+fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> bool {
     let mut shape: Shape = request.shape.clone();
-    match shape.vars.get_mut(var) {
-        Some(var) if var.ty.is_some() => var.domain = ShapeDomain::Given,
-        Some(_) | None => return true,
+    let var = &mut shape.vars[var];
+    if var.ty.is_none() {
+        return true;
     }
+    var.domain = ShapeDomain::Given;
     let request = Request { shape: &shape, ..*request };
     let planned = compile::forms(&request).and_then(|forms| {
         let candidates = Candidates::new(request, &forms, Ends::Asked, Order::Closest);

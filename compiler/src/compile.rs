@@ -12,7 +12,7 @@ use crate::optimise::{self, Draft, Purpose, Setting};
 use crate::pass::Pass;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
-use crate::question::{CompileError, Domain, Question, Slot, Statement};
+use crate::question::{CompileError, Domain, Question, QuestionVarId, Slot, Statement};
 use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise;
 use crate::sql;
@@ -99,7 +99,7 @@ pub(crate) fn finish(
 
 /// The value of a question for a slot of its statement; `None` if it has none. All pages are one.
 pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<LiteralValue> {
-    let var = |var: usize| question.vars.get(var);
+    let var = |var: QuestionVarId| question.vars.find(var);
     match slot {
         Slot::Given(given) => match &var(given)?.domain {
             Domain::Given(text) => Some(LiteralValue::Text(text.clone())),
@@ -123,7 +123,7 @@ mod tests {
     use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
     use crate::check;
     use crate::pass::Rewritable;
-    use crate::question::{Question, QuestionVar, Shape, Slot};
+    use crate::question::{Question, QuestionVar, QuestionVarId, Shape, Slot};
     use crate::source::SourceMap;
 
     #[test]
@@ -131,10 +131,13 @@ mod tests {
         let vars = vec![QuestionVar::given("who", "User", "ada"), QuestionVar::wanted("what", None)];
         let question = Question::atom("p", vars);
         let value = |slot| literal(&question, 7, slot);
-        assert_eq!(value(Slot::Given(0)), Some(LiteralValue::Text("ada".into())));
-        assert_eq!(value(Slot::TypeOf(0)), Some(LiteralValue::Text("User".into())));
+        let [who, what, other] = [0, 1, 2].map(QuestionVarId);
+        assert_eq!(value(Slot::Given(who)), Some(LiteralValue::Text("ada".into())));
+        assert_eq!(value(Slot::TypeOf(who)), Some(LiteralValue::Text("User".into())));
         assert_eq!(value(Slot::Now), Some(LiteralValue::Integer(7)));
-        for slot in [Slot::Given(1), Slot::Given(2), Slot::OneOf(0), Slot::TypeOf(1), Slot::Context(0)] {
+        for slot in
+            [Slot::Given(what), Slot::Given(other), Slot::OneOf(who), Slot::TypeOf(what), Slot::Context(0)]
+        {
             assert_eq!(value(slot), None, "{slot:?}");
         }
     }

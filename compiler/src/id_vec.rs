@@ -1,4 +1,5 @@
-//! A vector whose index is an id, so that an index of one table is never taken for one of another.
+//! Typed ids, and a vector whose index is an id, so that an index of one table is never taken for one of
+//! another.
 //!
 //! Indexing is total for ids that the vector handed out itself, by [`IdVec::push`] or [`IdVec::ids`]. A
 //! foreign id is a bug in Portcullis and ends the compilation at once instead of planning something else.
@@ -7,23 +8,63 @@ use std::marker::PhantomData;
 use std::ops::{Index, IndexMut};
 
 /// What names an entry of an [`IdVec`].
-pub(crate) trait Id: Copy {
+pub trait Id: Copy {
     /// The id of the entry at `index`.
     fn of_index(index: usize) -> Self;
     /// The place of the entry.
     fn to_index(self) -> usize;
 }
 
+/// Declares a type of ids. Their `Debug` form is readable in snapshots.
+macro_rules! id {
+    ($(#[$doc:meta])* $vis:vis $name:ident, $prefix:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        $vis struct $name($vis u32);
+
+        impl $name {
+            /// The id as an index into its table.
+            $vis fn index(self) -> usize {
+                self.0 as usize
+            }
+
+            /// The id of the entry at `index`. Every table is bounded far below the largest id, see
+            /// [`limits`](crate::limits).
+            $vis fn from_index(index: usize) -> Self {
+                Self(u32::try_from(index).unwrap_or(u32::MAX))
+            }
+        }
+
+        impl $crate::id_vec::Id for $name {
+            fn of_index(index: usize) -> Self {
+                Self::from_index(index)
+            }
+
+            fn to_index(self) -> usize {
+                self.index()
+            }
+        }
+
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                write!(f, concat!($prefix, "#{}"), self.0)
+            }
+        }
+    };
+}
+
+pub(crate) use id;
+
 /// Entries of type `T`, each named by an `I`.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct IdVec<I, T> {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdVec<I, T> {
     entries: Vec<T>,
     ids: PhantomData<fn(I) -> I>,
 }
 
 impl<I: Id, T> IdVec<I, T> {
     /// A vector without entries.
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::from_iter([])
     }
 
@@ -36,33 +77,48 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Adds an entry and names it.
-    pub(crate) fn push(&mut self, entry: T) -> I {
+    pub fn push(&mut self, entry: T) -> I {
         self.entries.push(entry);
         I::of_index(self.entries.len() - 1)
     }
 
     /// How many entries there are.
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.entries.len()
     }
 
+    /// Whether there is no entry.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The entry of an id that another vector may have handed out; `None` if there is none here.
+    pub fn find(&self, id: I) -> Option<&T> {
+        self.entries.get(id.to_index())
+    }
+
+    /// The first entry for which something holds.
+    pub fn position(&self, holds: impl FnMut(&T) -> bool) -> Option<I> {
+        self.entries.iter().position(holds).map(I::of_index)
+    }
+
     /// The ids of all entries, ascending.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
+    pub fn ids(&self) -> impl Iterator<Item = I> + use<I, T> {
         (0..self.entries.len()).map(I::of_index)
     }
 
     /// The entries in order.
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.entries.iter()
     }
 
     /// The entries in order.
-    pub(crate) fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
         self.entries.iter_mut()
     }
 
     /// The entries with their ids, in order.
-    pub(crate) fn enumerate(&self) -> impl Iterator<Item = (I, &T)> {
+    pub fn enumerate(&self) -> impl Iterator<Item = (I, &T)> {
         self.ids().zip(&self.entries)
     }
 }
@@ -151,6 +207,21 @@ impl<I, T> Default for IdVec<I, T> {
 impl<I, T> FromIterator<T> for IdVec<I, T> {
     fn from_iter<E: IntoIterator<Item = T>>(entries: E) -> Self {
         Self { entries: entries.into_iter().collect(), ids: PhantomData }
+    }
+}
+
+impl<I, T> From<Vec<T>> for IdVec<I, T> {
+    fn from(entries: Vec<T>) -> Self {
+        entries.into_iter().collect()
+    }
+}
+
+impl<I, T> IntoIterator for IdVec<I, T> {
+    type Item = T;
+    type IntoIter = std::vec::IntoIter<T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.entries.into_iter()
     }
 }
 

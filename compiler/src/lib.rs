@@ -15,7 +15,7 @@ mod datalog;
 pub mod diagnostic;
 pub mod dialect;
 mod fitness;
-mod id_vec;
+pub mod id_vec;
 pub mod ir;
 mod keys;
 pub mod limits;

@@ -5,6 +5,8 @@
 //! [`Shape`] leaves out the values that do not change the statement, so that one compiled statement
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
+use crate::id_vec::IdVec;
+pub use crate::ir::QuestionVarId;
 use crate::ir::{ConstId, Program, TypeId};
 use crate::refusal::{AskedVar, Limit, Refusal, RuleAtLimit};
 
@@ -13,8 +15,8 @@ use crate::refusal::{AskedVar, Limit, Refusal, RuleAtLimit};
 pub struct Question {
     /// The conjuncts, all of which must hold.
     pub atoms: Vec<QuestionAtom>,
-    /// The variables, indexed by the atoms' arguments.
-    pub vars: Vec<QuestionVar>,
+    /// The variables.
+    pub vars: IdVec<QuestionVarId, QuestionVar>,
     /// Whether the answer is read in pages: one [`Domain::Wanted`] variable, answers after
     /// [`Slot::PageAfter`], at most [`Slot::PageLimit`] of them.
     pub paged: bool,
@@ -25,8 +27,8 @@ pub struct Question {
 pub struct QuestionAtom {
     /// The predicate's name; its arity is the number of arguments.
     pub predicate: String,
-    /// Indexes into [`Question::vars`].
-    pub args: Vec<usize>,
+    /// Variables of the question.
+    pub args: Vec<QuestionVarId>,
 }
 
 /// One variable of a question.
@@ -73,14 +75,15 @@ impl QuestionVar {
 impl Question {
     /// One atom whose arguments are the variables in their order.
     pub fn atom(predicate: &str, vars: Vec<QuestionVar>) -> Self {
-        let atom = QuestionAtom { predicate: predicate.into(), args: (0..vars.len()).collect() };
+        let vars = IdVec::from(vars);
+        let atom = QuestionAtom { predicate: predicate.into(), args: vars.ids().collect() };
         Self { atoms: vec![atom], vars, paged: false }
     }
 
     /// The type of this name: the policy's, or one of this question alone.
     pub(crate) fn type_id(&self, program: &Program, name: &str) -> TypeId {
         program.type_id(name).unwrap_or_else(|| {
-            let first = self.vars.iter().position(|var| var.ty.as_deref() == Some(name));
+            let first = self.vars.position(|var| var.ty.as_deref() == Some(name));
             first.map_or(TypeId::FOREIGN, TypeId::of_unmentioned)
         })
     }
@@ -90,9 +93,9 @@ impl Question {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// The atoms: predicate name and variables.
-    pub atoms: Vec<(String, Vec<usize>)>,
+    pub atoms: Vec<(String, Vec<QuestionVarId>)>,
     /// The variables.
-    pub vars: Vec<ShapeVar>,
+    pub vars: IdVec<QuestionVarId, ShapeVar>,
     /// See [`Question::paged`].
     pub paged: bool,
 }
@@ -146,19 +149,33 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Slot {
     /// The value of a [`Domain::Given`] variable, as text.
-    Given(usize),
+    Given(QuestionVarId),
     /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text.
-    OneOf(usize),
+    OneOf(QuestionVarId),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
     Context(usize),
     /// The name of the type of a variable, as text; for types that the policy does not mention.
-    TypeOf(usize),
+    TypeOf(QuestionVarId),
     /// Seconds since the epoch, an integer.
     Now,
     /// The last answer of the previous page; the empty text for the first page.
     PageAfter,
     /// How many answers at most, an integer.
     PageLimit,
+}
+
+impl std::fmt::Display for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Given(var) => write!(f, "Given({})", var.index()),
+            Self::OneOf(var) => write!(f, "OneOf({})", var.index()),
+            Self::Context(slot) => write!(f, "Context({slot})"),
+            Self::TypeOf(var) => write!(f, "TypeOf({})", var.index()),
+            Self::Now => f.write_str("Now"),
+            Self::PageAfter => f.write_str("PageAfter"),
+            Self::PageLimit => f.write_str("PageLimit"),
+        }
+    }
 }
 
 /// A statement that answers every question of one shape.
@@ -204,16 +221,18 @@ pub enum Answer {
     Decision,
     /// One row per answer, each distinct, sorted by the columns.
     Rows(Vec<AnswerColumn>),
+    /// Distinct rows of values in any order, which only the plan of a local check reads.
+    Part,
 }
 
 /// One column of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerColumn {
     /// The id of a wanted or one-of variable; NULL means any value.
-    Id(usize),
+    Id(QuestionVarId),
     /// The type's name of a wanted variable that has no type; it is the column before its id. NULL means any
     /// type.
-    Type(usize),
+    Type(QuestionVarId),
 }
 
 /// Why a question has no statement.
@@ -250,10 +269,11 @@ impl Question {
 
     /// The same, where the values of a variable come from a column of the caller's query, so that it makes no
     /// sense to advise one.
-    pub fn refused_over(&self, refusal: Refusal, column: Option<usize>) -> RefusedQuestion {
-        let mut asked: Vec<AskedVar<'_>> = self.vars.iter().map(QuestionVar::asked).collect();
-        if let Some(var) = column.and_then(|column| asked.get_mut(column)) {
-            var.has_value = true;
+    pub fn refused_over(&self, refusal: Refusal, column: Option<QuestionVarId>) -> RefusedQuestion {
+        let mut asked: IdVec<QuestionVarId, AskedVar<'_>> =
+            self.vars.iter().map(QuestionVar::asked).collect();
+        if let Some(column) = column {
+            asked[column].has_value = true;
         }
         let message = refusal.message(&asked);
         RefusedQuestion { refusal, message }
@@ -272,7 +292,7 @@ pub struct RefusedQuestion {
 impl RefusedQuestion {
     /// A refusal that names no variable, for callers without the question.
     pub fn unnamed(refusal: Refusal) -> Self {
-        let message = refusal.message(&[]);
+        let message = refusal.message(&IdVec::new());
         Self { refusal, message }
     }
 }

@@ -7,10 +7,11 @@ use crate::catalog::Catalog;
 use crate::compile::{self, Target};
 use crate::datalog::print::Names;
 use crate::dialect::Dialect;
+use crate::id_vec::IdVec;
 use crate::ir::{self, Program};
 use crate::pass::{Pass, Rewritable};
 use crate::plan::{Approach, Planned, Request, plan};
-use crate::question::{CompileError, Question, QuestionVar, Shape};
+use crate::question::{CompileError, Question, QuestionVar, QuestionVarId, Shape};
 use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
@@ -93,7 +94,7 @@ pub(crate) fn explain(
 /// [`CompileError::Refused`] if the question cannot be planned so.
 pub(crate) fn to_plan(
     request: &Request<'_>,
-    asked: &[QuestionVar],
+    asked: &IdVec<QuestionVarId, QuestionVar>,
     approach: Approach,
 ) -> Result<(Vec<Stage>, Planned), CompileError> {
     let Request { program, catalog, shape } = *request;

@@ -106,7 +106,8 @@ pub(super) fn question(text: &str) -> Result<Question, CliError> {
 fn legend(question: &Question, answer: &Answer) -> String {
     let columns = match answer {
         Answer::Decision => return "-- one row: is there an answer?\n".to_owned(),
-        Answer::Rows(columns) => columns,
+        Answer::Rows(columns) => columns.as_slice(),
+        Answer::Part => &[],
     };
     let mut text = "-- one row for each answer; NULL means any value\n".to_owned();
     for (position, column) in (1..).zip(columns) {
@@ -116,7 +117,11 @@ fn legend(question: &Question, answer: &Answer) -> String {
         };
         let place = question.atoms.iter().find_map(|atom| atom.args.iter().position(|&arg| arg == var));
         // Writing to a String cannot fail.
-        let _ = writeln!(text, "-- column {position}: the {part} of argument {}", place.unwrap_or(var) + 1);
+        let _ = writeln!(
+            text,
+            "-- column {position}: the {part} of argument {}",
+            place.unwrap_or(var.index()) + 1
+        );
     }
     text
 }

@@ -21,7 +21,7 @@ use crate::engine::{
 };
 use portcullis_compiler::builtin::ALLOW;
 use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar, QuestionVarId};
 use serde_json::{Map, Value as Json, json};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn local(question: &Question, filter: Option<&str>) -> Result<LocalQuestion, Str
 /// The question as one of those that have an endpoint of their own.
 pub(super) fn allow(question: &Question, filter: Option<&str>) -> Option<LocalQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
-    let vars: Vec<&QuestionVar> = args.iter().filter_map(|&var| question.vars.get(var)).collect();
+    let vars: Vec<&QuestionVar> = args.iter().map(|&var| &question.vars[var]).collect();
     let [actor, action, resource] = vars.as_slice() else { return None };
     let may_be_action = action.ty.as_deref().is_none_or(|ty| ty == STRING);
     if predicate != ALLOW || !may_be_action {
@@ -152,8 +152,8 @@ pub(super) fn conjunction(question: &Question) -> Result<EvaluateQuery, String> 
             return Err(format!("two variables are named `{}`: rename one", shown(&var.name)));
         }
     }
-    let name = |&var: &usize| question.vars.get(var).map(|var| var.name.clone());
-    let atom = |atom: &QuestionAtom| (atom.predicate.clone(), atom.args.iter().filter_map(name).collect());
+    let name = |&var: &QuestionVarId| question.vars[var].name.clone();
+    let atom = |atom: &QuestionAtom| (atom.predicate.clone(), atom.args.iter().map(name).collect());
     Ok(EvaluateQuery { atoms: question.atoms.iter().map(atom).collect(), vars })
 }
 

@@ -9,7 +9,7 @@ use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
 use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::question::{
-    Answer, AnswerColumn, Domain, Question, RefusedIf, RefusedQuestion, Slot, Statement,
+    Answer, AnswerColumn, Domain, Question, QuestionVarId, RefusedIf, RefusedQuestion, Slot, Statement,
 };
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -104,7 +104,7 @@ pub(super) struct SlotValues<'a> {
 impl SlotValues<'_> {
     /// The value for one slot of a statement.
     pub(super) fn param(&self, question: &Question, slot: Slot) -> Option<Param> {
-        let domain = |var: usize| question.vars.get(var).map(|var| &var.domain);
+        let domain = |var: QuestionVarId| question.vars.find(var).map(|var| &var.domain);
         Some(match slot {
             Slot::Given(var) => match domain(var)? {
                 Domain::Given(text) => Param::Value(text.clone()),
@@ -118,7 +118,7 @@ impl SlotValues<'_> {
                 Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
             },
             Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
-            Slot::TypeOf(var) => Param::Value(question.vars.get(var)?.ty.clone()?),
+            Slot::TypeOf(var) => Param::Value(question.vars.find(var)?.ty.clone()?),
             Slot::Now => Param::Integer(self.now),
             Slot::PageAfter => {
                 self.window?.after.map_or(Param::Least, |after| Param::Value(after.to_owned()))
@@ -282,10 +282,10 @@ impl Prepared {
         Meter::new(self.account.as_ref())
     }
 
-    /// The meaning of a row's columns; empty for a decision.
+    /// The meaning of a row's columns; empty for a decision, and for a part, which only its plan can read.
     pub(super) fn columns(&self) -> &[AnswerColumn] {
         match &self.statement.answer {
-            Answer::Decision => &[],
+            Answer::Decision | Answer::Part => &[],
             Answer::Rows(columns) => columns,
         }
     }

@@ -17,7 +17,8 @@ use super::answers::{Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows}
 use super::evaluate::Assignment;
 use super::view::View;
 use crate::store::{Reader, StoreError};
-use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom};
+use portcullis_compiler::id_vec::IdVec;
+use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVarId};
 
 /// A conjunction that can be run.
 #[derive(Debug)]
@@ -79,9 +80,9 @@ impl View {
 
 /// The parts that share only given variables; empty if there is only one.
 fn split(question: &Question) -> Vec<Question> {
-    let is_open = |var: &usize| match question.vars.get(*var).map(|var| &var.domain) {
-        Some(Domain::Given(_)) | None => false,
-        Some(Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => true,
+    let is_open = |var: &QuestionVarId| match question.vars[*var].domain {
+        Domain::Given(_) => false,
+        Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => true,
     };
     let mut parts: Vec<Vec<&QuestionAtom>> = Vec::new();
     let mut closed = Vec::new();
@@ -109,28 +110,24 @@ fn split(question: &Question) -> Vec<Question> {
 
 /// The question with only these calls.
 fn part_of(question: &Question, atoms: &[&QuestionAtom]) -> Question {
-    let mut places: Vec<usize> = Vec::new();
-    let mut place = |var: &usize| {
-        places.iter().position(|known| known == var).unwrap_or_else(|| {
-            places.push(*var);
-            places.len() - 1
-        })
-    };
+    // For each variable of the part the one that it is of the whole.
+    let mut of_whole: IdVec<QuestionVarId, QuestionVarId> = IdVec::new();
+    let mut of_part =
+        |var: &QuestionVarId| of_whole.position(|known| known == var).unwrap_or_else(|| of_whole.push(*var));
     let atom = |atom: &&QuestionAtom| QuestionAtom {
         predicate: atom.predicate.clone(),
-        args: atom.args.iter().map(&mut place).collect(),
+        args: atom.args.iter().map(&mut of_part).collect(),
     };
     let atoms = atoms.iter().map(atom).collect();
-    let vars = places.iter().filter_map(|var| question.vars.get(*var).cloned()).collect();
+    let vars = of_whole.iter().map(|var| question.vars[*var].clone()).collect();
     Question { atoms, vars, paged: false }
 }
 
 /// The positions of a question's variables in its rows.
 fn shown(question: &Question, prepared: &Prepared) -> Vec<Shown> {
-    let vars = question.vars.iter().enumerate();
-    let shown = vars.map(|(place, var)| Shown {
+    let shown = question.vars.enumerate().map(|(id, var)| Shown {
         name: var.name.clone(),
-        column: prepared.columns().iter().position(|column| *column == AnswerColumn::Id(place)),
+        column: prepared.columns().iter().position(|column| *column == AnswerColumn::Id(id)),
         otherwise: match &var.domain {
             Domain::Given(id) => vec![Some(id.clone())],
             // Any of the given values.

@@ -6,7 +6,7 @@
 
 use super::report::TestReport;
 use crate::store::StoreError;
-use portcullis_compiler::question::{CompileError, Question, RefusedQuestion};
+use portcullis_compiler::question::{CompileError, Question, QuestionVarId, RefusedQuestion};
 
 /// Why the engine refused or failed.
 #[derive(Debug, thiserror::Error)]
@@ -126,7 +126,11 @@ impl EngineError {
     }
 
     /// The same, where the values of a variable come from a column of the caller's query.
-    pub(crate) fn uncompiled_over(error: CompileError, question: &Question, column: Option<usize>) -> Self {
+    pub(crate) fn uncompiled_over(
+        error: CompileError,
+        question: &Question,
+        column: Option<QuestionVarId>,
+    ) -> Self {
         match error {
             CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused_over(refusal, column))),
             CompileError::Bug(text) => Self::Bug(text),

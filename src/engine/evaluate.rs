@@ -8,7 +8,10 @@ use super::answers::{Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value};
 use portcullis_compiler::builtin::is_abstract;
-use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVar};
+use portcullis_compiler::id_vec::IdVec;
+use portcullis_compiler::question::{
+    AnswerColumn, Domain, Question, QuestionAtom, QuestionVar, QuestionVarId,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A conjunction of predicate calls over variables.
@@ -143,17 +146,13 @@ impl EvaluateQuery {
     }
 
     /// The variables that the calls use, in order of first use, and the question over them.
-    pub(super) fn question(&self) -> (Vec<String>, Question) {
-        let mut names: Vec<String> = Vec::new();
-        let mut place = |var: &String| {
-            names.iter().position(|name| name == var).unwrap_or_else(|| {
-                names.push(var.clone());
-                names.len() - 1
-            })
-        };
+    pub(super) fn question(&self) -> (IdVec<QuestionVarId, String>, Question) {
+        let mut names: IdVec<QuestionVarId, String> = IdVec::new();
+        let mut named =
+            |var: &String| names.position(|name| name == var).unwrap_or_else(|| names.push(var.clone()));
         let atom = |(predicate, args): &(String, Vec<String>)| QuestionAtom {
             predicate: predicate.clone(),
-            args: args.iter().map(&mut place).collect(),
+            args: args.iter().map(&mut named).collect(),
         };
         let atoms = self.atoms.iter().map(atom).collect();
         let used = names.iter().filter_map(|name| Some((name, self.vars.get(name)?)));
@@ -193,14 +192,14 @@ impl EvaluateVar {
 
 /// A pattern's arguments, with the values of one answer in place of its wildcards.
 fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> Vec<ArgPattern> {
-    let mut types: Vec<Option<String>> = pattern
+    let mut types: IdVec<QuestionVarId, Option<String>> = pattern
         .iter()
         .map(|arg| match arg {
             ArgPattern::Any => None,
             ArgPattern::Typed(ty) | ArgPattern::Exact(Value { ty, .. }) => Some(ty.clone()),
         })
         .collect();
-    let mut ids: Vec<Option<String>> = pattern
+    let mut ids: IdVec<QuestionVarId, Option<String>> = pattern
         .iter()
         .map(|arg| match arg {
             ArgPattern::Any | ArgPattern::Typed(_) => None,
@@ -208,12 +207,9 @@ fn answered_args(pattern: &[ArgPattern], columns: &[AnswerColumn], row: Row) -> 
         })
         .collect();
     for (column, text) in columns.iter().zip(row) {
-        let place = match column {
-            AnswerColumn::Id(var) => ids.get_mut(*var),
-            AnswerColumn::Type(var) => types.get_mut(*var),
-        };
-        if let Some(place) = place {
-            *place = text;
+        match column {
+            AnswerColumn::Id(var) => ids[*var] = text,
+            AnswerColumn::Type(var) => types[*var] = text,
         }
     }
     let answered = |(ty, id)| match (ty, id) {

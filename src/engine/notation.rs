@@ -14,15 +14,16 @@
 //! ```
 //! use portcullis::engine::notation;
 //! let question = notation::parse(r#"allow(User:alice, "read", Repo:?)"#)?;
-//! assert_eq!(question.vars[0].ty.as_deref(), Some("User"));
+//! assert_eq!(question.vars[question.atoms[0].args[0]].ty.as_deref(), Some("User"));
 //! # Ok::<(), notation::NotationError>(())
 //! ```
 
 use super::facts;
 use crate::store::Value;
 use portcullis_compiler::builtin::is_abstract;
+use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING, is_boolean};
-use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar, QuestionVarId};
 use portcullis_compiler::spelling::{split_literal, split_name};
 
 /// Why a text is not a question.
@@ -37,7 +38,7 @@ pub struct NotationError {
 
 /// Reads a question.
 pub fn parse(text: &str) -> Result<Question, NotationError> {
-    let mut reader = NotationReader { text, rest: text, vars: Vec::new() };
+    let mut reader = NotationReader { text, rest: text, vars: IdVec::new() };
     let mut atoms = vec![reader.atom()?];
     while reader.word("and") {
         atoms.push(reader.atom()?);
@@ -51,15 +52,16 @@ pub fn parse(text: &str) -> Result<Question, NotationError> {
 
 /// Reads one value, such as `User:alice`.
 pub fn value(text: &str) -> Result<Value, NotationError> {
-    let mut reader = NotationReader { text, rest: text, vars: Vec::new() };
-    reader.arg()?;
+    let mut reader = NotationReader { text, rest: text, vars: IdVec::new() };
+    let var = reader.arg()?;
     reader.blank();
     if !reader.rest.is_empty() {
         return Err(reader.expected("the end of the value: write an id with other characters in quotes"));
     }
-    match reader.vars.pop().map(|var| (var.ty, var.domain)) {
-        Some((Some(ty), Domain::Given(id))) => Ok(Value { ty, id }),
-        Some((_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored)) | None => {
+    let QuestionVar { ty, domain, .. } = &reader.vars[var];
+    match (ty, domain) {
+        (Some(ty), Domain::Given(id)) => Ok(Value { ty: ty.clone(), id: id.clone() }),
+        (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => {
             reader.rest = text;
             Err(reader.expected("one value, not `?` or `_`"))
         }
@@ -69,7 +71,7 @@ pub fn value(text: &str) -> Result<Value, NotationError> {
 struct NotationReader<'a> {
     text: &'a str,
     rest: &'a str,
-    vars: Vec<QuestionVar>,
+    vars: IdVec<QuestionVarId, QuestionVar>,
 }
 
 impl<'a> NotationReader<'a> {
@@ -90,8 +92,8 @@ impl<'a> NotationReader<'a> {
         }
     }
 
-    /// Reads one argument; returns the index of its variable.
-    fn arg(&mut self) -> Result<usize, NotationError> {
+    /// Reads one argument; returns its variable.
+    fn arg(&mut self) -> Result<QuestionVarId, NotationError> {
         self.blank();
         if self.rest.starts_with('"') {
             let text = self.string()?;
@@ -135,7 +137,7 @@ impl<'a> NotationReader<'a> {
     }
 
     /// Reads `?`, `?name` or `_`, if it is next.
-    fn open(&mut self, ty: Option<&str>) -> Result<Option<usize>, NotationError> {
+    fn open(&mut self, ty: Option<&str>) -> Result<Option<QuestionVarId>, NotationError> {
         let start = self.rest;
         let word = self.until_delimiter();
         let named = word.strip_prefix('?');
@@ -155,10 +157,10 @@ impl<'a> NotationReader<'a> {
             self.rest = start;
             return Err(self.expected("`?` or a variable such as `?name`"));
         }
-        let known = self.vars.iter().position(|var| var.name == name && var.domain == Domain::Wanted);
+        let known = self.vars.position(|var| var.name == name && var.domain == Domain::Wanted);
         let Some(known) = known else { return Ok(Some(self.var(name.to_owned(), ty, Domain::Wanted))) };
-        let var = self.vars.get_mut(known);
-        if let (Some(var), Some(ty)) = (var, ty) {
+        if let Some(ty) = ty {
+            let var = &mut self.vars[known];
             if var.ty.as_deref().is_some_and(|known| known != ty) {
                 self.rest = start;
                 return Err(self.expected(&format!("the same type as elsewhere for `?{name}`")));
@@ -168,14 +170,13 @@ impl<'a> NotationReader<'a> {
         Ok(Some(known))
     }
 
-    fn value(&mut self, ty: &str, id: String) -> usize {
+    fn value(&mut self, ty: &str, id: String) -> QuestionVarId {
         let name = format!("argument {}", self.vars.len() + 1);
         self.var(name, Some(ty), Domain::Given(id))
     }
 
-    fn var(&mut self, name: String, ty: Option<&str>, domain: Domain) -> usize {
-        self.vars.push(QuestionVar { name, ty: ty.map(str::to_owned), domain });
-        self.vars.len() - 1
+    fn var(&mut self, name: String, ty: Option<&str>, domain: Domain) -> QuestionVarId {
+        self.vars.push(QuestionVar { name, ty: ty.map(str::to_owned), domain })
     }
 
     fn blank(&mut self) {

@@ -300,7 +300,7 @@ mod tests {
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{RelationArg, RelationSource};
     use portcullis_compiler::check;
-    use portcullis_compiler::question::{Domain, QuestionAtom, QuestionVar};
+    use portcullis_compiler::question::{Domain, QuestionVar};
     use portcullis_compiler::source::SourceMap;
     use std::sync::Arc;
 
@@ -324,11 +324,8 @@ mod tests {
             ty: Some(ty.into()),
             domain: Domain::Given(id.into()),
         };
-        let question = Question {
-            vars: vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")],
-            atoms: vec![QuestionAtom { predicate: "allow".into(), args: vec![0, 1, 2] }],
-            paged: false,
-        };
+        let vars = vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")];
+        let question = Question::atom("allow", vars);
         let (shape, form) = (Shape::of(&program, &question), Form::Decision { name: "allowed".into() });
         let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), 100).unwrap();
         KeptPlan { catalog, plan }

@@ -8,7 +8,7 @@ use crate::store::{ArgPattern, FactPattern, Value};
 use portcullis_compiler::builtin::{ALLOW, is_abstract, is_predicate};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use portcullis_compiler::question::{Domain, Question, QuestionVar, QuestionVarId};
 
 /// The question behind every check: `allow(actor, action, resource)`.
 fn allow(actor: &Value, action: QuestionVar, resource: QuestionVar) -> Option<Question> {
@@ -57,8 +57,8 @@ pub(super) fn actions(actor: &Value, resource: &Value) -> Option<Question> {
     allow(actor, action, QuestionVar::given("resource", &resource.ty, &resource.id))
 }
 
-/// The place of the action among the variables of a check.
-pub(super) const ACTION: usize = 1;
+/// The action of a check.
+pub(super) const ACTION: QuestionVarId = QuestionVarId(1);
 
 /// What may the actor do to resources of this type, of which some or all are asked for?
 pub(super) fn actions_of_actor(actor: &Value, resource_type: &str, resources: Domain) -> Option<Question> {

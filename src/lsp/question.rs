@@ -72,7 +72,7 @@ pub(super) fn shown(question: &Question) -> String {
         }
     };
     let atoms = question.atoms.iter().map(|atom| {
-        let args = atom.args.iter().filter_map(|&at| question.vars.get(at)).map(argument);
+        let args = atom.args.iter().map(|&var| argument(&question.vars[var]));
         format!("{}({})", atom.predicate, args.collect::<Vec<_>>().join(", "))
     });
     atoms.collect::<Vec<_>>().join(" and ")

@@ -3,6 +3,7 @@
 use super::columns::readers;
 use super::service::{Service, column};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::question::QuestionVarId;
 use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
 
@@ -52,7 +53,7 @@ fn a_column_that_ignores_case_is_compared_by_its_bytes() {
             )
             .unwrap();
         let question = "has_role(User:ada, \"reader\", Folder:?)";
-        let filter = service.sql_for(Dialect::Sqlite, question, Way::Filter(2), "id");
+        let filter = service.sql_for(Dialect::Sqlite, question, Way::Filter(QuestionVarId(2)), "id");
         let sql = format!("SELECT id FROM folders WHERE {filter} ORDER BY id COLLATE BINARY");
         // a has b, which has A and c; A has B, which has d.
         assert_eq!(column(&caller, &sql), "A B b c d", "{sql}");

@@ -3,6 +3,7 @@
 
 use super::service::{Service, caller as usual, column};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::question::QuestionVarId;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::{Caller, printed};
 use portcullis_testkit::local::ways::{self, Way};
@@ -215,7 +216,8 @@ fn a_filter_over_integers_is_never_null() {
             )
             .unwrap();
         for (question, answer) in [("small(Integer:?)", "7"), ("big(Integer:?)", "12")] {
-            let asked = ways::local(&notation::question(question).unwrap(), Way::Filter(0), "n");
+            let asked =
+                ways::local(&notation::question(question).unwrap(), Way::Filter(QuestionVarId(0)), "n");
             let filter = service.ask(dialect, asked, &[]).unwrap();
             assert_eq!(column(&caller, &format!("SELECT n FROM sizes WHERE {filter}")), answer, "{filter}");
             let sql = format!("SELECT COUNT(*) FROM sizes WHERE {filter} IS NULL");

@@ -3,6 +3,7 @@
 use super::catalogue::{DOCUMENT, PATTERNS};
 use super::service::{Service, caller, column, postgres, rows, shape};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::question::QuestionVarId;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::style::LIKE_OURS;
@@ -211,7 +212,7 @@ fn the_column_may_be_an_expression() {
     }
     let folders = "has_role(User:bob, \"reader\", Folder:?)";
     for expression in ["id::TEXT", "\"folders\".\"id\"", "lower(id)", "CAST(id AS VARCHAR(20))", "id || ''"] {
-        let filter = service.sql(folders, Way::Filter(2), expression);
+        let filter = service.sql(folders, Way::Filter(QuestionVarId(2)), expression);
         let sql = format!("SELECT id FROM folders WHERE {filter} ORDER BY id");
         assert_eq!(column(&postgres, &sql), "deep mid top", "{sql}");
     }
@@ -244,7 +245,7 @@ fn a_column_that_is_not_one_value_is_refused() {
         "pg_sleep(1)",
         "id\0",
     ] {
-        for way in [Way::List, Way::Filter(2)] {
+        for way in [Way::List, Way::Filter(QuestionVarId(2))] {
             let message = service.refusal(ADA, way, column);
             assert!(!message.starts_with(portcullis_testkit::hosted::FAULT), "{column:?}: {message}");
             assert!(message.contains("column"), "{column:?}: {message}");
@@ -257,12 +258,12 @@ fn the_filter_of_one_variable_of_several() {
     let service = Service::usual();
     let postgres = postgres();
     let question = "has_role(User:?u, \"reader\", Repository:?r)";
-    let users = service.sql(question, Way::Filter(0), "who");
+    let users = service.sql(question, Way::Filter(QuestionVarId(0)), "who");
     let sql = format!(
         "SELECT who FROM (VALUES ('ada'), ('bob'), ('cyd'), ('dan'), (NULL)) AS p(who) WHERE {users}"
     );
     assert_eq!(column(&postgres, &sql), "ada bob cyd", "{sql}");
-    let repositories = service.sql(question, Way::Filter(2), "id");
+    let repositories = service.sql(question, Way::Filter(QuestionVarId(2)), "id");
     let sql = format!("SELECT id FROM repositories WHERE {repositories} ORDER BY id");
     assert_eq!(column(&postgres, &sql), "1 2 3 4", "{sql}");
     shape("filter-of-users", &users);

@@ -2,6 +2,7 @@
 
 use super::service::{DOCUMENT, FACTS, POLICY, Service};
 use portcullis_compiler::Dialect;
+use portcullis_compiler::question::QuestionVarId;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::ways::Way;
 
@@ -20,7 +21,7 @@ pub(super) const QUESTIONS: [(&str, Way); 16] = [
     ("allow(User:bob, String:?, Repository:3)", Way::Actions),
     ("allow(User:nobody, String:?, Repository:3)", Way::Actions),
     ("allow(User:?, \"read\", Repository:3)", Way::Select),
-    ("allow(User:?, \"read\", Repository:3)", Way::Filter(0)),
+    ("allow(User:?, \"read\", Repository:3)", Way::Filter(QuestionVarId(0))),
     ("has_role(User:bob, \"reader\", Folder:?)", Way::Select),
     ("allow(User:ada, \"read\", Repository:1)", Way::Select),
 ];

@@ -26,8 +26,8 @@ const COMPILER: &[(&str, &[&str])] = &[
         "resolve",
         &["limits", "source", "primitive", "builtin", "spelling", "id_vec", "diagnostic", "syntax", "ir"],
     ),
-    ("refusal", &["source"]),
-    ("question", &["ir", "refusal"]),
+    ("refusal", &["source", "id_vec", "ir"]),
+    ("question", &["id_vec", "ir", "refusal"]),
     ("datalog", &["id_vec", "ordered", "catalog", "ir", "refusal", "question"]),
     (
         "specialise",
@@ -50,7 +50,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         ],
     ),
     ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog", "pass"]),
-    ("algebra", &["catalog", "primitive", "ir", "question", "datalog"]),
+    ("algebra", &["id_vec", "catalog", "primitive", "ir", "question", "datalog"]),
     (
         "plan",
         &[
@@ -89,6 +89,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     (
         "stages",
         &[
+            "id_vec",
             "catalog",
             "ir",
             "question",
@@ -110,6 +111,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         "local",
         &[
             "limits",
+            "id_vec",
             "catalog",
             "primitive",
             "ir",

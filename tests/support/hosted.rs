@@ -286,8 +286,9 @@ impl Hosted {
 
     fn ask_pattern(&self, question: &Question, pattern: FactPattern, context: &[Fact]) -> Outcome {
         outcome(RUNTIME.block_on(self.engine.query(pattern, stored_all(context))).map(|facts| {
-            let wanted: Vec<usize> =
-                (0..question.vars.len()).filter(|&var| is_wanted(&question.vars[var])).collect();
+            // The arguments of the pattern are the variables in their order.
+            let vars = question.vars.iter().enumerate();
+            let wanted: Vec<usize> = vars.filter(|(_, var)| is_wanted(var)).map(|(at, _)| at).collect();
             if wanted.is_empty() {
                 return Answer::Decision(!facts.is_empty());
             }
@@ -297,7 +298,7 @@ impl Hosted {
                 ArgPattern::Any => Cell::Any,
             };
             Answer::Rows(
-                facts.iter().map(|fact| wanted.iter().map(|&var| cell(&fact.args[var])).collect()).collect(),
+                facts.iter().map(|fact| wanted.iter().map(|&at| cell(&fact.args[at])).collect()).collect(),
             )
         }))
     }

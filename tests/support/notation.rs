@@ -5,7 +5,8 @@
 //! `Repo:_x` (the same variable wherever the name occurs) and `Repo:[a, b]` (one of these, and which is part
 //! of the answer). Atoms are joined by `and`. An answer's cell is a value, `*` or `Repo:*`.
 
-use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar};
+use portcullis_compiler::id_vec::IdVec;
+use portcullis_compiler::question::{Domain, Question, QuestionAtom, QuestionVar, QuestionVarId};
 use std::fmt;
 
 /// A typed value.
@@ -100,7 +101,7 @@ impl fmt::Display for Cell {
 pub fn fact(text: &str) -> Result<Fact, String> {
     let question = question(text)?;
     let [atom] = question.atoms.as_slice() else { return Err("a fact is one atom".into()) };
-    let value = |&var: &usize| match &question.vars[var] {
+    let value = |&var: &QuestionVarId| match &question.vars[var] {
         QuestionVar { ty: Some(ty), domain: Domain::Given(id), .. } => Ok(Value::new(ty, id)),
         QuestionVar { name, .. } => Err(format!("`{name}` is not a concrete value")),
     };
@@ -113,7 +114,7 @@ pub fn fact(text: &str) -> Result<Fact, String> {
 /// Reads a question: `allow(User:ada, "read", Doc:?)`, atoms joined by `and`.
 pub fn question(text: &str) -> Result<Question, String> {
     let mut reader = Reader { rest: text };
-    let mut question = Question { atoms: Vec::new(), vars: Vec::new(), paged: false };
+    let mut question = Question { atoms: Vec::new(), vars: IdVec::new(), paged: false };
     loop {
         let predicate = reader.predicate()?;
         reader.expect("(")?;
@@ -123,14 +124,11 @@ pub fn question(text: &str) -> Result<Question, String> {
                 reader.expect(",")?;
             }
             let (var, is_named) = reader.argument(question.vars.len())?;
-            let same = question.vars.iter().position(|known| is_named && known.name == var.name);
+            let same = question.vars.position(|known| is_named && known.name == var.name);
             match same {
                 Some(known) if question.vars[known] == var => args.push(known),
                 Some(_) => return Err(format!("`{}` means two different things", var.name)),
-                None => {
-                    args.push(question.vars.len());
-                    question.vars.push(var);
-                }
+                None => args.push(question.vars.push(var)),
             }
         }
         question.atoms.push(QuestionAtom { predicate, args });
@@ -144,11 +142,11 @@ pub fn question(text: &str) -> Result<Question, String> {
 /// Writes a question so that it can be read back; a variable that the author did not name stays without a
 /// name.
 pub fn written(question: &Question) -> String {
-    let argument = |&number: &usize| {
-        let QuestionVar { name, ty, domain } = &question.vars[number];
+    let argument = |&id: &QuestionVarId| {
+        let QuestionVar { name, ty, domain } = &question.vars[id];
         let ty = ty.as_deref().unwrap_or_default();
         let typed = if ty.is_empty() { String::new() } else { format!("{ty}:") };
-        let name = if *name == format!("v{number}") { "" } else { name.as_str() };
+        let name = if *name == format!("v{}", id.index()) { "" } else { name.as_str() };
         match domain {
             Domain::Given(id) => Value::new(ty, id).to_string(),
             Domain::GivenOneOf(ids) => {

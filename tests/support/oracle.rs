@@ -18,7 +18,7 @@ use super::model::{Model, Tuple};
 use super::notation::{Cell, Fact, Value};
 use super::positive_body::PositiveBody;
 use portcullis_compiler::ir::{Constant, LiteralKind, Polarity, Program, Term, VarId, VarType};
-use portcullis_compiler::question::{Domain, Question};
+use portcullis_compiler::question::{Domain, Question, QuestionVarId};
 use std::cell::{Cell as Counter, OnceCell};
 use std::collections::BTreeSet;
 
@@ -129,7 +129,9 @@ impl<'p> Oracle<'p> {
 
     /// Every assignment to the question's variables under which it holds.
     fn assignments(&self, question: &Question, found: &mut dyn FnMut(&Env)) {
-        let terms = |args: &[usize]| args.iter().map(|&var| Term::Var(VarId::from_index(var))).collect();
+        let terms = |args: &[QuestionVarId]| {
+            args.iter().map(|var| Term::Var(VarId::from_index(var.index()))).collect()
+        };
         let args: Vec<Vec<Term>> = question.atoms.iter().map(|atom| terms(&atom.args)).collect();
         let preds = question.atoms.iter().map(|atom| self.number_of(&atom.predicate, atom.args.len()));
         let Some(preds) = preds.collect::<Option<Vec<usize>>>() else { return };

@@ -16,7 +16,7 @@ use super::sql_limits;
 use portcullis_compiler::catalog::RelationArg;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
-    self, AnswerColumn, CompileError, Domain, Question, RefusedIf, Shape, Slot, Statement,
+    self, AnswerColumn, CompileError, Domain, Question, QuestionVarId, RefusedIf, Shape, Slot, Statement,
 };
 use portcullis_compiler::{Dialect, compile, compile_for_store, compile_text};
 use rusqlite::Connection;
@@ -292,7 +292,9 @@ impl<'p> Statements<'p> {
                     question::Answer::Decision => {
                         Ok(Some(i64::from(row.try_get::<_, bool>(at)?).to_string()))
                     }
-                    question::Answer::Rows(_) => row.try_get::<_, Option<String>>(at),
+                    question::Answer::Rows(_) | question::Answer::Part => {
+                        row.try_get::<_, Option<String>>(at)
+                    }
                 };
                 rows.push((0..row.len()).map(cell).collect::<Result<_, _>>()?);
             }
@@ -370,16 +372,17 @@ fn answer(
             Ok(Answer::Decision(row[0].as_deref() == Some("1")))
         }
         (question::Answer::Decision, rows) => Err(format!("no decision: {rows:?}")),
-        (question::Answer::Rows(_), _) => Ok(cells(question, meaning, rows)),
+        (question::Answer::Rows(_) | question::Answer::Part, _) => Ok(cells(question, meaning, rows)),
     }
 }
 
 /// Rows as a page of fixtures writes them: a cell for each variable that is asked for, in their order.
 fn cells(question: &Question, meaning: &question::Answer, rows: &[Cells]) -> Answer {
     let question::Answer::Rows(columns) = meaning else { panic!("rows of a decision") };
-    let is_asked = |&var: &usize| matches!(question.vars[var].domain, Domain::Wanted | Domain::GivenOneOf(_));
-    let asked: Vec<usize> = (0..question.vars.len()).filter(is_asked).collect();
-    let cell = |row: &Cells, var: usize| {
+    let is_asked =
+        |&var: &QuestionVarId| matches!(question.vars[var].domain, Domain::Wanted | Domain::GivenOneOf(_));
+    let asked: Vec<QuestionVarId> = question.vars.ids().filter(is_asked).collect();
+    let cell = |row: &Cells, var: QuestionVarId| {
         let value = |column: AnswerColumn| {
             columns.iter().position(|other| *other == column).and_then(|at| row[at].clone())
         };

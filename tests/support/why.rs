@@ -13,7 +13,7 @@ use portcullis::engine::{FactOrigin, Verdict, Why, WhyAtom, WhyBy, WhyCondition,
 use portcullis_compiler::ir::{
     CompareOp, ConstId, Literal, LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType,
 };
-use portcullis_compiler::question::{Domain, Question};
+use portcullis_compiler::question::{Domain, Question, QuestionVarId};
 
 /// What explanations are held against.
 pub struct Judge<'j> {
@@ -255,7 +255,7 @@ fn is_open(atom: &WhyAtom) -> bool {
 
 /// Whether less fails than the atom of a question of one predicate says.
 fn narrows(question: &Question) -> bool {
-    let is_list = |var: &usize| matches!(question.vars[*var].domain, Domain::GivenOneOf(_));
+    let is_list = |var: &QuestionVarId| matches!(question.vars[*var].domain, Domain::GivenOneOf(_));
     question.atoms.iter().any(|atom| {
         let repeats = (1..atom.args.len()).any(|at| atom.args[..at].contains(&atom.args[at]));
         repeats || atom.args.iter().any(is_list)
@@ -296,7 +296,7 @@ fn cells(atom: &WhyAtom) -> Vec<Cell> {
 }
 
 /// What the question says of a variable.
-fn asked(question: &Question, var: usize) -> Cell {
+fn asked(question: &Question, var: QuestionVarId) -> Cell {
     let var = &question.vars[var];
     match (super::outcome::given(var), &var.ty) {
         (Some(value), _) => Cell::Value(value),

@@ -1,6 +1,6 @@
 //! The ids of what a plan refers to: sources, tables and embedded rows, each with a type of its own.
 
-use crate::ir::ids::id;
+use crate::id_vec::id;
 use std::fmt;
 
 /// A source of a select, as its columns name it. Not an index; it names one of the sources in scope.

@@ -12,8 +12,7 @@
 //! literals. The last three index what they name, and indexing is total: [`verify`] alone reads plans that
 //! may refer to nothing. A column number has meaning only with its source: it is a position among the columns
 //! of a table, the outputs of a select or the cells of a row. Columns stay plain numbers because passes count
-//! and compare positions. A variable of the question is a plain number too, since callers give and get it as
-//! its index in [`crate::question`].
+//! and compare positions. A variable of the question has the id that it has in [`crate::question`].
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;
@@ -35,6 +34,6 @@ mod visit;
 
 pub(crate) use embedded::{Embedded, LiteralRows};
 pub(crate) use ids::{Alias, EmbeddedId, TableId, TableRef};
-pub(crate) use plan::{Plan, PlanAnswer, Range, Repeats, Table, TableBody};
+pub(crate) use plan::{AnswerColumns, Plan, PlanAnswer, Range, Repeats, Table, TableBody};
 pub(crate) use prune::prune;
 pub(crate) use select::{Condition, Expr, From, FromKind, ITSELF, Select, SetUse};

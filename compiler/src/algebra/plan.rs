@@ -24,10 +24,29 @@ pub(crate) enum PlanAnswer {
         /// Alternatives.
         selects: Vec<Select>,
         /// The meaning of their columns.
-        columns: Vec<AnswerColumn>,
+        columns: AnswerColumns,
         /// The range of them that is returned.
         range: Range,
     },
+}
+
+/// The meaning of the columns of an answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerColumns {
+    /// Values and types of the question's variables.
+    OfQuestion(Vec<AnswerColumn>),
+    /// Those of a part of a local check: this number of columns, which the rest of the plan reads.
+    OfPart(usize),
+}
+
+impl AnswerColumns {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::OfQuestion(columns) => columns.len(),
+            Self::OfPart(n_columns) => *n_columns,
+        }
+    }
 }
 
 /// Which rows of an answer are read.

@@ -43,7 +43,7 @@ impl Names<'_> {
                 FromKind::Source(source) => self.source(source),
                 FromKind::Table(TableRef::Itself) => "itself".to_owned(),
                 FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
-                FromKind::Values(slot) => format!("{slot:?}"),
+                FromKind::Values(slot) => slot.to_string(),
                 FromKind::Embedded(rows) => format!("{rows:?}"),
                 FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
                 FromKind::Again { source, row, .. } => {
@@ -96,12 +96,12 @@ impl Names<'_> {
         match expr {
             Expr::Column { alias, column } => format!("{alias}.{column}"),
             Expr::Const(literal) => self.literal(literal),
-            Expr::Given(var) => format!("given#{var}"),
+            Expr::Given(var) => format!("given#{}", var.index()),
             Expr::Now => "@current_unix_time".to_owned(),
             Expr::Tag(member) => format!("tag#{}", member.index()),
             Expr::Filler => "filler".to_owned(),
             Expr::TypeName(ty) => match ty.unmentioned_var() {
-                Some(var) => format!("type of given#{var}"),
+                Some(var) => format!("type of given#{}", var.index()),
                 None => self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone()),
             },
             Expr::Unconstrained => "*".to_owned(),

@@ -1,11 +1,16 @@
 //! Selects and values for the unit tests of plans.
 
 use super::{Alias, Condition, Expr, From, FromKind, Select};
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, QuestionVarId};
 
 /// A column of a source.
 pub(crate) fn column(alias: usize, column: usize) -> Expr {
     Expr::Column { alias: Alias::of_number(alias), column }
+}
+
+/// The value of a question's variable.
+pub(crate) fn given(var: u32) -> Expr {
+    Expr::Given(QuestionVarId(var))
 }
 
 /// The condition that two values are equal.

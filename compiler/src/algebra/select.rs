@@ -3,7 +3,7 @@
 use super::ids::{Alias, EmbeddedId, TableId, TableRef};
 use crate::catalog::SourceId;
 use crate::datalog::recursion::MemberId;
-use crate::ir::{CompareOp, ConstId, TypeId};
+use crate::ir::{CompareOp, ConstId, QuestionVarId, TypeId};
 use crate::question::Slot;
 
 /// One conjunctive select.
@@ -118,7 +118,7 @@ pub(crate) enum Expr {
     /// A literal.
     Const(ConstId),
     /// The value of a question's variable.
-    Given(usize),
+    Given(QuestionVarId),
     /// `@current_unix_time`
     Now,
     /// A member of a recursive component, where one table holds the rows of several.

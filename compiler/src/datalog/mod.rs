@@ -21,9 +21,10 @@ pub(crate) mod unfold;
 pub(crate) mod visit;
 
 use crate::catalog::SourceId;
-use crate::id_vec::IdVec;
-use crate::ir::ids::id;
-use crate::ir::{CompareOp, ConstId, Constant, Polarity, PredId, Program, RuleId, TypeId, VarId};
+use crate::id_vec::{IdVec, id};
+use crate::ir::{
+    CompareOp, ConstId, Constant, Polarity, PredId, Program, QuestionVarId, RuleId, TypeId, VarId,
+};
 use crate::question::Slot;
 use crate::refusal::VarName;
 use indexmap::IndexSet;
@@ -118,7 +119,7 @@ pub(crate) enum Term {
     /// A literal.
     Const(ConstId),
     /// The value of a question's variable.
-    Given(usize),
+    Given(QuestionVarId),
     /// `@current_unix_time`
     Now,
     /// A variable of a negated goal alone: no value of it may make the goal hold.

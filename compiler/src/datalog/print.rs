@@ -3,7 +3,8 @@
 use super::graph::StrongComponent;
 use super::{Adornment, Clause, Goal, Output, RelId, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::{Catalog, RelationSource, SourceId};
-use crate::ir::{ConstId, Constant, Polarity, PredId, Program, TypeId};
+use crate::id_vec::IdVec;
+use crate::ir::{ConstId, Constant, Polarity, PredId, Program, QuestionVarId, TypeId};
 use crate::question::{QuestionVar, Slot};
 use crate::refusal::VarName;
 use indexmap::IndexSet;
@@ -16,7 +17,7 @@ pub(crate) struct Names<'n> {
     pub(crate) catalog: &'n Catalog,
     pub(crate) extra_constants: &'n IndexSet<Constant>,
     /// The question's variables, for its relations; a plan names none of them.
-    pub(crate) asked: &'n [QuestionVar],
+    pub(crate) asked: &'n IdVec<QuestionVarId, QuestionVar>,
 }
 
 /// The name of a relation with what is known of each position: `has_role(User, "reader", Repo)`.
@@ -121,7 +122,7 @@ impl Names<'_> {
             Goal::Call { polarity, rel, args, guards } => {
                 format!("{}{rel:?}({}){}", not(polarity), terms(args), only_if(guards))
             }
-            Goal::Values { slot, term } => format!("{} in {slot:?}", self.term(clause, *term)),
+            Goal::Values { slot, term } => format!("{} in {slot}", self.term(clause, *term)),
             Goal::Compare { op, left, right } => {
                 format!("{} {op} {}", self.term(clause, *left), self.term(clause, *right))
             }
@@ -132,7 +133,7 @@ impl Names<'_> {
         match term {
             Term::Var(var) => {
                 let name = match clause.var_names.get(var.index()) {
-                    Some(VarName::Asked(var)) => self.asked.get(*var).map_or("", |var| var.name.as_str()),
+                    Some(VarName::Asked(var)) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
                     Some(VarName::Written(name)) => name,
                     Some(VarName::Made(name)) => name,
                     None => "",
@@ -140,7 +141,7 @@ impl Names<'_> {
                 format!("{name}_{}", var.0)
             }
             Term::Const(literal) => self.literal(literal),
-            Term::Given(var) => format!("given#{var}"),
+            Term::Given(var) => format!("given#{}", var.index()),
             Term::Now => "@current_unix_time".to_owned(),
             Term::Local(var) => format!("some_{}", var.0),
             Term::Ignored => "_".to_owned(),
@@ -155,7 +156,7 @@ impl Names<'_> {
     pub(crate) fn source(&self, source: SourceId) -> String {
         match &self.catalog.relation(source).source {
             RelationSource::Table { name } => name.clone(),
-            RelationSource::Context { slot } => format!("{:?}", Slot::Context(*slot)),
+            RelationSource::Context { slot } => Slot::Context(*slot).to_string(),
             RelationSource::Bound { binding } => format!("binding#{binding}"),
         }
     }

@@ -9,9 +9,8 @@
 
 use super::visit::ignore_singletons;
 use super::{Clause, Goal, RelId, Relation, Specialised, Term};
-use crate::id_vec::IdVec;
+use crate::id_vec::{IdVec, id};
 use crate::ir::Polarity;
-use crate::ir::ids::id;
 use indexmap::IndexSet;
 
 id!(/// A member of a recursive component.

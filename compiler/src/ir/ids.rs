@@ -1,43 +1,6 @@
-//! Typed ids for the parts of a program, with a `Debug` form that is readable in snapshots.
+//! Typed ids for the parts of a program, and for the variables of a question about it.
 
-macro_rules! id {
-    ($(#[$doc:meta])* $vis:vis $name:ident, $prefix:literal) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        $vis struct $name($vis u32);
-
-        impl $name {
-            /// The id as an index into its table.
-            $vis fn index(self) -> usize {
-                self.0 as usize
-            }
-
-            /// The id of the entry at `index`. Every table is bounded far below the largest id, see
-            /// [`limits`](crate::limits).
-            $vis fn from_index(index: usize) -> Self {
-                Self(u32::try_from(index).unwrap_or(u32::MAX))
-            }
-        }
-
-        impl $crate::id_vec::Id for $name {
-            fn of_index(index: usize) -> Self {
-                Self::from_index(index)
-            }
-
-            fn to_index(self) -> usize {
-                self.index()
-            }
-        }
-
-        impl std::fmt::Debug for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                write!(f, concat!($prefix, "#{}"), self.0)
-            }
-        }
-    };
-}
-
-pub(crate) use id;
+use crate::id_vec::id;
 
 id!(/// A type of the program.
     pub TypeId, "type");
@@ -49,6 +12,22 @@ id!(/// A variable of one rule.
     pub VarId, "var");
 id!(/// A literal of the program.
     pub ConstId, "const");
+id!(/// A variable of one question.
+    pub QuestionVarId, "asked");
+
+impl QuestionVarId {
+    /// The variable in the question's own clause, whose variables are those of the question.
+    pub(crate) fn in_clause(self) -> VarId {
+        VarId(self.0)
+    }
+}
+
+impl VarId {
+    /// The question's variable that is this one of the question's own clause.
+    pub(crate) fn in_question(self) -> QuestionVarId {
+        QuestionVarId(self.0)
+    }
+}
 
 impl TypeId {
     /// `String`
@@ -66,13 +45,13 @@ impl TypeId {
 
     /// The type of a question's variable that the policy does not mention; `var` is the question's first
     /// variable of the type, so that two such types differ.
-    pub fn of_unmentioned(var: usize) -> Self {
-        Self(u32::try_from(var).map_or(Self::LEAST_UNMENTIONED, |var| u32::MAX.saturating_sub(var)))
+    pub fn of_unmentioned(var: QuestionVarId) -> Self {
+        Self(u32::MAX.saturating_sub(var.0).max(Self::LEAST_UNMENTIONED))
     }
 
     /// The first variable of the question with this type, if the policy does not mention the type.
-    pub fn unmentioned_var(self) -> Option<usize> {
-        (self.0 >= Self::LEAST_UNMENTIONED).then(|| (u32::MAX - self.0) as usize)
+    pub fn unmentioned_var(self) -> Option<QuestionVarId> {
+        (self.0 >= Self::LEAST_UNMENTIONED).then_some(QuestionVarId(u32::MAX - self.0))
     }
 
     /// The ids from here belong to no [`TypeDef`](super::TypeDef): a policy has fewer types, and a question

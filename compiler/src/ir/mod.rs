@@ -11,7 +11,7 @@
 //!     :- is_public(v1), not has_role(v0, "banned", v1)
 //! ```
 
-pub(crate) mod ids;
+mod ids;
 mod index;
 mod lookup;
 pub mod print;
@@ -20,7 +20,7 @@ mod rule;
 mod rules;
 mod symbols;
 
-pub use ids::{ConstId, PredId, RuleId, TypeId, VarId};
+pub use ids::{ConstId, PredId, QuestionVarId, RuleId, TypeId, VarId};
 pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};
 pub use lookup::NotUsed;

@@ -12,13 +12,13 @@ use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
-use crate::algebra::{Embedded, FromKind, Plan, PlanAnswer};
+use crate::algebra::{AnswerColumns, Embedded, FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
 use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
 use crate::pass::Pass;
-use crate::question::{AnswerColumn, CompileError, Statement};
+use crate::question::{AnswerColumn, CompileError, QuestionVarId, Statement};
 use crate::refusal::Refusal;
 use crate::sql::local::caller::free_prefix;
 use crate::sql::local::filter::Filter;
@@ -251,7 +251,7 @@ fn printed(
 }
 
 /// What a form's statement is for. A filter that tests each row is printed as it is.
-fn purpose(form: &Form, given: Option<usize>) -> Purpose {
+fn purpose(form: &Form, given: Option<QuestionVarId>) -> Purpose {
     match form {
         Form::Decision { .. } => Purpose::Check,
         Form::List { .. } => Purpose::List,
@@ -271,8 +271,11 @@ fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<usize> {
 }
 
 /// Keeps one variable of an answer that has several.
-fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
-    let PlanAnswer::Rows { selects, columns, .. } = &mut plan.answer else { return Ok(()) };
+fn project(plan: &mut Plan, var: QuestionVarId) -> Result<(), CompileError> {
+    let PlanAnswer::Rows { selects, columns: AnswerColumns::OfQuestion(columns), .. } = &mut plan.answer
+    else {
+        return Ok(());
+    };
     let place = columns.iter().position(|column| *column == AnswerColumn::Id(var));
     let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
     for select in selects {
@@ -287,11 +290,14 @@ fn project(plan: &mut Plan, var: usize) -> Result<(), CompileError> {
 }
 
 /// Which column of the answer each output shows.
-fn output_columns(plan: &Plan, columns: &[(usize, String)]) -> Result<Vec<(usize, String)>, CompileError> {
-    let PlanAnswer::Rows { columns: answered, .. } = &plan.answer else {
+fn output_columns(
+    plan: &Plan,
+    columns: &[(QuestionVarId, String)],
+) -> Result<Vec<(usize, String)>, CompileError> {
+    let PlanAnswer::Rows { columns: AnswerColumns::OfQuestion(answered), .. } = &plan.answer else {
         return Err(CompileError::Bug("rows of a decision".into()));
     };
-    let place = |(var, name): &(usize, String)| {
+    let place = |(var, name): &(QuestionVarId, String)| {
         let place = answered.iter().position(|column| *column == AnswerColumn::Id(*var));
         place.map(|place| (place, name.clone()))
     };

@@ -3,7 +3,7 @@
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
 use crate::ir::Program;
-use crate::question::{CompileError, Question};
+use crate::question::{CompileError, Question, QuestionVarId};
 
 /// The form of SQL that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub enum Form {
     /// Distinct rows of text: for each column the question's variable and the column's name.
     Rows {
         /// The columns.
-        columns: Vec<(usize, String)>,
+        columns: Vec<(QuestionVarId, String)>,
     },
     /// Distinct text in one column, sorted, with `*` for any value; the question has one wanted variable.
     List {
@@ -26,7 +26,7 @@ pub enum Form {
     /// A boolean condition: is the column's value an answer for the wanted variable?
     Filter {
         /// The variable.
-        var: usize,
+        var: QuestionVarId,
         /// The column.
         column: ColumnExpr,
     },

@@ -4,7 +4,7 @@
 use super::same_rows::RowEqualities;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, QuestionVarId};
 use indexmap::IndexSet;
 
 /// Stored sources and the conditions among them.
@@ -77,16 +77,16 @@ pub(super) struct Leads<'a> {
     /// For each table whether it starts from values of the question.
     tables: &'a [bool],
     /// The variable whose value is one of the caller's columns.
-    column: Option<usize>,
+    column: Option<QuestionVarId>,
 }
 
 impl<'a> Leads<'a> {
-    pub(super) fn new(tables: &'a [bool], column: Option<usize>) -> Self {
+    pub(super) fn new(tables: &'a [bool], column: Option<QuestionVarId>) -> Self {
         Self { tables, column }
     }
 
     /// For each table whether it starts from values of the question.
-    pub(super) fn of_tables(tables: &[Table], column: Option<usize>) -> Vec<bool> {
+    pub(super) fn of_tables(tables: &[Table], column: Option<QuestionVarId>) -> Vec<bool> {
         let mut leading = Vec::new();
         for table in tables {
             let leads = Leads::new(&leading, column);
@@ -161,6 +161,6 @@ pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Componen
 }
 
 /// Whether a value is the caller's column.
-pub(super) fn is_column(expr: Expr, column: Option<usize>) -> bool {
+pub(super) fn is_column(expr: Expr, column: Option<QuestionVarId>) -> bool {
     matches!((expr, column), (Expr::Given(var), Some(column)) if var == column)
 }

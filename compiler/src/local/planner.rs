@@ -19,7 +19,7 @@ use crate::keys::Keys;
 use crate::limits;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
-use crate::question::{CompileError, Shape, ShapeDomain, ShapeVar};
+use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
 use crate::rewrite::RoleForm;
 
@@ -85,10 +85,10 @@ fn attempts(features: &Features) -> impl Iterator<Item = (Option<usize>, Order)>
 
 /// The variable of a filter that a row can supply, and the shape of the question with its value given. The
 /// variable must be wanted, and not a String, because rules are copied for each String.
-fn given_by_row(shape: &Shape, form: &Form) -> Option<(usize, Shape)> {
+fn given_by_row(shape: &Shape, form: &Form) -> Option<(QuestionVarId, Shape)> {
     let Form::Filter { var, .. } = *form else { return None };
     let mut given = shape.clone();
-    let ShapeVar { domain, ty, .. } = given.vars.get_mut(var)?;
+    let ShapeVar { domain, ty, .. } = &mut given.vars[var];
     let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
     *domain = ShapeDomain::Given;
     can_be_supplied.then_some((var, given))
@@ -98,7 +98,7 @@ fn given_by_row(shape: &Shape, form: &Form) -> Option<(usize, Shape)> {
 struct Rewritten<'q> {
     request: Request<'q>,
     /// The variable whose value is the caller's column.
-    column: Option<usize>,
+    column: Option<QuestionVarId>,
     forms: Option<Result<Vec<RoleForm>, CompileError>>,
 }
 
@@ -106,7 +106,7 @@ struct Rewritten<'q> {
 #[derive(Clone, Copy)]
 struct Posed<'q> {
     request: Request<'q>,
-    column: Option<usize>,
+    column: Option<QuestionVarId>,
     forms: &'q [RoleForm],
 }
 

@@ -9,7 +9,7 @@ use crate::algebra::{Alias, Condition, Embedded, Expr, LiteralRows, Plan, Select
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
 use crate::primitive::INTEGER;
-use crate::question::{Domain, Question};
+use crate::question::{Domain, Question, QuestionVarId};
 use indexmap::IndexSet;
 
 /// Puts the values of a question into a plan; `column` stays as it is.
@@ -17,14 +17,13 @@ pub(crate) fn put_values(
     plan: &mut Plan,
     question: &Question,
     now: i64,
-    column: Option<usize>,
+    column: Option<QuestionVarId>,
     mut intern: impl FnMut(&str, &str) -> ConstId,
 ) {
     let mut value = |expr: &mut Expr| match *expr {
         Expr::Given(var) if column != Some(var) => {
-            if let Some(var) = question.vars.get(var)
-                && let Domain::Given(text) = &var.domain
-            {
+            let var = &question.vars[var];
+            if let Domain::Given(text) = &var.domain {
                 *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
             }
         }

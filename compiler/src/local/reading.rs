@@ -18,7 +18,7 @@ use crate::dialect::quote::plain_literal;
 use crate::dialect::{Dialect, Escapes};
 use crate::ir::Program;
 use crate::limits;
-use crate::question::{CompileError, Domain, Question, QuestionVar, Shape};
+use crate::question::{CompileError, Domain, Question, QuestionVar, QuestionVarId, Shape};
 use crate::text;
 
 /// The column of a decision on a fact.
@@ -65,8 +65,8 @@ pub fn fact_rows(
     name: String,
 ) -> Result<NamedQuery, CompileError> {
     let question = question(relation, bound);
-    let wanted = question.vars.iter().enumerate().filter(|(_, var)| var.domain == Domain::Wanted);
-    let columns: Vec<(usize, String)> =
+    let wanted = question.vars.enumerate().filter(|(_, var)| var.domain == Domain::Wanted);
+    let columns: Vec<(QuestionVarId, String)> =
         wanted.zip(1..).map(|((var, _), place)| (var, value_name(place))).collect();
     let returns = match columns.len() {
         0 => Returns::Decision(HOLDS.to_owned()),

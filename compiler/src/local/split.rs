@@ -21,12 +21,13 @@ use super::same_rows::RowEqualities;
 use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{
-    Alias, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select, Table, TableRef,
+    Alias, AnswerColumns, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select,
+    Table, TableRef,
 };
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::question::AnswerColumn;
+use crate::question::QuestionVarId;
 use indexmap::IndexMap;
 
 /// A question to the store.
@@ -68,7 +69,7 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
 
 /// Separates a plan. `column` is the variable whose value is one of the caller's columns, if any; `most` is
 /// how many rows of a part are read.
-pub(crate) fn split(plan: &Plan, keys: Keys<'_>, column: Option<usize>, most: usize) -> Residual {
+pub(crate) fn split(plan: &Plan, keys: Keys<'_>, column: Option<QuestionVarId>, most: usize) -> Residual {
     let catalog = keys.catalog;
     let mut stored = Vec::new();
     for table in &plan.tables {
@@ -114,7 +115,12 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
 }
 
 /// Whether the store alone answers a select, whatever surrounds it.
-fn is_stored_select(select: &Select, catalog: &Catalog, stored: &[bool], column: Option<usize>) -> bool {
+fn is_stored_select(
+    select: &Select,
+    catalog: &Catalog,
+    stored: &[bool],
+    column: Option<QuestionVarId>,
+) -> bool {
     let mut reads_column = false;
     select.for_each_expr(&mut |expr| reads_column |= is_column(expr, column));
     !reads_column && reads_stored(select, catalog, stored)
@@ -140,7 +146,7 @@ pub(super) struct Splitter<'s> {
     stored: &'s [bool],
     tables: &'s [Table],
     pub(super) leads: Leads<'s>,
-    pub(super) column: Option<usize>,
+    pub(super) column: Option<QuestionVarId>,
     most: usize,
     pub(super) aliases: TakenAliases,
     parts: Vec<Part>,
@@ -232,7 +238,7 @@ impl Splitter<'_> {
         let answer = if n_columns == 0 {
             PlanAnswer::Decision(vec![select])
         } else {
-            let columns = (0..n_columns).map(AnswerColumn::Id).collect();
+            let columns = AnswerColumns::OfPart(n_columns);
             PlanAnswer::Rows { selects: vec![select], columns, range: Range::Some(self.most + 1) }
         };
         let plan = prune(Plan::new(self.tables.to_vec(), answer));

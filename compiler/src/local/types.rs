@@ -5,7 +5,7 @@ use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableRef};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::constant;
 use crate::ir::{Constant, Program, TypeId};
-use crate::question::{Shape, Slot};
+use crate::question::{QuestionVarId, Shape, Slot};
 use indexmap::IndexSet;
 
 /// What the types of values depend on.
@@ -137,8 +137,8 @@ impl Types<'_> {
         self.program.type_id(ty)
     }
 
-    fn of_var(&self, var: usize) -> Option<TypeId> {
-        self.shape.vars.get(var).and_then(|var| var.ty)
+    fn of_var(&self, var: QuestionVarId) -> Option<TypeId> {
+        self.shape.vars[var].ty
     }
 }
 
@@ -148,6 +148,7 @@ mod tests {
     use crate::algebra::sample::{column, reading};
     use crate::algebra::{PlanAnswer, TableBody, TableId};
     use crate::check;
+    use crate::id_vec::IdVec;
     use crate::local::split::Part;
     use crate::source::SourceMap;
 
@@ -165,7 +166,7 @@ mod tests {
         let answer = reading(2, TableId(0).source(), vec![column(2, 0), column(2, 1)]);
         let plan = Plan::new(vec![table], PlanAnswer::Decision(vec![answer]));
         let residual = Residual { plan: plan.clone(), parts: vec![Part { plan, sources: Vec::new() }] };
-        let shape = Shape { atoms: Vec::new(), vars: Vec::new(), paged: false };
+        let shape = Shape { atoms: Vec::new(), vars: IdVec::new(), paged: false };
         let types =
             Types { program: &program, catalog: &Catalog::default(), constants: &constants, shape: &shape };
         let of_parts = types.of_parts(&residual);

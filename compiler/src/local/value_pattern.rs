@@ -10,7 +10,7 @@ use super::asked::Asked;
 use super::plan::LocalPlan;
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
-use crate::question::{Domain, Question, QuestionVar};
+use crate::question::{Domain, Question, QuestionVar, QuestionVarId};
 use crate::sql::local::compare::is_small_number;
 use crate::sql::local::template::ValuePlace;
 use indexmap::IndexSet;
@@ -28,7 +28,7 @@ enum ValueClass {
     Exactly(String),
     /// Any value that equals the value of variable `same_as`, the first variable with it, that fits each SQL
     /// type in the same way, and that may be left untyped in the same cases.
-    Any { same_as: usize, fits: Vec<Fit>, untyped: [bool; 2] },
+    Any { same_as: QuestionVarId, fits: Vec<Fit>, untyped: [bool; 2] },
 }
 
 impl ValuePattern {
@@ -52,7 +52,7 @@ impl LocalPlan {
             return None;
         }
         let vars = &asked.question.vars;
-        let class = |(at, var): (usize, &QuestionVar)| {
+        let class = |(id, var): (QuestionVarId, &QuestionVar)| {
             let text = match &var.domain {
                 Domain::Given(text) => text,
                 Domain::GivenOneOf(_) => return None,
@@ -63,11 +63,11 @@ impl LocalPlan {
                 return Some(ValueClass::Exactly(text.clone()));
             }
             let is_same = |other: &QuestionVar| other.domain == var.domain;
-            let same_as = vars.iter().position(is_same).unwrap_or(at);
+            let same_as = vars.position(is_same).unwrap_or(id);
             let fits = asked.bindings.sql_types.values().map(|ty| ty.fit(text)).collect();
             Some(ValueClass::Any { same_as, fits, untyped: [is_small_number(text), is_uuid(text)] })
         };
-        vars.iter().enumerate().map(class).collect::<Option<_>>().map(ValuePattern)
+        vars.enumerate().map(class).collect::<Option<_>>().map(ValuePattern)
     }
 
     /// Whether a literal of the policy or of the plan has this text.
@@ -83,11 +83,11 @@ pub(super) fn places(
     constants: &IndexSet<Constant>,
     question: &Question,
 ) -> Vec<ValuePlace> {
-    let place = |(at, var): (usize, &QuestionVar)| {
+    let place = |(id, var): (QuestionVarId, &QuestionVar)| {
         let Domain::Given(text) = &var.domain else { return None };
         let ty = program.type_id(var.ty.as_deref()?)?;
         let number = constants.get_index_of(&Constant { ty, text: text.clone() })?;
-        Some((ConstId::from_index(program.constants.len() + number), at))
+        Some((ConstId::from_index(program.constants.len() + number), id))
     };
-    question.vars.iter().enumerate().filter_map(place).collect()
+    question.vars.enumerate().filter_map(place).collect()
 }

@@ -15,11 +15,12 @@ use crate::catalog::Catalog;
 use crate::compile::{self, Target};
 use crate::datalog::intern;
 use crate::datalog::print::Names;
+use crate::id_vec::IdVec;
 use crate::ir::{Constant, RuleId, TypeId};
 use crate::keys::Keys;
 use crate::optimise::widths;
 use crate::plan::{Approach, Planned, Request};
-use crate::question::{CompileError, ShapeVar, Statement};
+use crate::question::{CompileError, QuestionVarId, ShapeVar, Statement};
 use crate::refusal::{Refusal, RuleAtLimit};
 use crate::stages::{Changes, Stage};
 use indexmap::IndexSet;
@@ -40,11 +41,11 @@ pub(super) struct Variant {
     /// The approach that planned it.
     pub(super) approach: Approach,
     /// The question's variables.
-    pub(super) vars: Vec<ShapeVar>,
+    pub(super) vars: IdVec<QuestionVarId, ShapeVar>,
     /// Whether its text depends on the question's values alone, see [`ValuePattern`](super::ValuePattern).
     pub(super) is_by_values: bool,
     /// The variable whose value is the caller's column.
-    pub(super) column: Option<usize>,
+    pub(super) column: Option<QuestionVarId>,
 }
 
 impl Variant {
@@ -52,7 +53,7 @@ impl Variant {
         request: &Request<'_>,
         keys: Keys<'_>,
         planned: Planned,
-        column: Option<usize>,
+        column: Option<QuestionVarId>,
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let Request { program, catalog, shape } = *request;
@@ -149,7 +150,7 @@ impl Variant {
     /// The parts for the store and the rest of the plan; then each pass that changed a part.
     pub(super) fn stages(&self, request: &Request<'_>) -> Result<Vec<Stage>, CompileError> {
         let Request { program, catalog, .. } = *request;
-        let names = Names { program, catalog, extra_constants: &self.constants, asked: &[] };
+        let names = Names { program, catalog, extra_constants: &self.constants, asked: &IdVec::new() };
         let shown = |id: EmbeddedId, plan: &Plan| {
             titled(&format!("the store is asked for {id:?}"), &names.plan(plan))
         };

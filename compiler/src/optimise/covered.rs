@@ -145,7 +145,7 @@ fn mapped(condition: &Condition, map: impl Fn(&mut Alias)) -> Condition {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal};
+    use crate::algebra::sample::{column, equal, given};
     use crate::algebra::{Expr, From};
     use crate::catalog::SourceId;
     use crate::ir::CompareOp;
@@ -165,10 +165,10 @@ mod tests {
 
     #[test]
     fn what_asks_more_is_dropped() {
-        let public = select(&[(1, 0)], vec![equal(column(1, 0), Expr::Given(0))], &[]);
+        let public = select(&[(1, 0)], vec![equal(column(1, 0), given(0))], &[]);
         let of_member = select(
             &[(2, 1), (3, 0)],
-            vec![equal(column(2, 0), Expr::Given(1)), equal(Expr::Given(0), column(3, 0))],
+            vec![equal(column(2, 0), given(1)), equal(given(0), column(3, 0))],
             &[],
         );
         assert_eq!(left(vec![of_member.clone(), public.clone()]), std::slice::from_ref(&public));
@@ -208,14 +208,14 @@ mod tests {
     #[test]
     fn an_alternative_that_returns_or_asks_anything_else_stays() {
         let asks = |op, output| {
-            let filter = vec![Condition::Compare { op, left: column(1, 0), right: Expr::Given(0) }];
+            let filter = vec![Condition::Compare { op, left: column(1, 0), right: given(0) }];
             select(&[(1, 0)], filter, &[output])
         };
         let all = vec![
             asks(CompareOp::Equal, column(1, 0)),
             asks(CompareOp::Equal, column(1, 1)),
             asks(CompareOp::NotEqual, column(1, 1)),
-            select(&[(1, 1)], vec![equal(column(1, 0), Expr::Given(0))], &[column(1, 0)]),
+            select(&[(1, 1)], vec![equal(column(1, 0), given(0))], &[column(1, 0)]),
         ];
         assert_eq!(left(all.clone()), all);
     }

@@ -97,7 +97,7 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal};
+    use crate::algebra::sample::{column, equal, given};
     use crate::catalog::SourceId;
 
     const fn from(alias: usize, kind: FromKind) -> From {
@@ -155,7 +155,7 @@ mod tests {
         for filter in [
             vec![equal(column(1, 1), column(2, 0)), equal(column(3, 0), column(2, 1))],
             vec![equal(column(3, 0), column(2, 0))],
-            vec![equal(column(2, 1), Expr::Given(0))],
+            vec![equal(column(2, 1), given(0))],
         ] {
             let mut after = step(filter, column(2, 1));
             semi_join(&mut after);

@@ -3,6 +3,7 @@
 use crate::bindings::{Bindings, RowTable};
 use crate::catalog::Catalog;
 use crate::dialect::Features;
+use crate::question::QuestionVarId;
 
 /// Who runs a statement, and where.
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +26,7 @@ pub(crate) struct Setting<'s> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'b> {
     /// The question's variable whose value is the caller's column.
-    pub(crate) var: usize,
+    pub(crate) var: QuestionVarId,
     /// The table that the bindings promise the row to be of.
     pub(crate) promised: &'b RowTable,
     /// Whether the row must be looked up, because the caller's column is not the table's unique column

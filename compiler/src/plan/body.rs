@@ -9,7 +9,7 @@ use crate::catalog::SourceId;
 use crate::datalog::recursion::MemberId;
 use crate::datalog::{self, Adornment, RelId};
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, RuleId, VarId};
-use crate::question::Slot;
+use crate::question::{QuestionVarId, Slot};
 use crate::refusal::VarName;
 
 /// A relation and the clauses by which it is planned.
@@ -41,7 +41,7 @@ pub(super) struct Clause {
 pub(super) enum Term {
     Var(VarId),
     Const(ConstId),
-    Given(usize),
+    Given(QuestionVarId),
     Now,
     Local(VarId),
     Ignored,

@@ -126,7 +126,7 @@ fn most_clauses(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit>
 #[cfg(test)]
 mod tests {
     use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
-    use crate::question::{Domain, Question, QuestionAtom, QuestionVar, Shape};
+    use crate::question::{Domain, Question, QuestionVar, Shape};
     use crate::source::SourceMap;
     use crate::{Dialect, check, compile, limits};
 
@@ -189,11 +189,7 @@ mod tests {
         let catalog = Catalog { relations: relations.iter().map(relation).collect() };
         let vars = [actor, "String", "Doc"].into_iter().zip(domains);
         let var = |(ty, domain): (&str, _)| QuestionVar { name: String::new(), ty: Some(ty.into()), domain };
-        let question = Question {
-            vars: vars.map(var).collect(),
-            atoms: vec![QuestionAtom { predicate: "allow".into(), args: vec![0, 1, 2] }],
-            paged: false,
-        };
+        let question = Question::atom("allow", vars.map(var).collect());
         let compiled = compile(&program, &catalog, &Shape::of(&program, &question), Dialect::Postgresql);
         compiled.expect("a plan").sql
     }

@@ -5,7 +5,9 @@ use super::build::Build;
 use super::scope::Enclosing;
 use crate::algebra::aliases::{TakenAliases, number_aliases};
 use crate::algebra::prune;
-use crate::algebra::{Alias, Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableId, TableRef};
+use crate::algebra::{
+    Alias, AnswerColumns, Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableId, TableRef,
+};
 use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::print::heading;
@@ -14,7 +16,7 @@ use crate::datalog::{self, Output, RelId, Root, Specialised};
 use crate::id_vec::IdVec;
 use crate::ir::{PredId, Program, RuleId};
 use crate::limits;
-use crate::question::{AnswerColumn, CompileError, Shape, ShapeDomain};
+use crate::question::{AnswerColumn, CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
 use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
@@ -72,7 +74,7 @@ pub(crate) enum Ends {
     /// From what the question gives and the store knows.
     Stored {
         /// The variable whose value is one of the caller's columns, if any.
-        column: Option<usize>,
+        column: Option<QuestionVarId>,
     },
 }
 
@@ -142,7 +144,7 @@ pub(super) struct Planner<'p> {
     /// where the question asks for no values.
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// The variables whose values the question asks for.
-    wanted: Vec<usize>,
+    wanted: Vec<QuestionVarId>,
     /// Whether the question asks for a decision or for values.
     pub(super) asks: Asks,
 }
@@ -286,7 +288,7 @@ impl<'p> Planner<'p> {
     /// Plans the question's alternatives over the relations.
     pub(super) fn answer(&mut self, shape: &Shape, roots: &[Root]) -> Result<PlanAnswer, CompileError> {
         let columns = columns(shape);
-        let vars = shape.vars.iter().enumerate();
+        let vars = shape.vars.enumerate();
         self.wanted = vars.filter(|(_, var)| var.domain == ShapeDomain::Wanted).map(|(var, _)| var).collect();
         let mut selects: Vec<Select> = Vec::new();
         self.refused = (!columns.is_empty()).then(Vec::new);
@@ -311,6 +313,7 @@ impl<'p> Planner<'p> {
             return Ok(PlanAnswer::Decision(selects));
         }
         let range = if shape.paged { Range::Page } else { Range::All };
+        let columns = AnswerColumns::OfQuestion(columns);
         Ok(PlanAnswer::Rows { selects, columns, range })
     }
 
@@ -374,9 +377,9 @@ impl<'p> Planner<'p> {
 
 /// The columns of the answer to a shape.
 fn columns(shape: &Shape) -> Vec<AnswerColumn> {
-    let columns = shape.vars.iter().enumerate().flat_map(|(index, var)| match var.domain {
-        ShapeDomain::Wanted if var.ty.is_none() => vec![AnswerColumn::Type(index), AnswerColumn::Id(index)],
-        ShapeDomain::Wanted | ShapeDomain::GivenOneOf => vec![AnswerColumn::Id(index)],
+    let columns = shape.vars.enumerate().flat_map(|(id, var)| match var.domain {
+        ShapeDomain::Wanted if var.ty.is_none() => vec![AnswerColumn::Type(id), AnswerColumn::Id(id)],
+        ShapeDomain::Wanted | ShapeDomain::GivenOneOf => vec![AnswerColumn::Id(id)],
         ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => Vec::new(),
     });
     columns.collect()

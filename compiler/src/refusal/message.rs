@@ -1,10 +1,12 @@
 //! Refusals in words: what is wrong, which rule with its line, and what to do.
 
 use super::{AskedVar, Limit, Place, Refusal, RuleAtLimit, VarName};
+use crate::id_vec::IdVec;
+use crate::ir::QuestionVarId;
 
 impl Refusal {
     /// Explains the refusal and how to avoid it; `asked` are the variables of the question.
-    pub fn message(&self, asked: &[AskedVar<'_>]) -> String {
+    pub fn message(&self, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
         match self {
             Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
             Self::NotExplainable { var, rule } => not_explainable(var, *rule, asked),
@@ -40,7 +42,7 @@ impl Refusal {
 }
 
 /// The advice to give types or values to variables without them.
-fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
+fn narrow(limit: Limit, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     let untyped = every(asked, |var| !var.has_type);
     let open = every(asked, |var| !var.has_value);
     if !untyped.is_empty() {
@@ -55,7 +57,12 @@ fn narrow(limit: Limit, asked: &[AskedVar<'_>]) -> String {
     }
 }
 
-fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+fn not_enumerable(
+    var: &VarName,
+    rule: Option<Place>,
+    wanted: &[QuestionVarId],
+    asked: &IdVec<QuestionVarId, AskedVar<'_>>,
+) -> String {
     let place = of_rule(rule);
     // The caller may not know the policy's own names: they are next to their rule.
     let what = match var {
@@ -73,7 +80,7 @@ fn not_enumerable(var: &VarName, rule: Option<Place>, wanted: &[usize], asked: &
     format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
 }
 
-fn not_explainable(var: &VarName, rule: Option<Place>, asked: &[AskedVar<'_>]) -> String {
+fn not_explainable(var: &VarName, rule: Option<Place>, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     let place = of_rule(rule);
     let (what, it) = match var {
         VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it"),
@@ -89,7 +96,7 @@ fn not_explainable(var: &VarName, rule: Option<Place>, asked: &[AskedVar<'_>]) -
 }
 
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.
-fn untyped(var: &VarName, test: Place, asked: &[AskedVar<'_>]) -> String {
+fn untyped(var: &VarName, test: Place, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     let (what, whose) = match var {
         VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it".to_owned()),
         VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
@@ -108,7 +115,7 @@ fn of_rule(rule: Option<Place>) -> String {
 }
 
 /// The advice to give values for the wanted variables, if there are any.
-fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
+fn ask_with_values(wanted: &[QuestionVarId], asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     match wanted {
         [] => String::new(),
         wanted => {
@@ -118,18 +125,18 @@ fn ask_with_values(wanted: &[usize], asked: &[AskedVar<'_>]) -> String {
 }
 
 /// The variables of a question for which something holds.
-fn every(asked: &[AskedVar<'_>], holds: impl Fn(&AskedVar<'_>) -> bool) -> String {
-    let vars = asked.iter().enumerate().filter(|(_, var)| holds(var));
+fn every(asked: &IdVec<QuestionVarId, AskedVar<'_>>, holds: impl Fn(&AskedVar<'_>) -> bool) -> String {
+    let vars = asked.enumerate().filter(|(_, var)| holds(var));
     either(vars.map(|(var, _)| written(asked, var)))
 }
 
 /// A variable of the question as its caller wrote it: its name or, without one, the `?` in its place, and
 /// which of them it is if there are several.
-fn written(asked: &[AskedVar<'_>], var: usize) -> String {
+fn written(asked: &IdVec<QuestionVarId, AskedVar<'_>>, var: QuestionVarId) -> String {
     // The name that a question in notation gives to a `?`; over HTTP a caller may choose any name.
-    let is_unnamed = |(at, var): &(usize, &AskedVar<'_>)| var.name == format!("?{}", at + 1);
-    let unnamed: Vec<usize> = asked.iter().enumerate().filter(is_unnamed).map(|(at, _)| at).collect();
-    match (asked.get(var), unnamed.iter().position(|at| *at == var)) {
+    let is_unnamed = |(id, var): &(QuestionVarId, &AskedVar<'_>)| var.name == format!("?{}", id.index() + 1);
+    let unnamed: Vec<QuestionVarId> = asked.enumerate().filter(is_unnamed).map(|(id, _)| id).collect();
+    match (asked.find(var), unnamed.iter().position(|id| *id == var)) {
         (Some(asked_var), None) => format!("`{}`", asked_var.name),
         (Some(_), Some(place)) if unnamed.len() > 1 => format!("the {} `?`", ordinal(place + 1)),
         (Some(_), Some(_)) => "`?`".to_owned(),
@@ -221,7 +228,15 @@ mod tests {
     const GIVEN: AskedVar<'static> = AskedVar { name: "who", has_type: true, has_value: true };
 
     fn said(refusal: &Refusal) -> String {
-        refusal.message(&[OPEN, UNTYPED, GIVEN])
+        message(refusal, &[OPEN, UNTYPED, GIVEN])
+    }
+
+    fn message(refusal: &Refusal, asked: &[AskedVar<'_>]) -> String {
+        refusal.message(&asked.iter().copied().collect())
+    }
+
+    fn asked(var: u32) -> VarName {
+        VarName::Asked(QuestionVarId(var))
     }
 
     fn at(line: usize) -> Place {
@@ -230,9 +245,15 @@ mod tests {
 
     #[test]
     fn a_message_has_the_callers_names_of_the_questions_variables() {
-        let refused = |var| said(&Refusal::NotEnumerable { var, rule: Some(at(7)), wanted: vec![0, 1] });
+        let refused = |var| {
+            said(&Refusal::NotEnumerable {
+                var,
+                rule: Some(at(7)),
+                wanted: vec![QuestionVarId(0), QuestionVarId(1)],
+            })
+        };
         assert_eq!(
-            refused(VarName::Asked(1)),
+            refused(asked(1)),
             "`?` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
         );
         assert_eq!(
@@ -245,7 +266,7 @@ mod tests {
 
     #[test]
     fn a_test_of_any_type_names_what_the_caller_left_without_a_type() {
-        let refused = |var, asked: &[AskedVar<'_>]| Refusal::Untyped { var, test: at(3) }.message(asked);
+        let refused = |var, asked: &[AskedVar<'_>]| message(&Refusal::Untyped { var, test: at(3) }, asked);
         let written = || VarName::Written("x".into());
         assert_eq!(
             refused(written(), &[OPEN, UNTYPED, GIVEN]),
@@ -256,7 +277,7 @@ mod tests {
             "the rule at line 3 tests `x`, which may be of any type: give `x` a type in the rule"
         );
         assert_eq!(
-            refused(VarName::Asked(0), &[AskedVar { name: "?1", ..UNTYPED }]),
+            refused(asked(0), &[AskedVar { name: "?1", ..UNTYPED }]),
             "the rule at line 3 tests `?`, which may be of any type: give `?` a type, or give it a type in the rule"
         );
         assert_eq!(
@@ -269,8 +290,8 @@ mod tests {
     fn unnamed_variables_differ_by_their_places() {
         let (first, third) = (AskedVar { name: "?1", ..UNTYPED }, AskedVar { name: "?3", ..UNTYPED });
         let refused = |var| {
-            Refusal::NotEnumerable { var: VarName::Asked(var), rule: None, wanted: Vec::new() }
-                .message(&[first, OPEN, third])
+            let refusal = Refusal::NotEnumerable { var: asked(var), rule: None, wanted: Vec::new() };
+            message(&refusal, &[first, OPEN, third])
         };
         assert!(refused(0).starts_with("the 1st `?` cannot be enumerated"), "{}", refused(0));
         assert!(refused(1).starts_with("`v1` cannot be enumerated"), "{}", refused(1));
@@ -284,11 +305,11 @@ mod tests {
         let unseeded =
             |var, rule, wanted| said(&Refusal::Unseeded { predicate: "within".into(), var, rule, wanted });
         assert_eq!(
-            unseeded(VarName::Written("folder".into()), Some(at(7)), vec![0]),
+            unseeded(VarName::Written("folder".into()), Some(at(7)), vec![QuestionVarId(0)]),
             "the rule at line 7 calls `within`, which is recursive, with `folder`, which has no values at that point: give `v1` a value, or bind it with a fact before the call"
         );
         assert_eq!(
-            unseeded(VarName::Asked(1), None, Vec::new()),
+            unseeded(asked(1), None, Vec::new()),
             "the question calls `within`, which is recursive, with `?`, which has no values at that point: bind it with a fact before the call"
         );
     }
@@ -300,14 +321,14 @@ mod tests {
             "the question reads the results of rules in too many places: one statement takes at most 9";
         assert_eq!(said(&refusal), format!("{what}: give `?` a type, or split the rules"));
         let narrower = "give `v1` a value, or split the rules";
-        assert_eq!(refusal.message(&[OPEN, GIVEN]), format!("{what}: {narrower}"));
-        assert_eq!(refusal.message(&[GIVEN]), format!("{what}: split the rules"));
+        assert_eq!(message(&refusal, &[OPEN, GIVEN]), format!("{what}: {narrower}"));
+        assert_eq!(message(&refusal, &[GIVEN]), format!("{what}: split the rules"));
     }
 
     #[test]
     fn a_message_for_size_names_the_rule_at_which_the_limit_was_reached() {
         let limit = Limit::RuleCopies { most: 9 };
-        let said = |rule| Refusal::TooLarge { limit, rule: Some(rule) }.message(&[GIVEN]);
+        let said = |rule| message(&Refusal::TooLarge { limit, rule: Some(rule) }, &[GIVEN]);
         assert_eq!(
             said(RuleAtLimit::Reached(at(7))),
             "the question needs more than 9 copies of rules (reached in the rule at line 7): split the rules that it reads"
@@ -323,7 +344,7 @@ mod tests {
         let rule = Some(RuleAtLimit::Most(at(7)));
         let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule };
         assert_eq!(
-            refusal.message(&[]),
+            message(&refusal, &[]),
             "the question reads the results of rules in more places than the store takes in one statement (most of it comes from the rule at line 7): give its variables types or values, or split the rules"
         );
     }

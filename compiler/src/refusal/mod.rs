@@ -6,6 +6,7 @@
 
 mod message;
 
+use crate::ir::QuestionVarId;
 use crate::source::{SourceMap, Span};
 use std::borrow::Cow;
 
@@ -21,7 +22,7 @@ pub enum Refusal {
         rule: Option<Place>,
         /// The variables of the question whose values are asked for; in a finished refusal only those that
         /// avoid it if they are given.
-        wanted: Vec<usize>,
+        wanted: Vec<QuestionVarId>,
     },
     /// The answer cannot be explained: it depends on a value that nothing binds and a rule only tests.
     NotExplainable {
@@ -47,7 +48,7 @@ pub enum Refusal {
         rule: Option<Place>,
         /// The variables of the question whose values are asked for; in a finished refusal only those that
         /// avoid it if they are given.
-        wanted: Vec<usize>,
+        wanted: Vec<QuestionVarId>,
     },
     /// The question needs more than one statement can hold.
     TooLarge {
@@ -81,8 +82,8 @@ pub struct AskedVar<'n> {
 /// The name of a variable in messages.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VarName {
-    /// A variable of the question, by index; the caller supplies its name.
-    Asked(usize),
+    /// A variable of the question; the caller supplies its name.
+    Asked(QuestionVarId),
     /// A variable of a rule, by its name in the policy.
     Written(String),
     /// A variable introduced by the compiler; only `explain` shows its name.
@@ -230,7 +231,7 @@ impl Refusal {
     }
 
     /// Keeps only those variables that a caller is advised to give values for.
-    pub(crate) fn advise(mut self, helps: impl Fn(&Self, usize) -> bool) -> Self {
+    pub(crate) fn advise(mut self, helps: impl Fn(&Self, QuestionVarId) -> bool) -> Self {
         let all = match &self {
             Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } => wanted.clone(),
             Self::NotExplainable { .. }
@@ -238,7 +239,7 @@ impl Refusal {
             | Self::TooLarge { .. }
             | Self::TooManyValues { .. } => return self,
         };
-        let helpful: Vec<usize> = all.into_iter().filter(|var| helps(&self, *var)).collect();
+        let helpful: Vec<QuestionVarId> = all.into_iter().filter(|var| helps(&self, *var)).collect();
         if let Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } = &mut self {
             *wanted = helpful;
         }

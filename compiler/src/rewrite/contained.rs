@@ -19,8 +19,7 @@
 
 use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
-use crate::id_vec::IdVec;
-use crate::ir::ids::id;
+use crate::id_vec::{IdVec, id};
 use crate::ir::{CompareOp, Polarity};
 use indexmap::IndexSet;
 

@@ -10,9 +10,8 @@
 
 use crate::datalog::graph::components;
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
-use crate::id_vec::IdVec;
+use crate::id_vec::{IdVec, id};
 use crate::ir::Polarity;
-use crate::ir::ids::id;
 use crate::limits;
 use crate::ordered::OrderedSet;
 use rustc_hash::{FxHashMap, FxHashSet};

@@ -7,8 +7,7 @@
 //! changes its number at most `log n` times.
 
 use crate::datalog::RelId;
-use crate::id_vec::IdVec;
-use crate::ir::ids::id;
+use crate::id_vec::{IdVec, id};
 use crate::ordered::{OrderedMap, OrderedSet};
 use std::hash::Hash;
 

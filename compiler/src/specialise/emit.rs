@@ -126,7 +126,7 @@ pub(super) fn traced(
         }
         Origin::Source(id) => {
             let clause = source_clause(work, *id, &solution.adornments)?;
-            Ok(Some(TracedClause { clause, vars: Vec::new(), literals: vec![None] }))
+            Ok(Some(TracedClause { clause, vars: IdVec::new(), literals: vec![None] }))
         }
     }
 }
@@ -212,7 +212,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
     }
 
     /// What each of the rule's variables became, and its type, if it has one.
-    pub(super) fn variables(&self, n_vars: usize) -> Vec<(Term, Option<TypeId>)> {
+    pub(super) fn variables(&self, n_vars: usize) -> IdVec<VarId, (Term, Option<TypeId>)> {
         let vars = (0..n_vars).map(VarId::from_index);
         vars.map(|var| (self.term(ir::Term::Var(var)), self.frame.only_type(var))).collect()
     }

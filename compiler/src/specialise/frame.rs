@@ -4,7 +4,7 @@
 //! the types of what they meet, and replaced by literals. A contradiction makes the copy impossible.
 
 use crate::id_vec::IdVec;
-use crate::ir::{ConstId, TypeId, VarId, VarType, Variable};
+use crate::ir::{ConstId, QuestionVarId, TypeId, VarId, VarType, Variable};
 use std::borrow::Cow;
 
 /// What a variable was replaced by.
@@ -13,7 +13,7 @@ pub(super) enum Replacement {
     /// A literal.
     Const(ConstId),
     /// The value of a question's variable.
-    Given(usize),
+    Given(QuestionVarId),
     /// `@current_unix_time`
     Now,
 }

@@ -7,8 +7,9 @@ use super::specialiser::Specialiser;
 use super::traced::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
-use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
-use crate::question::{CompileError, Shape, ShapeDomain, Slot};
+use crate::id_vec::IdVec;
+use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarType, Variable};
+use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, Slot};
 use crate::refusal::VarName;
 use crate::source::Span;
 
@@ -17,7 +18,7 @@ use crate::source::Span;
 pub(super) struct QuestionRule {
     vars: Vec<Variable>,
     literals: Vec<Literal>,
-    domains: Vec<(ShapeDomain, Option<TypeId>)>,
+    domains: IdVec<QuestionVarId, (ShapeDomain, Option<TypeId>)>,
 }
 
 impl QuestionRule {
@@ -29,7 +30,7 @@ impl QuestionRule {
         });
         let literals = shape.atoms.iter().map(|(name, args)| {
             let pred = program.predicate_id(name, args.len())?;
-            let args = args.iter().map(|arg| Term::Var(VarId::from_index(*arg))).collect();
+            let args = args.iter().map(|arg| Term::Var(arg.in_clause())).collect();
             let kind = LiteralKind::Atom { polarity: Polarity::Positive, pred, args };
             Some(Literal { kind, span: Span::default() })
         });
@@ -40,15 +41,13 @@ impl QuestionRule {
 
     fn answered<'q>(&'q self, work: &mut Specialiser<'q>) -> Result<Vec<Answered<'q>>, CompileError> {
         let Some(mut frame) = Frame::new(&self.vars) else { return Ok(Vec::new()) };
-        for (index, (domain, ty)) in self.domains.iter().enumerate() {
-            let var = VarId::from_index(index);
+        for (id, (domain, ty)) in self.domains.enumerate() {
+            let var = id.in_clause();
             let known = match (domain, ty) {
                 (ShapeDomain::Literal(literal), Some(ty)) => {
                     frame.assign(var, Replacement::Const(*literal), *ty, work.same())
                 }
-                (ShapeDomain::Given, Some(ty)) => {
-                    frame.assign(var, Replacement::Given(index), *ty, work.same())
-                }
+                (ShapeDomain::Given, Some(ty)) => frame.assign(var, Replacement::Given(id), *ty, work.same()),
                 (ShapeDomain::GivenOneOf, _) => {
                     frame.mark_bound(var);
                     Ok(())
@@ -80,19 +79,19 @@ impl QuestionRule {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
             let Some(emit::Goals { mut goals, .. }) = emitter.goals()? else { continue };
             let mut outputs = Vec::new();
-            for (index, (domain, _)) in self.domains.iter().enumerate() {
-                let var = VarId::from_index(index);
+            for (id, (domain, _)) in self.domains.enumerate() {
+                let var = id.in_clause();
                 match domain {
                     ShapeDomain::GivenOneOf => {
                         let term = emitter.term(Term::Var(var));
-                        goals.insert(0, Goal::Values { slot: Slot::OneOf(index), term });
+                        goals.insert(0, Goal::Values { slot: Slot::OneOf(id), term });
                         outputs.push(emitter.output(var));
                     }
                     ShapeDomain::Wanted => outputs.push(emitter.output(var)),
                     ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => {}
                 }
             }
-            let var_names = (0..self.vars.len()).map(VarName::Asked).collect();
+            let var_names = self.domains.ids().map(VarName::Asked).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
             let root = Root { clause: ignore_singletons(clause, &keep), outputs };
@@ -114,14 +113,14 @@ impl QuestionRule {
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
             let Some(emit::Goals { mut goals, mut literals }) = emitter.goals()? else { continue };
-            for (index, (domain, _)) in self.domains.iter().enumerate() {
+            for (id, (domain, _)) in self.domains.enumerate() {
                 if *domain == ShapeDomain::GivenOneOf {
-                    let term = emitter.term(Term::Var(VarId::from_index(index)));
-                    goals.insert(0, Goal::Values { slot: Slot::OneOf(index), term });
+                    let term = emitter.term(Term::Var(id.in_clause()));
+                    goals.insert(0, Goal::Values { slot: Slot::OneOf(id), term });
                     literals.insert(0, None);
                 }
             }
-            let var_names = (0..self.vars.len()).map(VarName::Asked).collect();
+            let var_names = self.domains.ids().map(VarName::Asked).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let root = TracedClause { clause, vars: emitter.variables(self.vars.len()), literals };
             if !roots.contains(&root) {

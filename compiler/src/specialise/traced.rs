@@ -2,7 +2,7 @@
 
 use crate::datalog::{Adornment, Clause, RelId, Term};
 use crate::id_vec::IdVec;
-use crate::ir::{Constant, PredId, TypeId};
+use crate::ir::{Constant, PredId, TypeId, VarId};
 use indexmap::IndexSet;
 
 /// A clause with what its rule says of it.
@@ -11,7 +11,7 @@ pub(crate) struct TracedClause {
     /// The clause. Its variables are numbered as those of its rule, or of the question.
     pub(crate) clause: Clause,
     /// What each variable of the rule, or of the question, became, and its type, if it has one.
-    pub(crate) vars: Vec<(Term, Option<TypeId>)>,
+    pub(crate) vars: IdVec<VarId, (Term, Option<TypeId>)>,
     /// For each goal the literal of the rule's body, or the question's atom, that it comes from; `None` for
     /// an equality of two values, and for values of the question.
     pub(crate) literals: Vec<Option<usize>>,

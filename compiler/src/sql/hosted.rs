@@ -8,7 +8,7 @@ use super::build;
 use super::lower::{Lowering, Unconstrained, column_names, cte_kind};
 use super::printing::Printing;
 use super::strategy::Fence;
-use crate::algebra::{Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
+use crate::algebra::{AnswerColumns, Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
 use crate::catalog::{Relation, RelationSource};
 use crate::dialect::Placeholder;
 use crate::ir::{CompareOp, ConstId};
@@ -66,7 +66,11 @@ impl<'l> Lowering<'l, Hosted<'_>> {
                 (query, Answer::Decision)
             }
             PlanAnswer::Rows { selects, columns, range } => {
-                (self.rows(at, selects, columns.len(), *range)?, Answer::Rows(columns.clone()))
+                let answer = match columns {
+                    AnswerColumns::OfQuestion(columns) => Answer::Rows(columns.clone()),
+                    AnswerColumns::OfPart(_) => Answer::Part,
+                };
+                (self.rows(at, selects, columns.len(), *range)?, answer)
             }
         };
         Ok((build::with(query, cte_kind(&plan.tables), ctes), answer))
@@ -169,7 +173,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
                 Some(LiteralValue::Text(text)) => build::lit(&text),
                 Some(LiteralValue::Texts(texts)) => build::lit(&json_array(&texts)),
                 Some(LiteralValue::Integer(integer)) => build::number(integer),
-                None => return Err(CompileError::Bug(format!("a question without a value for {slot:?}"))),
+                None => return Err(CompileError::Bug(format!("a question without a value for {slot}"))),
             },
         })
     }

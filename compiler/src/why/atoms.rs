@@ -7,7 +7,8 @@ use super::values::Value;
 use super::world::World;
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::Adornment;
-use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId};
+use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId, VarId};
+use crate::question::QuestionVarId;
 use crate::specialise::TracedClause;
 
 /// One attempt: its clause, its rule if it has one, and the values of its variables.
@@ -47,7 +48,7 @@ impl<'s> Attempted<'s> {
         let params = self.rule.map_or(&[][..], |rule| rule.params.as_slice());
         for (param, arg) in params.iter().zip(&goal.args) {
             let (Term::Var(var), Some(id)) = (param, &arg.id) else { continue };
-            if let Some((crate::datalog::Term::Var(root), _)) = self.traced.vars.get(var.index())
+            if let (crate::datalog::Term::Var(root), _) = self.traced.vars[*var]
                 && let Some(open @ None) = env.get_mut(root.index())
             {
                 *open = Some(world.values.of(id));
@@ -87,7 +88,7 @@ pub(super) fn literal_atom<R: Rows>(
 ) -> Option<Atom> {
     let Some(rule) = attempted.rule else {
         let asked = world.question.atoms.get(literal)?;
-        let args = asked.args.iter().map(|var| variable(world, attempted, *var)).collect();
+        let args = asked.args.iter().map(|var| variable(world, attempted, var.in_clause())).collect();
         return Some(Atom { predicate: asked.predicate.clone(), args });
     };
     match &rule.body.get(literal)?.kind {
@@ -149,7 +150,7 @@ pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: SourceId, values: &[Op
 
 fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: Term) -> Arg {
     match term {
-        Term::Var(var) => variable(world, attempted, var.index()),
+        Term::Var(var) => variable(world, attempted, var),
         Term::Const(literal) => {
             let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
             let value = world.constant(literal);
@@ -163,13 +164,15 @@ fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
 }
 
 /// A variable of the rule or of the question.
-fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> Arg {
-    let Some(&(term, ty)) = attempted.traced.vars.get(var) else { return Arg { ty: None, id: None } };
+fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: VarId) -> Arg {
+    let (term, ty) = attempted.traced.vars[var];
     let value = world.term(term, attempted.env);
     let found = arg(world, ty, value);
     // The question says the type of its own variables, also one that the policy does not know.
-    let asked = world.question.vars.get(var).filter(|_| attempted.rule.is_none());
-    let asked = asked.and_then(|var| var.ty.clone());
+    let asked = match attempted.rule {
+        None => world.question.vars[var.in_question()].ty.clone(),
+        Some(_) => None,
+    };
     Arg { ty: asked.or(found.ty), id: found.id }
 }
 
@@ -177,13 +180,13 @@ fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: u
 fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) -> Arg {
     let id = value.map(|value| world.values.text(value).to_owned());
     if let Some(var) = ty.and_then(TypeId::unmentioned_var) {
-        return Arg { ty: world.question.vars.get(var).and_then(|var| var.ty.clone()), id };
+        return Arg { ty: world.question.vars[var].ty.clone(), id };
     }
     let named = ty.and_then(|ty| world.program.types.get(ty.index())).filter(|ty| !ty.name.is_empty());
     let asked = || {
         let value = value?;
-        let var = (0..world.question.vars.len()).find(|var| world.given(*var).contains(&value))?;
-        world.question.vars.get(var)?.ty.clone()
+        let var = world.question.vars.ids().find(|var| world.given(*var).contains(&value))?;
+        world.question.vars[var].ty.clone()
     };
     Arg { ty: named.map(|ty| ty.name.clone()).or_else(asked), id }
 }
@@ -195,12 +198,12 @@ fn predicate(program: &Program, pred: PredId) -> String {
 /// The question's only predicate, with the values that it gives.
 pub(super) fn asked<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
     let [atom] = world.question.atoms.as_slice() else { return None };
-    let arg = |var: &usize| {
+    let arg = |var: &QuestionVarId| {
         let only = match world.given(*var).as_slice() {
             [only] => Some(world.values.text(*only).to_owned()),
             _ => None,
         };
-        Arg { ty: world.question.vars.get(*var).and_then(|var| var.ty.clone()), id: only }
+        Arg { ty: world.question.vars[*var].ty.clone(), id: only }
     };
     Some(Atom { predicate: atom.predicate.clone(), args: atom.args.iter().map(arg).collect() })
 }

@@ -71,7 +71,7 @@ impl Sought {
         let args = match attempted.rule {
             None => {
                 let vars = &world.question.atoms.get(literal)?.args;
-                vars.iter().map(|var| variable(world, attempted, *var)).collect()
+                vars.iter().map(|var| variable(world, attempted, var.in_clause())).collect()
             }
             Some(rule) => match &rule.body.get(literal)?.kind {
                 LiteralKind::Atom { args, .. } => {
@@ -223,7 +223,7 @@ fn fixed<R: Rows>(world: &mut World<'_, R>, adornment: Adornment) -> ClaimedValu
 
 fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: ir::Term) -> KnownArg {
     match term {
-        ir::Term::Var(var) => variable(world, attempted, var.index()),
+        ir::Term::Var(var) => variable(world, attempted, var),
         ir::Term::Const(literal) => {
             let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
             KnownArg { ty, value: Some(world.constant(literal)), open: None }
@@ -234,10 +234,8 @@ fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
     }
 }
 
-fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: usize) -> KnownArg {
-    let Some(&(term, ty)) = attempted.traced.vars.get(var) else {
-        return KnownArg { ty: None, value: None, open: None };
-    };
+fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: VarId) -> KnownArg {
+    let (term, ty) = attempted.traced.vars[var];
     let value = world.term(term, attempted.env);
     let open = match term {
         Term::Var(var) if value.is_none() => Some(var),

@@ -3,8 +3,7 @@
 use super::values::Value;
 use crate::catalog::SourceId;
 use crate::datalog::RelId;
-use crate::id_vec::IdVec;
-use crate::ir::ids::id;
+use crate::id_vec::{IdVec, id};
 use crate::ordered::OrderedSet;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;

@@ -1,6 +1,6 @@
 //! Texts of values as numbers, so that goals and answers are compared and hashed quickly.
 
-use crate::ir::ids::id;
+use crate::id_vec::id;
 use indexmap::IndexSet;
 
 id!(/// The text of a value. Where two are compared, they have the same type.

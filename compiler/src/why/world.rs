@@ -6,8 +6,9 @@ use super::state::Missing;
 use super::values::{Texts, Value};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Program, RuleId};
-use crate::question::{Domain, Question};
+use crate::question::{Domain, Question, QuestionVarId};
 use crate::refusal::VarName;
 use crate::specialise::TracedClause;
 use rustc_hash::FxHashMap;
@@ -58,7 +59,7 @@ pub(super) struct World<'w, R> {
     pub(super) question: &'w Question,
     pub(super) values: Texts,
     /// The values of the question's variables.
-    given: Vec<Vec<Value>>,
+    given: IdVec<QuestionVarId, Vec<Value>>,
     now: Value,
     constants: FxHashMap<ConstId, Value>,
     rows: &'w mut R,
@@ -117,8 +118,8 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// The values of a question's variable.
-    pub(super) fn given(&self, var: usize) -> Vec<Value> {
-        self.given.get(var).cloned().unwrap_or_default()
+    pub(super) fn given(&self, var: QuestionVarId) -> Vec<Value> {
+        self.given[var].clone()
     }
 
     /// The value of a literal.
@@ -137,7 +138,7 @@ impl<'w, R: Rows> World<'w, R> {
         match term {
             Term::Var(var) => env.get(var.index()).copied().flatten(),
             Term::Const(id) => Some(self.constant(id)),
-            Term::Given(var) => self.given.get(var)?.first().copied(),
+            Term::Given(var) => self.given[var].first().copied(),
             Term::Now => Some(self.now),
             Term::Local(_) | Term::Ignored => None,
         }

@@ -42,7 +42,7 @@ impl<'n> QuestionNames<'n> {
                 HAS_RELATION => "relation",
                 _ => return None,
             };
-            let var = question.vars.get(*atom.args.get(1)?)?;
+            let var = &question.vars[*atom.args.get(1)?];
             match (var.ty.as_deref(), &var.domain) {
                 (Some(STRING), Domain::Given(text)) => Some((what, text.as_str())),
                 (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,

@@ -13,17 +13,17 @@ pub(super) fn pattern(text: &str) -> Result<FactPattern, CliError> {
     let [atom] = question.atoms.as_slice() else {
         return Err(ArgumentError::SeveralFacts(text.to_owned()).into());
     };
-    if let Some(var) = question.vars.iter().find(|var| is_repeated(var, &atom.args, &question.vars)) {
+    let vars: Vec<&QuestionVar> = atom.args.iter().map(|&var| &question.vars[var]).collect();
+    if let Some(var) = question.vars.iter().find(|var| is_repeated(var, &vars)) {
         let (pattern, variable) = (text.to_owned(), var.name.clone());
         return Err(ArgumentError::RepeatedVariable { pattern, variable }.into());
     }
-    let args = atom.args.iter().filter_map(|&var| question.vars.get(var)).map(arg);
-    Ok(FactPattern::new(&atom.predicate, args.collect()))
+    Ok(FactPattern::new(&atom.predicate, vars.into_iter().map(arg).collect()))
 }
 
-/// Whether a variable occurs more than once.
-fn is_repeated(var: &QuestionVar, args: &[usize], vars: &[QuestionVar]) -> bool {
-    args.iter().filter_map(|&at| vars.get(at)).filter(|other| other.name == var.name).count() > 1
+/// Whether a variable occurs more than once among the arguments.
+fn is_repeated(var: &QuestionVar, args: &[&QuestionVar]) -> bool {
+    args.iter().filter(|other| other.name == var.name).count() > 1
         && matches!(var.domain, Domain::Wanted | Domain::Ignored)
 }
 

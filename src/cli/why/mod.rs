@@ -157,7 +157,7 @@ fn question(text: &str) -> Result<WhyQuestion, CliError> {
 
 fn check(question: &Question) -> Option<WhyQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
-    let value = |place: usize| local::given(question.vars.get(*args.get(place)?)?);
+    let value = |place: usize| local::given(&question.vars[*args.get(place)?]);
     if predicate != builtin::ALLOW || args.len() != 3 {
         return None;
     }

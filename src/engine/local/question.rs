@@ -9,9 +9,12 @@ use crate::engine::evaluate::EvaluateQuery;
 use crate::engine::{EngineError, facts, questions, subjects};
 use crate::store::Value;
 use portcullis_compiler::bindings::{ColumnExpr, output_name};
+use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::local::Form;
 use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{CompileError, Domain, Question, QuestionVar};
+use portcullis_compiler::question::{
+    CompileError, Domain, Question, QuestionAtom, QuestionVar, QuestionVarId,
+};
 
 /// A question and the form of its SQL.
 #[derive(Clone, Debug)]
@@ -37,13 +40,14 @@ impl Wanted {
     /// A question, or one over the same variables that has no answer.
     fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: Form) -> Self {
         let is_answerable = question.is_some();
-        Self { question: question.unwrap_or_else(|| unanswerable(vars())), form, is_answerable }
+        Self { question: question.unwrap_or_else(|| unanswerable(vars().into())), form, is_answerable }
     }
 }
 
 /// A question that no policy answers, because no predicate has an empty name.
-fn unanswerable(vars: Vec<QuestionVar>) -> Question {
-    Question::atom("", vars)
+fn unanswerable(vars: IdVec<QuestionVarId, QuestionVar>) -> Question {
+    let atom = QuestionAtom { predicate: String::new(), args: vars.ids().collect() };
+    Question { atoms: vec![atom], vars, paged: false }
 }
 
 impl LocalQuestion {
@@ -91,8 +95,9 @@ fn filter(
     document: &Document,
 ) -> Result<Wanted, EngineError> {
     let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
-    let var = question.iter().find_map(|question| question.vars.iter().position(is_wanted));
-    let form = Form::Filter { var: var.unwrap_or(0), column: checked(column, document)? };
+    let var = question.iter().find_map(|question| question.vars.position(is_wanted));
+    // A question that cannot have an answer has no other variable.
+    let form = Form::Filter { var: var.unwrap_or(QuestionVarId(0)), column: checked(column, document)? };
     Ok(Wanted::of(question, || vec![wanted], form))
 }
 
@@ -113,42 +118,41 @@ fn evaluate(
 ) -> Result<Wanted, EngineError> {
     query.check(max_atoms)?;
     let (mut names, mut question) = query.question();
-    let mut shown: Vec<usize> = Vec::new();
-    let mut place = |name: &str, question: &mut Question| -> Result<usize, EngineError> {
+    let mut shown: Vec<QuestionVarId> = Vec::new();
+    let mut named = |name: &str, question: &mut Question| -> Result<QuestionVarId, EngineError> {
         let Some(var) = query.vars.get(name) else {
             return Err(EngineError::BadRequest(format!(
                 "variable `{name}` is not in the constraints: add `{name}` to `constraints`"
             )));
         };
-        let place = names.iter().position(|known| known == name).unwrap_or_else(|| {
+        let known = names.position(|known| known == name);
+        Ok(known.unwrap_or_else(|| {
             // No call uses it: it may have any of its ids, or any value.
             names.push(name.to_owned());
-            question.vars.push(var.named(name));
-            names.len() - 1
-        });
-        Ok(place)
+            question.vars.push(var.named(name))
+        }))
     };
     let form = match mode {
         LocalMode::Select(columns) if columns.is_empty() => Form::Decision { name: "result".into() },
         LocalMode::Select(columns) => {
-            let mut places = Vec::new();
+            let mut outputs = Vec::new();
             for (var, name) in columns {
-                let place = place(var, &mut question)?;
+                let var = named(var, &mut question)?;
                 output_name(name, document.bindings.dialect).map_err(|message| {
                     EngineError::BadRequest(format!("output column {name:?}: {message}"))
                 })?;
-                if places.iter().any(|(_, known)| known == name) {
+                if outputs.iter().any(|(_, known)| known == name) {
                     return Err(EngineError::BadRequest(format!(
                         "two variables have the output column {name:?}: give each its own"
                     )));
                 }
-                shown.push(place);
-                places.push((place, name.clone()));
+                shown.push(var);
+                outputs.push((var, name.clone()));
             }
-            Form::Rows { columns: places }
+            Form::Rows { columns: outputs }
         }
         LocalMode::Filter { var, column } => {
-            let var = place(var, &mut question)?;
+            let var = named(var, &mut question)?;
             shown.push(var);
             Form::Filter { var, column: checked(column, document)? }
         }
@@ -163,9 +167,10 @@ fn evaluate(
 }
 
 /// Shows a value of each of these variables, even of a given one, and ignores the values of all others.
-fn keep_shown(vars: &mut [QuestionVar], shown: &[usize]) {
-    for (at, var) in vars.iter_mut().enumerate() {
-        var.domain = match (std::mem::replace(&mut var.domain, Domain::Ignored), shown.contains(&at)) {
+fn keep_shown(vars: &mut IdVec<QuestionVarId, QuestionVar>, shown: &[QuestionVarId]) {
+    for id in vars.ids() {
+        let var = &mut vars[id];
+        var.domain = match (std::mem::replace(&mut var.domain, Domain::Ignored), shown.contains(&id)) {
             (Domain::Given(id), true) => Domain::GivenOneOf(vec![id]),
             (Domain::Wanted, false) => Domain::Ignored,
             (domain, _) => domain,

@@ -14,7 +14,7 @@ use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
 use portcullis_compiler::local::{Asked, Fetched, Form, LocalError, LocalSql, Template, ValuePattern};
-use portcullis_compiler::question::{Answer, Question, Shape, Statement};
+use portcullis_compiler::question::{Answer, Question, QuestionVarId, Shape, Statement};
 use std::sync::Arc;
 
 /// The key of a plan for a caller's database.
@@ -25,7 +25,7 @@ pub(in crate::engine) struct LocalKey {
     /// The document's number.
     pub(in crate::engine) document: u64,
     /// The variable of a filter.
-    filter: Option<usize>,
+    filter: Option<QuestionVarId>,
 }
 
 impl LocalKey {
@@ -271,7 +271,7 @@ fn read(
             let holds = reader.decision(&statement.sql, params)?;
             Ok(Fetched::Rows(if holds { vec![Vec::new()] } else { Vec::new() }))
         }
-        Answer::Rows(_) => {
+        Answer::Rows(_) | Answer::Part => {
             let mut rows: Vec<Vec<String>> = Vec::new();
             let is_more = reader.first_rows(&statement.sql, params, most, |row| {
                 rows.push(

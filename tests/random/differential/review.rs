@@ -23,7 +23,7 @@ pub(crate) fn judge(hosted: &Hosted, oracle: &Oracle<'_>, question: &Question) -
         }
     };
     let mut all = question.clone();
-    if let Some(action) = all.vars.get_mut(1) {
+    if let Some(action) = all.vars.iter_mut().nth(1) {
         *action = QuestionVar { name: "action".into(), ty: Some("String".into()), domain: Domain::Wanted };
     }
     let wrong = |found: String| (answer(oracle, &all), format!("a review: {found}"));

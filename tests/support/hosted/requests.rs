@@ -5,7 +5,7 @@ use crate::notation::{Fact, Value};
 use crate::outcome::{Allow, given};
 use portcullis::engine::{EvaluateQuery, EvaluateVar, SubjectsQuestion, WhyQuestion};
 use portcullis::store::{self, ArgPattern, FactPattern};
-use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use portcullis_compiler::question::{Domain, Question, QuestionVar, QuestionVarId};
 use std::collections::BTreeSet;
 
 /// What is explained of a question whose variables have types.
@@ -29,7 +29,7 @@ pub(super) fn subjects(ty: Option<&str>, action: &str, resource: &Value) -> Subj
 pub(super) fn pattern(question: &Question) -> Option<FactPattern> {
     let [atom] = question.atoms.as_slice() else { return None };
     let is_plain = |var: &QuestionVar| !matches!(var.domain, Domain::GivenOneOf(_));
-    if atom.args != (0..question.vars.len()).collect::<Vec<_>>() || !question.vars.iter().all(is_plain) {
+    if atom.args != question.vars.ids().collect::<Vec<_>>() || !question.vars.iter().all(is_plain) {
         return None;
     }
     let arg = |var: &QuestionVar| match (given(var), &var.ty) {
@@ -50,7 +50,7 @@ pub(super) fn conjunction(question: &Question) -> Option<EvaluateQuery> {
         };
         Some((var.name.clone(), EvaluateVar { ty: var.ty.clone()?, ids }))
     };
-    let name = |&var: &usize| question.vars[var].name.clone();
+    let name = |&var: &QuestionVarId| question.vars[var].name.clone();
     let atoms =
         question.atoms.iter().map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect()));
     Some(EvaluateQuery {

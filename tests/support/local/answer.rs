@@ -11,7 +11,7 @@ use crate::notation::Cell;
 use crate::outcome::Outcome;
 use crate::refusal::NoAnswer;
 use portcullis_compiler::Dialect;
-use portcullis_compiler::question::Question;
+use portcullis_compiler::question::{Question, QuestionVarId};
 use std::collections::BTreeSet;
 
 impl Local {
@@ -81,7 +81,7 @@ impl Local {
         returned: &Statements,
     ) -> Result<Answer, String> {
         let is_postgres = side.style.dialect == Dialect::Postgresql;
-        let vars: Vec<usize> = ways::asked(question).collect();
+        let vars: Vec<QuestionVarId> = ways::asked(question).collect();
         let names: Vec<String> = match way {
             Way::Authorize => vec!["allowed".into()],
             Way::Actions => vec!["actions".into()],

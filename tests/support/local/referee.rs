@@ -17,7 +17,7 @@ use crate::outcome::Outcome;
 use crate::refusal::Kind;
 use portcullis_compiler::compile;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::question::{CompileError, Domain, Question, Shape};
+use portcullis_compiler::question::{CompileError, Domain, Question, QuestionVarId, Shape};
 use portcullis_compiler::refusal::Refusal;
 use std::collections::BTreeSet;
 
@@ -84,7 +84,7 @@ impl Referee<'_> {
     }
 
     /// The candidates that a filter lets through.
-    fn passing(&self, local: &Local, var: usize) -> BTreeSet<Vec<Cell>> {
+    fn passing(&self, local: &Local, var: QuestionVarId) -> BTreeSet<Vec<Cell>> {
         let at = asked(self.question).position(|other| other == var).unwrap();
         let answers = self.oracle.values(self.question).into_iter().map(|row| row[at].clone());
         let is_listed = |value: &Value| local.listed.contains(value);

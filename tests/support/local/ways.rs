@@ -7,7 +7,7 @@ use crate::notation::{Cell, Value};
 use crate::outcome::{Allow, given};
 use portcullis::engine::{EvaluateQuery, EvaluateVar, LocalMode, LocalQuestion};
 use portcullis::store;
-use portcullis_compiler::question::{Domain, Question, QuestionVar};
+use portcullis_compiler::question::{Domain, Question, QuestionVar, QuestionVarId};
 use std::collections::BTreeSet;
 
 /// One way to ask a question.
@@ -24,7 +24,7 @@ pub enum Way {
     /// Rows of every variable that is asked for.
     Select,
     /// A filter for the values of one variable.
-    Filter(usize),
+    Filter(QuestionVarId),
 }
 
 /// The ways that fit a question.
@@ -46,13 +46,13 @@ pub fn ways(question: &Question) -> Vec<Way> {
 }
 
 /// The variables whose values are asked for.
-pub fn asked(question: &Question) -> impl Iterator<Item = usize> {
+pub fn asked(question: &Question) -> impl Iterator<Item = QuestionVarId> {
     let is_asked = |var: &QuestionVar| matches!(var.domain, Domain::Wanted | Domain::GivenOneOf(_));
-    (0..question.vars.len()).filter(move |&var| is_asked(&question.vars[var]))
+    question.vars.ids().filter(move |&var| is_asked(&question.vars[var]))
 }
 
 /// The type of the values that a filter chooses among, and its variable.
-pub fn filtered(question: &Question, way: Way) -> Option<(String, usize)> {
+pub fn filtered(question: &Question, way: Way) -> Option<(String, QuestionVarId)> {
     let var = match way {
         Way::List | Way::Subjects => asked(question).next()?,
         Way::Filter(var) => var,
@@ -104,8 +104,8 @@ pub fn local(question: &Question, way: Way, column: &str) -> LocalQuestion {
 }
 
 /// The name of a variable's column: some names want quotes.
-pub fn output(question: &Question, var: usize) -> String {
-    match var {
+pub fn output(question: &Question, var: QuestionVarId) -> String {
+    match var.index() {
         1 => format!("The \"{}\" of it", question.vars[var].name),
         2 => "select".to_owned(),
         _ => format!("{}_id", question.vars[var].name.to_lowercase()),
@@ -167,7 +167,7 @@ fn conjunction(question: &Question) -> EvaluateQuery {
         };
         (var.name.clone(), EvaluateVar { ty: var.ty.clone().unwrap_or_default(), ids })
     };
-    let name = |&var: &usize| question.vars[var].name.clone();
+    let name = |&var: &QuestionVarId| question.vars[var].name.clone();
     let atoms = question.atoms.iter();
     EvaluateQuery {
         atoms: atoms.map(|atom| (atom.predicate.clone(), atom.args.iter().map(name).collect())).collect(),

@@ -15,7 +15,7 @@ impl Oracle<'_> {
         let mut lowest: Option<usize> = None;
         self.assignments(question, &mut |env| {
             let height = question.atoms.iter().map(|atom| {
-                let tuple = atom.args.iter().map(|&var| env[var].unwrap()).collect();
+                let tuple = atom.args.iter().map(|&var| env[var.index()].unwrap()).collect();
                 self.heights()[&(self.number_of(&atom.predicate, atom.args.len()).unwrap(), tuple)]
             });
             let height = height.max().unwrap_or_default();

@@ -12,7 +12,7 @@ use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::SourceId;
 use crate::datalog::recursion::MemberId;
 use crate::ir::{CompareOp, ConstId, TypeId};
-use crate::question::Slot;
+use crate::question::{QuestionVarId, Slot};
 use std::borrow::Cow;
 use std::rc::Rc;
 
@@ -61,7 +61,7 @@ pub(super) enum ValueOrigin {
     /// A literal.
     Const(ConstId),
     /// The value of a variable.
-    Given(usize),
+    Given(QuestionVarId),
     /// The time.
     Now,
     /// A member of a recursive component.

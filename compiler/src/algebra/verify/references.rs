@@ -6,7 +6,7 @@ use crate::algebra::{
     Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableId, TableRef,
 };
 use crate::datalog::constant;
-use crate::ir::{ConstId, TypeId};
+use crate::ir::{ConstId, QuestionVarId, TypeId};
 use crate::question::{ShapeDomain, Slot};
 
 /// What is known of the values of a column.
@@ -209,13 +209,17 @@ impl ReferenceWalk<'_> {
         Ok(ColumnKind::of(Some(held.ty)))
     }
 
-    fn var(&self, var: usize) -> Verified<ColumnKind> {
-        let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
+    fn var(&self, var: QuestionVarId) -> Verified<ColumnKind> {
+        let known = self.verifier.vars.find(var).ok_or_else(|| format!("no variable {}", var.index()))?;
         let is_given = match self.verifier.open {
             Open::Column(column) => column == Some(var),
             Open::Given => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
         };
-        if is_given { Ok(ColumnKind::of(known.ty)) } else { Err(format!("the variable {var} has no value")) }
+        if is_given {
+            Ok(ColumnKind::of(known.ty))
+        } else {
+            Err(format!("the variable {} has no value", var.index()))
+        }
     }
 
     /// What is known of the columns of a source.
@@ -246,13 +250,14 @@ impl ReferenceWalk<'_> {
                     .ok_or_else(|| format!("the table {} is not made before it is read", table.index()))
             }
             FromKind::Values(Slot::OneOf(var)) => {
-                let known = self.verifier.vars.get(var).ok_or_else(|| format!("no variable {var}"))?;
+                let known =
+                    self.verifier.vars.find(var).ok_or_else(|| format!("no variable {}", var.index()))?;
                 match known.domain {
                     ShapeDomain::GivenOneOf => Ok(vec![ColumnKind::of(known.ty)]),
-                    _ => Err(format!("the variable {var} has no list of values")),
+                    _ => Err(format!("the variable {} has no list of values", var.index())),
                 }
             }
-            FromKind::Values(slot) => Err(format!("{slot:?} is no list of values")),
+            FromKind::Values(slot) => Err(format!("{slot} is no list of values")),
             FromKind::Embedded(rows) => {
                 let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;

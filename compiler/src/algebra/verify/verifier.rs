@@ -1,7 +1,8 @@
 //! What a plan is checked against.
 
 use crate::catalog::Catalog;
-use crate::ir::{Constant, Program};
+use crate::id_vec::IdVec;
+use crate::ir::{Constant, Program, QuestionVarId};
 use crate::question::ShapeVar;
 use indexmap::IndexSet;
 
@@ -15,7 +16,7 @@ pub(crate) struct Verifier<'v> {
     /// Literals that the policy does not have.
     pub(crate) constants: &'v IndexSet<Constant>,
     /// The question's variables whose values the statement gets.
-    pub(crate) vars: &'v [ShapeVar],
+    pub(crate) vars: &'v IdVec<QuestionVarId, ShapeVar>,
     /// For each embedded source how many columns it has; `None` where rows are too many to be printed.
     pub(crate) embedded: &'v [Option<usize>],
     /// Which values are still to come.
@@ -28,7 +29,7 @@ pub(crate) enum Open {
     /// All that the question gives.
     Given,
     /// That of one variable, which is one of the caller's columns, or none: the others are substituted.
-    Column(Option<usize>),
+    Column(Option<QuestionVarId>),
 }
 
 impl<'v> Verifier<'v> {
@@ -37,7 +38,7 @@ impl<'v> Verifier<'v> {
         program: &'v Program,
         catalog: &'v Catalog,
         constants: &'v IndexSet<Constant>,
-        vars: &'v [ShapeVar],
+        vars: &'v IdVec<QuestionVarId, ShapeVar>,
     ) -> Self {
         Self { program, catalog, constants, vars, embedded: &[], open: Open::Given }
     }

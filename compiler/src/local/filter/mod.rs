@@ -24,7 +24,7 @@ use super::asked::Asked;
 use crate::algebra::Plan;
 use crate::bindings::{ColumnExpr, SqlName};
 use crate::optimise::Setting;
-use crate::question::CompileError;
+use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::forms::{LocalStatement, column_text};
 use crate::sql::local::template::Template;
 use crate::sql::outline::{FilterColumn, Outline, SlowPart};
@@ -34,12 +34,12 @@ pub(super) fn print(
     statement: LocalStatement<'_>,
     plan: &Plan,
     setting: &Setting<'_>,
-    given: Option<usize>,
-    var: usize,
+    given: Option<QuestionVarId>,
+    var: QuestionVarId,
     column: &ColumnExpr,
     asked: &Asked<'_>,
 ) -> Result<(Template, Outline), CompileError> {
-    let ty = asked.question.vars.get(var).and_then(|var| var.ty.as_deref()).unwrap_or_default();
+    let ty = asked.question.vars[var].ty.as_deref().unwrap_or_default();
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     if given.is_some() {

@@ -11,7 +11,7 @@ use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::Setting;
 use crate::pass::{self, Pass, Rewritable};
-use crate::question::CompileError;
+use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::filter::Filter;
 
 /// What the passes know, apart from the filter.
@@ -150,7 +150,7 @@ pub(in super::super) fn arranged(
 }
 
 /// A filter as a plan, for `explain`: every alternative is a condition on the column or on the row.
-pub(in super::super) fn shown(filter: &Filter, var: usize, tables: &[Table]) -> Plan {
+pub(in super::super) fn shown(filter: &Filter, var: QuestionVarId, tables: &[Table]) -> Plan {
     let column = Expr::Given(var);
     let test = |condition| Select { filter: vec![condition], ..Select::default() };
     let mut plan = Filter { common: filter.common.clone(), ..Filter::default() }.plan(tables);

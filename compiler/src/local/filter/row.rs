@@ -4,13 +4,14 @@ use super::super::asked::{Asked, Form};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::Family;
 use crate::optimise::{Row, Setting};
+use crate::question::QuestionVarId;
 
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
 /// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
 /// anyway.
-pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<usize>) -> Option<Row<'a>> {
+pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<QuestionVarId>) -> Option<Row<'a>> {
     let Form::Filter { var, column } = asked.form else { return None };
-    let ty = asked.question.vars.get(*var)?.ty.as_deref()?;
+    let ty = asked.question.vars[*var].ty.as_deref()?;
     let promised = asked.bindings.tables.get(ty)?;
     let (name, qualifier) = column.name.as_ref()?.split_last()?;
     let is_itself = *name == promised.column && asked.bindings.is_called(promised, qualifier);

@@ -9,6 +9,7 @@ use crate::bindings::{Bindings, Family, Fit, SqlName, SqlType};
 use crate::catalog::{RelationSource, SourceId};
 use crate::dialect::State;
 use crate::ir::ConstId;
+use crate::question::QuestionVarId;
 use crate::sql::at::SourceScope;
 use crate::sql::lower::Inputs;
 use crate::sql::representation::Representation;
@@ -35,7 +36,7 @@ pub(in crate::sql) struct Caller<'l> {
 /// A variable of the question whose value is a column of the caller's.
 #[derive(Clone)]
 pub(in crate::sql) struct GivenColumn {
-    pub(in crate::sql) var: usize,
+    pub(in crate::sql) var: QuestionVarId,
     pub(in crate::sql) representation: Representation,
     /// What the statement calls the column.
     pub(in crate::sql) name: Sql,
@@ -177,7 +178,7 @@ impl Caller<'_> {
     }
 
     /// The variable whose value a literal is.
-    pub(in crate::sql) fn place(&self, literal: ConstId) -> Option<usize> {
+    pub(in crate::sql) fn place(&self, literal: ConstId) -> Option<QuestionVarId> {
         self.places.iter().find(|(known, _)| *known == literal).map(|(_, var)| *var)
     }
 }

@@ -16,7 +16,7 @@ use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::Catalog;
 use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
-use crate::question::CompileError;
+use crate::question::{CompileError, QuestionVarId};
 use crate::sql::at::At;
 use crate::sql::build;
 use crate::sql::lower::{Inputs, Lowering, Unconstrained, cte_kind};
@@ -114,7 +114,7 @@ impl LocalStatement<'_> {
         self,
         plan: &Plan,
         filter: &Filter,
-        var: usize,
+        var: QuestionVarId,
         column: &Sql,
         representation: &Representation,
     ) -> Result<Template, CompileError> {
@@ -201,7 +201,7 @@ impl LocalStatement<'_> {
         self,
         plan: &Plan,
         looked_up: &LookedUp,
-        var: usize,
+        var: QuestionVarId,
         representation: &Representation,
         key: Option<Sql>,
     ) -> Result<Query, CompileError> {
@@ -229,7 +229,7 @@ impl LocalStatement<'_> {
         self,
         plan: &Plan,
         column: &Sql,
-        var: usize,
+        var: QuestionVarId,
         representation: Representation,
     ) -> Result<Template, CompileError> {
         let given = format!("{}given", self.prefix);

@@ -88,7 +88,7 @@ impl Printing for Lowering<'_, Local<'_>> {
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
         match &self.target.caller.column {
             Some(column) if slot == Slot::Given(column.var) => Ok(column.name.clone()),
-            Some(_) | None => Err(CompileError::Bug(format!("{slot:?} in a statement without parameters"))),
+            Some(_) | None => Err(CompileError::Bug(format!("{slot} in a statement without parameters"))),
         }
     }
 

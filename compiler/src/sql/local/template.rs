@@ -6,7 +6,7 @@
 
 use crate::dialect::Escapes;
 use crate::ir::ConstId;
-use crate::question::{Domain, Question};
+use crate::question::{Domain, Question, QuestionVarId};
 use crate::sql::build;
 use sqlparser::ast::Expr as Sql;
 
@@ -14,7 +14,7 @@ use sqlparser::ast::Expr as Sql;
 const MARK: char = '\0';
 
 /// A literal that is a value of the question, and the variable that has this value.
-pub(crate) type ValuePlace = (ConstId, usize);
+pub(crate) type ValuePlace = (ConstId, QuestionVarId);
 
 /// A statement in which only the question's values are left open.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ enum Piece {
     Text(String),
     /// The value of a variable.
     Value {
-        var: usize,
+        var: QuestionVarId,
         spelling: Spelling,
     },
 }
@@ -44,12 +44,12 @@ pub(in crate::sql) enum Spelling {
 }
 
 /// A mark where the value of a variable goes.
-pub(in crate::sql) fn mark(spelling: Spelling, var: usize) -> Sql {
+pub(in crate::sql) fn mark(spelling: Spelling, var: QuestionVarId) -> Sql {
     let letter = match spelling {
         Spelling::Number => 'n',
         Spelling::Quoted => 'q',
     };
-    build::placeholder(format!("{MARK}{letter}{var}{MARK}"))
+    build::placeholder(format!("{MARK}{letter}{}{MARK}", var.index()))
 }
 
 /// The text between two NULs, as a mark.
@@ -60,7 +60,7 @@ fn marked(text: &str) -> Option<Piece> {
         "q" => Spelling::Quoted,
         _ => return None,
     };
-    Some(Piece::Value { var: var.parse().ok()?, spelling })
+    Some(Piece::Value { var: QuestionVarId::from_index(var.parse().ok()?), spelling })
 }
 
 impl Template {
@@ -79,7 +79,7 @@ impl Template {
         for piece in &self.pieces {
             match piece {
                 Piece::Text(piece) => text.push_str(piece),
-                Piece::Value { var, spelling } => match (&question.vars.get(*var)?.domain, spelling) {
+                Piece::Value { var, spelling } => match (&question.vars.find(*var)?.domain, spelling) {
                     (Domain::Given(value), Spelling::Number) => text.push_str(value),
                     (Domain::Given(value), Spelling::Quoted) => {
                         text.push_str(&build::plain_lit(value, self.escapes).to_string());

@@ -1,6 +1,7 @@
 //! What an outline says: sets, look-ups and slow parts.
 
 use crate::bindings::ColumnExpr;
+use crate::question::QuestionVarId;
 
 /// The parts of a text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -134,7 +135,7 @@ pub enum CastReason {
 /// The column of a filter.
 pub(crate) struct FilterColumn<'c> {
     /// The question's variable.
-    pub(crate) var: usize,
+    pub(crate) var: QuestionVarId,
     /// The column.
     pub(crate) column: &'c ColumnExpr,
     /// The type whose ids it has.

@@ -3,16 +3,16 @@
 mod passes;
 
 use super::{Keeps, Open, Verifier};
-use crate::algebra::sample::{column, equal};
+use crate::algebra::sample::{column, equal, given};
 use crate::algebra::{
-    Alias, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range, Select, SetUse,
-    Table, TableBody, TableId, TableRef,
+    Alias, AnswerColumns, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range,
+    Select, SetUse, Table, TableBody, TableId, TableRef,
 };
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::datalog::recursion::MemberId;
 use crate::ir::{ConstId, Constant, Program, TypeId};
-use crate::question::{AnswerColumn, CompileError, ShapeDomain, ShapeVar};
+use crate::question::{AnswerColumn, CompileError, QuestionVarId, ShapeDomain, ShapeVar};
 use crate::source::SourceMap;
 use indexmap::IndexSet;
 
@@ -43,13 +43,13 @@ const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
 
 /// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
 fn sound() -> Plan {
-    let base = read(&[(1, OWNER)], vec![equal(column(1, 0), Expr::Given(0))], vec![column(1, 1)]);
+    let base = read(&[(1, OWNER)], vec![equal(column(1, 0), given(0))], vec![column(1, 1)]);
     let step = read(&[(2, ITSELF), (3, OWNER)], vec![equal(column(3, 1), column(2, 0))], vec![column(3, 1)]);
     let body = TableBody::Recursive { base: vec![base], step: vec![step] };
     let table = Table::new("pc1".into(), String::new(), 1, body);
     let locked = read(&[(5, LOCKED)], vec![equal(column(5, 0), column(4, 0))], Vec::new());
     let answer = read(&[(4, TABLE)], vec![Condition::None(vec![locked])], vec![column(4, 0)]);
-    let columns = vec![AnswerColumn::Id(1)];
+    let columns = AnswerColumns::OfQuestion(vec![AnswerColumn::Id(QuestionVarId(1))]);
     Plan::new(vec![table], PlanAnswer::Rows { selects: vec![answer], columns, range: Range::All })
 }
 
@@ -62,7 +62,7 @@ fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
     let (program, catalog) = (program(), catalog());
     let constants = IndexSet::from([Constant { ty: TypeId::INTEGER, text: "7".into() }]);
     let var = |ty: &str, domain| ShapeVar { ty: program.type_id(ty), domain };
-    let vars = [var("User", ShapeDomain::Given), var("Doc", ShapeDomain::Wanted)];
+    let vars = vec![var("User", ShapeDomain::Given), var("Doc", ShapeDomain::Wanted)].into();
     let verifier = Verifier { open, ..Verifier::of(&program, &catalog, &constants, &vars) };
     let mut plan = sound();
     change(&mut plan);
@@ -104,9 +104,9 @@ fn a_reference_to_nothing_is_found() {
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
         ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(SourceId::from_index(7))),
         ("no rows 0", |plan| answer(plan).from[0].kind = FromKind::Embedded(EmbeddedId(0))),
-        ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), Expr::Given(5))]),
+        ("no variable 5", |plan| table(plan).0.filter = vec![equal(column(1, 0), given(5))]),
         ("the variable 1 has no value", |plan| {
-            table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(1))];
+            table(plan).0.filter = vec![equal(column(1, 1), given(1))];
         }),
     ];
     for (expected, change) in wrong {
@@ -125,7 +125,7 @@ fn a_reference_to_something_else_is_found() {
                 branches[0].from[0].alias = Alias::of_number(4);
             }
         }),
-        ("is of another type", |plan| table(plan).0.filter = vec![equal(column(1, 1), Expr::Given(0))]),
+        ("is of another type", |plan| table(plan).0.filter = vec![equal(column(1, 1), given(0))]),
         ("a table reads itself", |plan| answer(plan).from[0].kind = ITSELF),
         ("not linear", |plan| table(plan).1.from.push(From { alias: Alias::of_number(9), kind: ITSELF })),
         ("not linear", |plan| {
@@ -144,7 +144,7 @@ fn a_reference_to_something_else_is_found() {
     // Once values are in, none is left to come.
     let found = fault(Open::Column(None), |_| ());
     assert!(found.is_some_and(|fault| fault.contains("the variable 0 has no value")));
-    assert_eq!(fault(Open::Column(Some(0)), |_| ()), None);
+    assert_eq!(fault(Open::Column(Some(QuestionVarId(0))), |_| ()), None);
 }
 
 /// In a table of a component the types of a column depend on the member: a narrow one is padded, and the
@@ -159,7 +159,7 @@ fn a_column_of_several_members_has_any_type() {
         step.output = vec![tag(1), column(3, 1), column(2, 2)];
         plan.tables[0].n_columns = 3;
         let select = answer(plan);
-        select.filter = vec![equal(column(4, 0), tag(1)), equal(column(4, 1), Expr::Given(0))];
+        select.filter = vec![equal(column(4, 0), tag(1)), equal(column(4, 1), given(0))];
         select.output = vec![column(4, 1)];
     };
     assert_eq!(fault(Open::Given, of_another), None);
@@ -202,11 +202,11 @@ fn a_lost_condition_is_found() {
 #[test]
 fn a_lost_alternative_is_found() {
     for keeps in [Keeps::Atoms, Keeps::Covering, Keeps::Once, Keeps::AllButImplied] {
-        let found = loss(keeps, |plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1))));
+        let found = loss(keeps, |plan| answer(plan).filter.push(equal(column(4, 0), given(1))));
         assert!(found.is_some_and(|fault| fault.contains("an alternative was lost")), "{keeps:?}");
     }
     // What only adds conditions that hold anyway says so.
-    let added = |plan: &mut Plan| answer(plan).filter.push(equal(column(4, 0), Expr::Given(1)));
+    let added = |plan: &mut Plan| answer(plan).filter.push(equal(column(4, 0), given(1)));
     assert_eq!(loss(Keeps::Equals, added), None);
     // But it must not leave one out.
     for keeps in [Keeps::Equals, Keeps::EqualsInSelects] {
@@ -271,7 +271,7 @@ fn a_guard_may_be_for_one_alternative_only() {
             Vec::new(),
         )])
     };
-    let given = |var| equal(column(4, 0), Expr::Given(var));
+    let is_given = |var| equal(column(4, 0), given(var));
     let test = |filter| read(&[], filter, Vec::new());
     let of = |filter: Vec<Condition>| {
         let mut plan = sound();
@@ -279,30 +279,30 @@ fn a_guard_may_be_for_one_alternative_only() {
         plan
     };
     let before =
-        of(vec![Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![given(0), locked(10)])])]);
+        of(vec![Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![is_given(0), locked(10)])])]);
     let after = |exempt| {
-        let alternatives = Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![given(0)])]);
+        let alternatives = Condition::Any(vec![test(vec![owned(), locked(9)]), test(vec![is_given(0)])]);
         let exempt = test(vec![Condition::None(vec![test(exempt)])]);
         of(vec![alternatives, Condition::Any(vec![exempt, test(vec![locked(10)])])])
     };
     let check = |after: &Plan| super::accounts::check(Keeps::Equals, &before, after, &[]);
-    assert_eq!(check(&after(vec![given(0)])), Ok(()));
+    assert_eq!(check(&after(vec![is_given(0)])), Ok(()));
     // The guard would be for other rows than those of the alternative.
-    assert!(check(&after(vec![given(1)])).is_err());
-    assert!(check(&after(vec![given(0), given(1)])).is_err());
+    assert!(check(&after(vec![is_given(1)])).is_err());
+    assert!(check(&after(vec![is_given(0), is_given(1)])).is_err());
 }
 
 /// It holds always, so it is not taken apart by that branch.
 #[test]
 fn a_test_may_have_a_branch_and_its_denial() {
-    let given = || read(&[], vec![equal(column(4, 0), Expr::Given(0))], Vec::new());
-    let denied = read(&[], vec![Condition::None(vec![given()])], Vec::new());
+    let asked = || read(&[], vec![equal(column(4, 0), given(0))], Vec::new());
+    let denied = read(&[], vec![Condition::None(vec![asked()])], Vec::new());
     let of = |branches: Vec<Select>| {
         let mut plan = sound();
         answer(&mut plan).filter.push(Condition::Any(branches));
         plan
     };
-    let always = of(vec![denied.clone(), given()]);
+    let always = of(vec![denied.clone(), asked()]);
     assert_eq!(super::accounts::check(Keeps::Equals, &always, &always, &[]), Ok(()));
     assert!(super::accounts::check(Keeps::Equals, &of(vec![denied]), &always, &[]).is_err());
 }
@@ -310,12 +310,12 @@ fn a_test_may_have_a_branch_and_its_denial() {
 /// Each pair of tests doubles the cases.
 #[test]
 fn many_denials_are_not_taken_apart() {
-    let given = |var| read(&[], vec![equal(column(4, 0), Expr::Given(var))], Vec::new());
+    let asked = |var| read(&[], vec![equal(column(4, 0), given(var))], Vec::new());
     let mut plan = sound();
     for var in 0..40 {
-        let denied = read(&[], vec![Condition::None(vec![given(var)])], Vec::new());
-        let other = given(var + 100);
-        answer(&mut plan).filter.push(Condition::Any(vec![given(var), other.clone()]));
+        let denied = read(&[], vec![Condition::None(vec![asked(var)])], Vec::new());
+        let other = asked(var + 100);
+        answer(&mut plan).filter.push(Condition::Any(vec![asked(var), other.clone()]));
         answer(&mut plan).filter.push(Condition::Any(vec![denied, other]));
     }
     assert_eq!(super::accounts::check(Keeps::Equals, &plan, &plan, &[]), Ok(()));
@@ -347,7 +347,7 @@ fn a_denial_may_be_repeated_if_it_is_of_one_row() {
 
 #[test]
 fn an_alternative_that_denies_what_it_asks_may_go() {
-    let locked = |alias| read(&[(alias, LOCKED)], vec![equal(column(alias, 0), Expr::Given(1))], Vec::new());
+    let locked = |alias| read(&[(alias, LOCKED)], vec![equal(column(alias, 0), given(1))], Vec::new());
     let of = |alternatives: &[Vec<Condition>]| {
         let mut plan = sound();
         let branches = alternatives.iter().map(|filter| read(&[], filter.clone(), Vec::new()));
@@ -356,21 +356,20 @@ fn an_alternative_that_denies_what_it_asks_may_go() {
     };
     let asked = |alias| Condition::Any(vec![locked(alias)]);
     let denied = |alias| Condition::None(vec![locked(alias)]);
-    let other = || vec![equal(column(4, 0), Expr::Given(0))];
+    let other = || vec![equal(column(4, 0), given(0))];
     let after = of(&[other()]);
     let check = |before: &Plan| super::accounts::check(Keeps::Once, before, &after, &[]);
     assert_eq!(check(&of(&[other(), vec![asked(9), denied(10)]])), Ok(()));
     assert!(check(&of(&[other(), vec![asked(9)]])).is_err());
     // The same with a denial inside what is asked and denied: of an owner whom nothing locks.
-    let owned = |alias, locked| {
-        read(&[(alias, OWNER)], vec![equal(column(alias, 0), Expr::Given(0)), locked], Vec::new())
-    };
+    let owned =
+        |alias, locked| read(&[(alias, OWNER)], vec![equal(column(alias, 0), given(0)), locked], Vec::new());
     let unlocked = |alias| Condition::Any(vec![owned(alias, denied(alias + 1))]);
     let not = |locked: Condition| Condition::None(vec![owned(13, locked)]);
     assert_eq!(check(&of(&[other(), vec![unlocked(9), not(denied(14))]])), Ok(()));
     // An owner whom something else may lock.
     let of_another =
-        Condition::None(vec![read(&[(14, LOCKED)], vec![equal(column(14, 0), Expr::Given(0))], Vec::new())]);
+        Condition::None(vec![read(&[(14, LOCKED)], vec![equal(column(14, 0), given(0))], Vec::new())]);
     assert!(check(&of(&[other(), vec![unlocked(9), not(of_another)]])).is_err());
 }
 

@@ -1,10 +1,10 @@
 //! What a pass may change, and what is a loss all the same.
 
-use super::{LOCKED, OWNER, TABLE, answer, column, equal, read, sound};
+use super::{LOCKED, OWNER, TABLE, answer, column, equal, given, read, sound};
 use crate::algebra::verify::Keeps;
 use crate::algebra::verify::accounts::check;
 use crate::algebra::{
-    Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableBody, TableId, TableRef,
+    Alias, Condition, From, FromKind, Plan, Select, SetUse, Table, TableBody, TableId, TableRef,
 };
 
 fn with(filter: Vec<Condition>) -> Plan {
@@ -15,10 +15,6 @@ fn with(filter: Vec<Condition>) -> Plan {
 
 fn test(filter: Vec<Condition>) -> Select {
     read(&[], filter, Vec::new())
-}
-
-fn given(var: usize) -> Expr {
-    Expr::Given(var)
 }
 
 /// `owner` denied for one user and for the row.
@@ -185,10 +181,10 @@ fn a_row_read_around_a_denial_of_a_denial_is_no_loss() {
 /// Each level has two denials that differ from those on the other side only in what holds around them.
 #[test]
 fn denials_within_denials_do_not_multiply() {
-    fn nested(depth: usize, extra: &[Condition]) -> Vec<Condition> {
+    fn nested(depth: u32, extra: &[Condition]) -> Vec<Condition> {
         let branch = |var| {
             let mut filter = extra.to_vec();
-            filter.push(equal(column(4, 0), Expr::Given(var)));
+            filter.push(equal(column(4, 0), given(var)));
             if depth > 0 {
                 filter.extend(nested(depth - 1, extra));
             }
