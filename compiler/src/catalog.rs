@@ -4,6 +4,29 @@
 //! the request's context facts; for a local check, it is built from the caller's data bindings. The compiler
 //! treats all relations alike. Several relations of one predicate form a union.
 
+use crate::id_vec::id;
+
+id!(/// A column of a source of rows, by its place among the source's columns: of a relation of the catalog, a
+    /// bound query, a table of a plan or a select, or of rows of literals. It has a meaning only with its
+    /// source.
+    pub ColumnId, "column");
+
+impl ColumnId {
+    /// The first column of a source.
+    pub(crate) const FIRST: Self = Self(0);
+
+    /// The entry of the column in a list that has one for each column of the source.
+    #[expect(clippy::indexing_slicing, reason = "a column is one of the source that the list is about")]
+    pub(crate) fn of<T>(self, columns: &[T]) -> &T {
+        &columns[self.index()]
+    }
+
+    /// The columns of a source that has so many.
+    pub(crate) fn all(n_columns: usize) -> impl Iterator<Item = Self> {
+        (0..n_columns).map(Self::from_index)
+    }
+}
+
 /// The relations that hold the facts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
@@ -58,6 +81,16 @@ impl Relation {
             RelationArg::Column { ty, column } => Some((ty.as_str(), column.as_str())),
             RelationArg::Constant { .. } => None,
         })
+    }
+
+    /// The type and name of one column; `None` if it has no such column.
+    pub(crate) fn column(&self, column: ColumnId) -> Option<(&str, &str)> {
+        self.columns().nth(column.index())
+    }
+
+    /// The ids of its columns, in order.
+    pub(crate) fn column_ids(&self) -> impl Iterator<Item = ColumnId> {
+        self.columns().enumerate().map(|(place, _)| ColumnId::from_index(place))
     }
 
     /// The key that binds the relation's facts: `has_relation(Doc:_, String:_, Folder:_)`.

@@ -97,6 +97,29 @@ impl<I: Id, T> IdVec<I, T> {
         self.entries.get(id.to_index())
     }
 
+    /// The first entry, if there is one.
+    pub fn first(&self) -> Option<&T> {
+        self.entries.first()
+    }
+
+    /// The entries without their ids.
+    pub fn as_slice(&self) -> &[T] {
+        &self.entries
+    }
+
+    /// Drops all entries.
+    pub fn clear(&mut self) {
+        self.entries.clear();
+    }
+
+    /// Whether this is an entry.
+    pub fn contains(&self, entry: &T) -> bool
+    where
+        T: PartialEq,
+    {
+        self.entries.contains(entry)
+    }
+
     /// The first entry for which something holds.
     pub fn position(&self, holds: impl FnMut(&T) -> bool) -> Option<I> {
         self.entries.iter().position(holds).map(I::of_index)

@@ -4,7 +4,7 @@
 //! and sources of several queries of one table see columns of the same row.
 
 use crate::bindings::{Bindings, RowTable};
-use crate::catalog::{Catalog, RelationSource, SourceId};
+use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 
 /// The keys of a catalog's bound queries.
 #[derive(Clone, Copy, Debug)]
@@ -17,27 +17,28 @@ pub(crate) struct Keys<'k> {
 
 impl<'k> Keys<'k> {
     /// The columns of a source that are the unique column of their type's table, each with that table.
-    pub(crate) fn of(self, source: SourceId) -> impl Iterator<Item = (usize, &'k RowTable)> {
-        self.catalog.relation(source).columns().enumerate().filter_map(move |(column, (ty, _))| {
+    pub(crate) fn of(self, source: SourceId) -> impl Iterator<Item = (ColumnId, &'k RowTable)> {
+        let relation = self.catalog.relation(source);
+        relation.column_ids().zip(relation.columns()).filter_map(move |(column, (ty, _))| {
             let promised = self.bindings.tables.get(ty)?;
             self.reads(source, column, promised).then_some((column, promised))
         })
     }
 
     /// Whether a column of a source is the unique column of its type's table.
-    pub(crate) fn is_key(self, source: SourceId, column: usize) -> bool {
+    pub(crate) fn is_key(self, source: SourceId, column: ColumnId) -> bool {
         self.of(source).any(|(key, _)| key == column)
     }
 
     /// Whether a column is a key, and the row's columns compare as what they are: the SQL types of all are
     /// declared.
-    pub(crate) fn is_typed_key(self, source: SourceId, column: usize) -> bool {
+    pub(crate) fn is_typed_key(self, source: SourceId, column: ColumnId) -> bool {
         let mut columns = self.catalog.relation(source).columns();
         self.is_key(source, column) && columns.all(|(ty, _)| self.bindings.sql_types.contains_key(ty))
     }
 
     /// Whether a column of a source is the column of a table that the bindings promise to be unique.
-    pub(crate) fn reads(self, source: SourceId, column: usize, promised: &RowTable) -> bool {
+    pub(crate) fn reads(self, source: SourceId, column: ColumnId, promised: &RowTable) -> bool {
         match self.catalog.relation(source).source {
             RelationSource::Bound { binding } => self.bindings.reads(binding, column, promised),
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,

@@ -5,6 +5,7 @@
 //! [`Shape`] leaves out the values that do not change the statement, so that one compiled statement
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
+use crate::catalog::ColumnId;
 use crate::id_vec::IdVec;
 pub use crate::ir::QuestionVarId;
 use crate::ir::{ConstId, Program, TypeId};
@@ -220,7 +221,7 @@ pub enum Answer {
     /// One row with one column `allowed`: does the question have an answer?
     Decision,
     /// One row per answer, each distinct, sorted by the columns.
-    Rows(Vec<AnswerColumn>),
+    Rows(IdVec<ColumnId, AnswerColumn>),
     /// Distinct rows of values in any order, which only the plan of a local check reads.
     Part,
 }

@@ -286,7 +286,7 @@ impl Prepared {
     pub(super) fn columns(&self) -> &[AnswerColumn] {
         match &self.statement.answer {
             Answer::Decision | Answer::Part => &[],
-            Answer::Rows(columns) => columns,
+            Answer::Rows(columns) => columns.as_slice(),
         }
     }
 

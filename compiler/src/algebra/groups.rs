@@ -3,6 +3,7 @@
 use super::aliases::mentioned;
 use super::ids::Alias;
 use super::select::{Condition, Expr, From, FromKind, Select};
+use crate::catalog::ColumnId;
 
 /// A select around its main sources.
 #[derive(Debug, Default)]
@@ -34,7 +35,7 @@ pub(crate) fn groups(select: &Select, main: Alias) -> Around {
 /// The groups around all sources of a select whose columns are main values; other main values are those of
 /// sources around the select.
 pub(crate) fn around(select: &Select, is_main: &dyn Fn(Expr) -> bool) -> Around {
-    let is_main_source = |alias: Alias| is_main(Expr::Column { alias, column: 0 });
+    let is_main_source = |alias: Alias| is_main(Expr::Column { alias, column: ColumnId::FIRST });
     let (main, others): (Vec<From>, Vec<From>) =
         select.from.iter().partition(|from| is_main_source(root(**from)));
     let is_of_main = |expr: Expr| {
@@ -51,7 +52,8 @@ pub(crate) fn around(select: &Select, is_main: &dyn Fn(Expr) -> bool) -> Around 
     let mut own = Vec::new();
     for condition in &select.filter {
         let mentioned = mentioned(condition);
-        let mut links = mentioned.iter().any(|alias| is_of_main(Expr::Column { alias: *alias, column: 0 }));
+        let mut links =
+            mentioned.iter().any(|alias| is_of_main(Expr::Column { alias: *alias, column: ColumnId::FIRST }));
         condition.for_each_expr(&mut |expr| links |= is_main(expr));
         let (touched, rest): (Vec<Group>, Vec<Group>) = groups
             .into_iter()

@@ -10,9 +10,9 @@
 //! What a plan refers to has ids of one type each: an [`Alias`] names a source of a select, a [`TableId`] a
 //! table, a [`SourceId`](crate::catalog::SourceId) a relation of the catalog, an [`EmbeddedId`] rows of
 //! literals. The last three index what they name, and indexing is total: [`verify`] alone reads plans that
-//! may refer to nothing. A column number has meaning only with its source: it is a position among the columns
-//! of a table, the outputs of a select or the cells of a row. Columns stay plain numbers because passes count
-//! and compare positions. A variable of the question has the id that it has in [`crate::question`].
+//! may refer to nothing. A [`ColumnId`](crate::catalog::ColumnId) has a meaning only with its source: it is a
+//! column of a relation, of a table, of the outputs of a select or of a row of literals, which are all one
+//! for the source's reader. A variable of the question has the id that it has in [`crate::question`].
 
 pub(crate) mod aliases;
 pub(crate) mod anchor;
@@ -32,7 +32,7 @@ mod select;
 pub(crate) mod verify;
 mod visit;
 
-pub(crate) use embedded::{Embedded, LiteralRows};
+pub(crate) use embedded::{Embedded, LiteralRow, LiteralRows};
 pub(crate) use ids::{Alias, EmbeddedId, TableId, TableRef};
 pub(crate) use plan::{AnswerColumns, Plan, PlanAnswer, Range, Repeats, Table, TableBody};
 pub(crate) use prune::prune;

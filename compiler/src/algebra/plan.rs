@@ -1,6 +1,8 @@
 //! A plan: common table expressions, and one answer over them.
 
 use super::select::Select;
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::question::AnswerColumn;
 
 /// A planned question.
@@ -34,7 +36,7 @@ pub(crate) enum PlanAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerColumns {
     /// Values and types of the question's variables.
-    OfQuestion(Vec<AnswerColumn>),
+    OfQuestion(IdVec<ColumnId, AnswerColumn>),
     /// Those of a part of a local check: this number of columns, which the rest of the plan reads.
     OfPart(usize),
 }

@@ -94,7 +94,7 @@ impl Names<'_> {
 
     fn expr(&self, expr: Expr) -> String {
         match expr {
-            Expr::Column { alias, column } => format!("{alias}.{column}"),
+            Expr::Column { alias, column } => format!("{alias}.{}", column.index()),
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => format!("given#{}", var.index()),
             Expr::Now => "@current_unix_time".to_owned(),

@@ -1,11 +1,12 @@
 //! Selects and values for the unit tests of plans.
 
 use super::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::catalog::ColumnId;
 use crate::ir::{CompareOp, QuestionVarId};
 
 /// A column of a source.
-pub(crate) fn column(alias: usize, column: usize) -> Expr {
-    Expr::Column { alias: Alias::of_number(alias), column }
+pub(crate) fn column(alias: usize, column: u32) -> Expr {
+    Expr::Column { alias: Alias::of_number(alias), column: ColumnId(column) }
 }
 
 /// The value of a question's variable.
@@ -20,5 +21,9 @@ pub(crate) fn equal(left: Expr, right: Expr) -> Condition {
 
 /// A select of one source, without conditions.
 pub(crate) fn reading(alias: usize, kind: FromKind, output: Vec<Expr>) -> Select {
-    Select { from: vec![From { alias: Alias::of_number(alias), kind }], filter: Vec::new(), output }
+    Select {
+        from: vec![From { alias: Alias::of_number(alias), kind }],
+        filter: Vec::new(),
+        output: output.into(),
+    }
 }

@@ -1,8 +1,9 @@
 //! Conjunctive selects: sources in join order, the conditions on them, and the values that come out.
 
 use super::ids::{Alias, EmbeddedId, TableId, TableRef};
-use crate::catalog::SourceId;
+use crate::catalog::{ColumnId, SourceId};
 use crate::datalog::recursion::MemberId;
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId, QuestionVarId, TypeId};
 use crate::question::Slot;
 
@@ -14,7 +15,7 @@ pub(crate) struct Select {
     /// The conditions, all of which must hold.
     pub(crate) filter: Vec<Condition>,
     /// The columns that come out; empty where only existence counts.
-    pub(crate) output: Vec<Expr>,
+    pub(crate) output: IdVec<ColumnId, Expr>,
 }
 
 /// One source of a select.
@@ -44,7 +45,7 @@ pub(crate) enum FromKind {
         /// The bound query.
         source: SourceId,
         /// Its column with the table's unique key, which is the filter's column.
-        key: usize,
+        key: ColumnId,
     },
     /// A row that another source of this select or an enclosing one reads, with the columns of a different
     /// bound query of the same table. It is not read again.
@@ -52,11 +53,11 @@ pub(crate) enum FromKind {
         /// The other bound query.
         source: SourceId,
         /// Its column with the table's unique key.
-        key: usize,
+        key: ColumnId,
         /// The source that reads the row.
         row: Alias,
         /// The key's column of that source.
-        row_key: usize,
+        row_key: ColumnId,
     },
 }
 
@@ -112,8 +113,8 @@ pub(crate) enum Expr {
     Column {
         /// The source's alias.
         alias: Alias,
-        /// The column's index.
-        column: usize,
+        /// The column.
+        column: ColumnId,
     },
     /// A literal.
     Const(ConstId),

@@ -3,7 +3,9 @@
 
 use super::name::SqlName;
 use super::types::SqlType;
+use crate::catalog::ColumnId;
 use crate::dialect::Dialect;
+use crate::id_vec::IdVec;
 use indexmap::IndexMap;
 
 /// A parsed data-bindings document.
@@ -36,10 +38,10 @@ pub struct SyncKey {
 
 impl Bindings {
     /// Whether a column of a bound query is the unique column of a promised table.
-    pub(crate) fn reads(&self, binding: usize, column: usize, promised: &RowTable) -> bool {
+    pub(crate) fn reads(&self, binding: usize, column: ColumnId, promised: &RowTable) -> bool {
         let bound = self.facts.get(binding);
         bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
-            plain.table == promised.table && plain.columns.get(column) == Some(&promised.column)
+            plain.table == promised.table && plain.columns.find(column) == Some(&promised.column)
         })
     }
 
@@ -106,7 +108,7 @@ pub struct PlainQuery {
     /// The table as the query names it, with its schema if given.
     pub table: Vec<SqlName>,
     /// The selected columns, without a qualifier.
-    pub columns: Vec<SqlName>,
+    pub columns: IdVec<ColumnId, SqlName>,
     /// The condition, with the columns marked so that they can be qualified; empty if there is none. It can
     /// be joined to others by `AND`: an `OR` in it is parenthesised.
     pub condition: Vec<ConditionPart>,

@@ -39,7 +39,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     let scope = QueryScope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
     let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
     let table = SqlName::all(&table, lexis);
-    let whole = PlainQuery { table, columns, condition: Vec::new(), not_null: Vec::new() };
+    let whole = PlainQuery { table, columns: columns.into(), condition: Vec::new(), not_null: Vec::new() };
     if cursor.word("where") {
         let (condition, not_null) = condition(cursor, &scope, escapes)?;
         Some(PlainQuery { condition, not_null, ..whole })

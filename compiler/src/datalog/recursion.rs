@@ -9,12 +9,15 @@
 
 use super::visit::ignore_singletons;
 use super::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::catalog::ColumnId;
 use crate::id_vec::{IdVec, id};
 use crate::ir::Polarity;
 use indexmap::IndexSet;
 
 id!(/// A member of a recursive component.
     pub(crate) MemberId, "member");
+id!(/// A class of columns that move together.
+    pub(crate) ClassId, "class");
 
 /// A clause that calls its own component.
 #[derive(Clone, Debug)]
@@ -78,13 +81,34 @@ impl Recursion {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Classes {
     /// For each column its class; `None` if it is invariant.
-    pub(crate) of_column: Vec<Option<usize>>,
+    pub(crate) of_column: IdVec<ColumnId, Option<ClassId>>,
     /// For each step its class; `None` if the step changes nothing and can be left out.
-    pub(crate) of_step: Vec<Option<usize>>,
+    pub(crate) of_step: Vec<Option<ClassId>>,
     /// The class whose steps lead from member to member.
-    pub(crate) of_tag: Option<usize>,
-    /// How many classes.
-    pub(crate) count: usize,
+    pub(crate) of_tag: Option<ClassId>,
+    n_classes: usize,
+}
+
+impl Classes {
+    /// All classes.
+    pub(crate) fn ids(&self) -> impl Iterator<Item = ClassId> + use<> {
+        (0..self.n_classes).map(ClassId::from_index)
+    }
+
+    /// The columns of a class, ascending.
+    pub(crate) fn columns(&self, class: ClassId) -> Vec<ColumnId> {
+        self.of_column.enumerate().filter(|(_, of)| **of == Some(class)).map(|(column, _)| column).collect()
+    }
+
+    /// The steps of a class.
+    pub(crate) fn steps<'r>(
+        &self,
+        recursion: &'r Recursion,
+        class: ClassId,
+    ) -> impl Iterator<Item = &'r RecursiveClause> {
+        let steps = recursion.steps.iter().zip(&self.of_step);
+        steps.filter(move |(_, of)| **of == Some(class)).map(|(step, _)| step)
+    }
 }
 
 /// Takes a component apart; the exits get no relations of their own yet.
@@ -136,10 +160,11 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Recursion 
 /// `is_static` says which columns the call fixes for the whole statement: an invariant column among them
 /// connects nothing, as its value is a constant.
 pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -> Classes {
-    let tag = width;
+    // To lead to another member is like to move in one more column.
+    let tag = ColumnId::from_index(width);
     let mut groups = Groups::new(width + 1);
-    let moving: Vec<Vec<usize>> = recursion.steps.iter().map(|step| moving_columns(step, tag)).collect();
-    let moves_somewhere: IndexSet<usize> = moving.iter().flatten().copied().collect();
+    let moving: Vec<Vec<ColumnId>> = recursion.steps.iter().map(|step| moving_columns(step, tag)).collect();
+    let moves_somewhere: IndexSet<ColumnId> = moving.iter().flatten().copied().collect();
     let mut touched = Vec::new();
     for (step, moving) in recursion.steps.iter().zip(moving) {
         let mut columns = moving;
@@ -147,8 +172,8 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
             touched.push(columns);
             continue;
         }
-        for (column, term) in step.head.iter().enumerate() {
-            let fixed = is_static.get(column).copied().unwrap_or(false) && !moves_somewhere.contains(&column);
+        for (column, term) in ColumnId::all(width).zip(&step.head) {
+            let fixed = *column.of(is_static) && !moves_somewhere.contains(&column);
             if !columns.contains(&column) && !fixed && is_connected(step, column, *term) {
                 columns.push(column);
             }
@@ -161,8 +186,8 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
         touched.push(columns);
     }
     // A class apart from the one that changes members must have the same steps in each of them.
-    let in_class = |groups: &Groups, root: usize| -> Vec<usize> {
-        (0..width).filter(|c| groups.root(*c) == root).collect()
+    let in_class = |groups: &Groups, root: ColumnId| -> Vec<ColumnId> {
+        ColumnId::all(width).filter(|column| groups.root(*column) == root).collect()
     };
     if recursion.members.len() > 1 {
         for columns in &touched {
@@ -176,21 +201,24 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
             }
         }
     }
-    let mut roots: IndexSet<usize> = IndexSet::new();
-    let of_step: Vec<Option<usize>> = touched
-        .iter()
-        .map(|columns| columns.first().map(|first| roots.insert_full(groups.root(*first)).0))
-        .collect();
-    let of_column = (0..width).map(|column| roots.get_index_of(&groups.root(column))).collect();
-    let of_tag = roots.get_index_of(&groups.root(tag));
-    Classes { of_column, of_step, of_tag, count: roots.len() }
+    // The class of a root is its place among them.
+    let mut roots: IndexSet<ColumnId> = IndexSet::new();
+    let mut of_step = Vec::new();
+    for columns in &touched {
+        let root = columns.first().map(|first| groups.root(*first));
+        of_step.push(root.map(|root| ClassId::from_index(roots.insert_full(root).0)));
+    }
+    let class = |column| roots.get_index_of(&groups.root(column)).map(ClassId::from_index);
+    let of_column = ColumnId::all(width).map(class).collect();
+    Classes { of_column, of_step, of_tag: class(tag), n_classes: roots.len() }
 }
 
 /// The columns in which a step's call differs from its head, and the tag if it leads to another member.
-fn moving_columns(step: &RecursiveClause, tag: usize) -> Vec<usize> {
+fn moving_columns(step: &RecursiveClause, tag: ColumnId) -> Vec<ColumnId> {
     let (callee, args) = &step.call;
-    let differs = step.head.iter().zip(args).enumerate().filter(|(_, (head, arg))| head != arg);
-    let mut columns: Vec<usize> = differs.map(|(column, _)| column).collect();
+    let terms = ColumnId::all(args.len()).zip(step.head.iter().zip(args));
+    let mut columns: Vec<ColumnId> =
+        terms.filter(|(_, (head, arg))| head != arg).map(|(column, _)| column).collect();
     if *callee != step.member {
         columns.push(tag);
     }
@@ -198,23 +226,25 @@ fn moving_columns(step: &RecursiveClause, tag: usize) -> Vec<usize> {
 }
 
 /// Whether the term of an unmoved column occurs in the step's other goals or in another column.
-fn is_connected(step: &RecursiveClause, column: usize, term: Term) -> bool {
+fn is_connected(step: &RecursiveClause, column: ColumnId, term: Term) -> bool {
     let mut found = false;
     for goal in &step.goals {
         goal.for_each_term(&mut |other| found |= other == term);
     }
     let (_, args) = &step.call;
-    let in_others =
-        |terms: &[Term]| terms.iter().enumerate().any(|(other, found)| other != column && *found == term);
+    let in_others = |terms: &[Term]| {
+        let mut columns = ColumnId::all(terms.len()).zip(terms);
+        columns.any(|(other, found)| other != column && *found == term)
+    };
     found || in_others(&step.head) || in_others(args) || !matches!(term, Term::Var(_))
 }
 
 /// Whether every member has the same steps for the columns of one class.
 fn has_equal_steps(
     recursion: &Recursion,
-    touched: &[Vec<usize>],
-    class: &[usize],
-    is_in: impl Fn(usize) -> bool,
+    touched: &[Vec<ColumnId>],
+    class: &[ColumnId],
+    is_in: impl Fn(ColumnId) -> bool,
 ) -> bool {
     let none: IndexSet<(Vec<Term>, Vec<Goal>)> = IndexSet::new();
     let mut of_member = IdVec::like(&recursion.members, none);
@@ -223,10 +253,7 @@ fn has_equal_steps(
             continue;
         }
         let (_, args) = &step.call;
-        let terms = |all: &[Term]| -> Vec<Term> {
-            let of_class = all.iter().enumerate().filter(|(column, _)| class.contains(column));
-            of_class.map(|(_, term)| *term).collect()
-        };
+        let terms = |all: &[Term]| -> Vec<Term> { class.iter().map(|column| *column.of(all)).collect() };
         let head = [terms(&step.head), terms(args)].concat();
         let clause = Clause { head, goals: step.goals.clone(), ..step.clause.clone() };
         let normal = ignore_singletons(clause, &[]);
@@ -238,29 +265,24 @@ fn has_equal_steps(
 
 /// Union-find over a few columns.
 struct Groups {
-    parents: Vec<usize>,
+    parents: IdVec<ColumnId, ColumnId>,
 }
 
 impl Groups {
     fn new(count: usize) -> Self {
-        Self { parents: (0..count).collect() }
+        Self { parents: ColumnId::all(count).collect() }
     }
 
-    fn root(&self, column: usize) -> usize {
+    fn root(&self, column: ColumnId) -> ColumnId {
         let mut at = column;
-        while let Some(&parent) = self.parents.get(at) {
-            if parent == at {
-                break;
-            }
-            at = parent;
+        while self.parents[at] != at {
+            at = self.parents[at];
         }
         at
     }
 
-    fn join(&mut self, left: usize, right: usize) {
+    fn join(&mut self, left: ColumnId, right: ColumnId) {
         let (left, right) = (self.root(left), self.root(right));
-        if let Some(parent) = self.parents.get_mut(right) {
-            *parent = left;
-        }
+        self.parents[right] = left;
     }
 }

@@ -13,7 +13,7 @@ use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{AnswerColumns, Embedded, FromKind, Plan, PlanAnswer};
-use crate::catalog::{Catalog, RelationSource, SourceId};
+use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
 use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
@@ -276,16 +276,16 @@ fn project(plan: &mut Plan, var: QuestionVarId) -> Result<(), CompileError> {
     else {
         return Ok(());
     };
-    let place = columns.iter().position(|column| *column == AnswerColumn::Id(var));
-    let place = place.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
+    let shown = columns.position(|column| *column == AnswerColumn::Id(var));
+    let shown = shown.ok_or_else(|| CompileError::Bug("a filter without its variable".into()))?;
     for select in selects {
-        select.output = select.output.get(place).copied().into_iter().collect();
+        select.output = vec![select.output[shown]].into();
         let mut used = IndexSet::new();
         select.for_each_expr(&mut |expr| used.extend(expr.alias()));
         // An embedded source has rows, so one whose columns are unused can go.
         select.from.retain(|from| !matches!(from.kind, FromKind::Embedded(_)) || used.contains(&from.alias));
     }
-    *columns = vec![AnswerColumn::Id(var)];
+    *columns = vec![AnswerColumn::Id(var)].into();
     Ok(())
 }
 
@@ -293,13 +293,13 @@ fn project(plan: &mut Plan, var: QuestionVarId) -> Result<(), CompileError> {
 fn output_columns(
     plan: &Plan,
     columns: &[(QuestionVarId, String)],
-) -> Result<Vec<(usize, String)>, CompileError> {
+) -> Result<Vec<(ColumnId, String)>, CompileError> {
     let PlanAnswer::Rows { columns: AnswerColumns::OfQuestion(answered), .. } = &plan.answer else {
         return Err(CompileError::Bug("rows of a decision".into()));
     };
     let place = |(var, name): &(QuestionVarId, String)| {
-        let place = answered.iter().position(|column| *column == AnswerColumn::Id(*var));
-        place.map(|place| (place, name.clone()))
+        let shown = answered.position(|column| *column == AnswerColumn::Id(*var));
+        shown.map(|column| (column, name.clone()))
     };
     let places: Option<Vec<_>> = columns.iter().map(place).collect();
     places.ok_or_else(|| CompileError::Bug("an output without a column".into()))

@@ -4,6 +4,7 @@
 use super::same_rows::RowEqualities;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, QuestionVarId};
 use indexmap::IndexSet;
 
@@ -32,7 +33,7 @@ impl Component {
         for own in &self.wanted {
             filter.push(Condition::Compare { op: CompareOp::Equal, left: *own, right: outside(*own)? });
         }
-        let select = Select { from: self.from.clone(), filter, output: Vec::new() };
+        let select = Select { from: self.from.clone(), filter, output: IdVec::new() };
         (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
     }
 
@@ -64,7 +65,7 @@ impl Component {
             return None;
         }
         let filter = other.filter.iter().cloned().chain(links).collect();
-        let select = Select { from: other.from.clone(), filter, output: Vec::new() };
+        let select = Select { from: other.from.clone(), filter, output: IdVec::new() };
         Some(Condition::Any(vec![select]))
     }
 }
@@ -93,8 +94,9 @@ impl<'a> Leads<'a> {
             let (TableBody::Union(starts)
             | TableBody::Recursive { base: starts, .. }
             | TableBody::WholeState { base: starts, .. }) = &table.body;
-            let leads_on =
-                starts.iter().all(|select| leads.hold(&select.from, &select.filter, &select.output));
+            let leads_on = starts
+                .iter()
+                .all(|select| leads.hold(&select.from, &select.filter, select.output.as_slice()));
             leading.push(leads_on);
         }
         leading

@@ -9,10 +9,12 @@
 
 use crate::algebra::prune;
 use crate::algebra::{
-    Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, LiteralRows, Plan, PlanAnswer, Select,
-    TableBody, TableRef,
+    Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, LiteralRow, LiteralRows, Plan, PlanAnswer,
+    Select, TableBody, TableRef,
 };
+use crate::catalog::ColumnId;
 use crate::datalog::intern;
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Constant, Program, TypeId};
 use crate::question::Statement;
 use indexmap::IndexSet;
@@ -56,7 +58,7 @@ pub(crate) struct Folder<'f, E> {
     /// Literals that the policy does not have; grows.
     pub(crate) constants: &'f mut IndexSet<Constant>,
     /// The types of each part's columns.
-    pub(crate) types: &'f [Vec<Option<TypeId>>],
+    pub(crate) types: &'f [IdVec<ColumnId, Option<TypeId>>],
     /// Asks the store for a part.
     pub(crate) fetch: &'f mut dyn FnMut(EmbeddedId) -> Result<Fetched, E>,
     /// What was fetched, by part; `None` if there were too many rows.
@@ -132,10 +134,10 @@ impl<E> Folder<'_, E> {
 
     /// The rows of selects that are nothing but literals.
     fn constant_rows(&self, selects: &[Select]) -> KnownTable {
-        let mut all: IndexSet<Vec<ConstId>> = IndexSet::new();
+        let mut all: IndexSet<LiteralRow> = IndexSet::new();
         for select in selects {
             let rows = match select.from.as_slice() {
-                [] => Some(vec![Vec::new()]),
+                [] => Some(vec![LiteralRow::new()]),
                 [From { kind: FromKind::Embedded(rows), .. }] => rows.of(&self.embedded).rows.clone(),
                 _ => None,
             };
@@ -143,7 +145,7 @@ impl<E> Folder<'_, E> {
             for row in rows {
                 let value = |expr: &Expr| match expr {
                     Expr::Const(literal) => Some(*literal),
-                    Expr::Column { column, .. } => row.get(*column).copied(),
+                    Expr::Column { column, .. } => Some(row[*column]),
                     _ => None,
                 };
                 match select.output.iter().map(value).collect() {
@@ -211,9 +213,9 @@ impl<E> Folder<'_, E> {
                 let types = part.of(self.types);
                 let mut interned: LiteralRows = Vec::with_capacity(rows.len());
                 for row in rows {
-                    let cells = row.into_iter().enumerate();
-                    let cell = |(column, text): (usize, String)| {
-                        let ty = types.get(column).copied().flatten().unwrap_or(TypeId::FOREIGN);
+                    let cells = ColumnId::all(row.len()).zip(row);
+                    let cell = |(column, text): (ColumnId, String)| {
+                        let ty = types[column].unwrap_or(TypeId::FOREIGN);
                         self.intern(Constant { ty, text })
                     };
                     interned.push(cells.map(cell).collect());

@@ -17,6 +17,8 @@ use super::same_rows::RowEqualities;
 use super::split::{Outside, Splitter};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, Select};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
 
@@ -36,7 +38,7 @@ impl Splitter<'_> {
         &mut self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
-        output: &mut [Expr],
+        output: &mut IdVec<ColumnId, Expr>,
         around: &Outside,
     ) {
         let equals = &around.equals;
@@ -151,7 +153,7 @@ impl Splitter<'_> {
         &mut self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
-        output: &mut [Expr],
+        output: &mut IdVec<ColumnId, Expr>,
         equals: &RowEqualities,
     ) {
         let mut at = components.len();
@@ -188,7 +190,7 @@ impl Splitter<'_> {
         &mut self,
         components: &mut Vec<Component>,
         rest: &mut Vec<Condition>,
-        output: &mut [Expr],
+        output: &mut IdVec<ColumnId, Expr>,
         around: &Outside,
         stored: &IndexSet<Alias>,
     ) {
@@ -285,7 +287,7 @@ impl Splitter<'_> {
 }
 
 /// Says what the rest needs of each component: its own values, and those of its branches.
-fn want(components: &mut [Component], rest: &mut [Condition], output: &mut [Expr]) {
+fn want(components: &mut [Component], rest: &mut [Condition], output: &mut IdVec<ColumnId, Expr>) {
     components.iter_mut().for_each(|component| component.wanted.clear());
     let mut want = |expr: &mut Expr| {
         if let Some(owner) = components.iter_mut().find(|component| component.owns(*expr)) {
@@ -297,7 +299,7 @@ fn want(components: &mut [Component], rest: &mut [Condition], output: &mut [Expr
 }
 
 /// Replaces values by others that equal them, and drops the comparisons that say nothing more.
-fn replace(rest: &mut Vec<Condition>, output: &mut [Expr], by: &[(Expr, Expr)]) {
+fn replace(rest: &mut Vec<Condition>, output: &mut IdVec<ColumnId, Expr>, by: &[(Expr, Expr)]) {
     let mut replace = |expr: &mut Expr| {
         if let Some((_, by)) = by.iter().find(|(own, _)| own == expr) {
             *expr = *by;

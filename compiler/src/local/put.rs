@@ -5,7 +5,8 @@
 //! value becomes a test (`x in (…)`); rows whose columns are needed together stay.
 
 use super::fold::Folder;
-use crate::algebra::{Alias, Condition, Embedded, Expr, LiteralRows, Plan, Select};
+use crate::algebra::{Alias, Condition, Embedded, Expr, LiteralRow, LiteralRows, Plan, Select};
+use crate::catalog::ColumnId;
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
 use crate::primitive::INTEGER;
@@ -61,7 +62,7 @@ impl<E> Folder<'_, E> {
                     (_, 0) => {}
                     ([row], _) => {
                         let row = row.clone();
-                        substitute(select, alias, |column| row.get(column).copied().map(Expr::Const));
+                        substitute(select, alias, |column| Some(Expr::Const(row[column])));
                     }
                     (_, 1) => {
                         let literals = rows.iter().filter_map(|row| row.first().copied()).collect();
@@ -89,12 +90,12 @@ impl<E> Folder<'_, E> {
     /// Keeps the rows that agree with the conditions on this source alone, and drops those conditions.
     fn keep_matching(&self, select: &mut Select, alias: Alias, rows: &mut LiteralRows) {
         select.filter.retain(|condition| {
-            let of_row = |expr: &Expr, row: &[ConstId]| match *expr {
-                Expr::Column { alias: other, column } if other == alias => row.get(column).copied(),
+            let of_row = |expr: &Expr, row: &LiteralRow| match *expr {
+                Expr::Column { alias: other, column } if other == alias => Some(row[column]),
                 Expr::Const(literal) => Some(literal),
                 _ => None,
             };
-            let decided = |row: &[ConstId]| match condition {
+            let decided = |row: &LiteralRow| match condition {
                 Condition::Compare { op, left, right } => {
                     self.compare(*op, of_row(left, row)?, of_row(right, row)?)
                 }
@@ -154,7 +155,7 @@ impl<E> Folder<'_, E> {
 }
 
 /// The columns of a source that a select and its branches mention, ascending.
-fn used_columns(select: &mut Select, alias: Alias) -> Vec<usize> {
+fn used_columns(select: &mut Select, alias: Alias) -> Vec<ColumnId> {
     let mut used = Vec::new();
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
@@ -169,17 +170,17 @@ fn used_columns(select: &mut Select, alias: Alias) -> Vec<usize> {
 }
 
 /// Keeps the used columns of the rows, each row once, and renames the columns in the select.
-fn project(select: &mut Select, alias: Alias, used: &[usize], rows: &mut LiteralRows) {
-    let kept: IndexSet<Vec<ConstId>> =
-        rows.iter().map(|row| used.iter().filter_map(|column| row.get(*column).copied()).collect()).collect();
+fn project(select: &mut Select, alias: Alias, used: &[ColumnId], rows: &mut LiteralRows) {
+    let kept: IndexSet<LiteralRow> =
+        rows.iter().map(|row| used.iter().map(|column| row[*column]).collect()).collect();
     *rows = kept.into_iter().collect();
     substitute(select, alias, |column| {
-        let column = used.iter().position(|kept| *kept == column)?;
-        Some(Expr::Column { alias, column })
+        let place = used.iter().position(|kept| *kept == column)?;
+        Some(Expr::Column { alias, column: ColumnId::from_index(place) })
     });
 }
 
-fn substitute(select: &mut Select, alias: Alias, by: impl Fn(usize) -> Option<Expr>) {
+fn substitute(select: &mut Select, alias: Alias, by: impl Fn(ColumnId) -> Option<Expr>) {
     select.for_each_expr_mut(&mut |expr| {
         if let Expr::Column { alias: other, column } = *expr
             && other == alias

@@ -24,7 +24,7 @@ use crate::algebra::{
     Alias, AnswerColumns, Condition, EmbeddedId, Expr, From, FromKind, Plan, PlanAnswer, Range, Select,
     Table, TableRef,
 };
-use crate::catalog::{Catalog, RelationSource, SourceId};
+use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::question::QuestionVarId;
@@ -174,7 +174,7 @@ impl Splitter<'_> {
         let mut from = Vec::new();
         for component in components {
             let alias = self.alias();
-            for (column, expr) in component.wanted.iter().enumerate() {
+            for (column, expr) in ColumnId::all(component.wanted.len()).zip(&component.wanted) {
                 replaced.insert(*expr, Expr::Column { alias, column });
             }
             from.push(From { alias, kind: FromKind::Embedded(self.part(component)) });

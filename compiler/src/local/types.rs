@@ -2,8 +2,9 @@
 
 use super::split::Residual;
 use crate::algebra::{Expr, FromKind, Plan, Select, Table, TableRef};
-use crate::catalog::{Catalog, SourceId};
+use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::constant;
+use crate::id_vec::IdVec;
 use crate::ir::{Constant, Program, TypeId};
 use crate::question::{QuestionVarId, Shape, Slot};
 use indexmap::IndexSet;
@@ -26,6 +27,9 @@ enum JoinedType {
     /// They are of several types, or of one that the policy does not know.
     Several,
 }
+
+/// What the values of each column of a table are.
+type KnownColumns = IdVec<ColumnId, JoinedType>;
 
 impl JoinedType {
     fn of(ty: Option<TypeId>) -> Self {
@@ -50,27 +54,28 @@ impl JoinedType {
 
 impl Types<'_> {
     /// For each part the types of its columns; `None` where a column holds values of several.
-    pub(super) fn of_parts(&self, residual: &Residual) -> Vec<Vec<Option<TypeId>>> {
+    pub(super) fn of_parts(&self, residual: &Residual) -> Vec<IdVec<ColumnId, Option<TypeId>>> {
         residual.parts.iter().map(|part| self.of_answer(&part.plan)).collect()
     }
 
-    fn of_answer(&self, plan: &Plan) -> Vec<Option<TypeId>> {
-        let mut tables: Vec<Vec<JoinedType>> = Vec::new();
+    fn of_answer(&self, plan: &Plan) -> IdVec<ColumnId, Option<TypeId>> {
+        let mut tables: Vec<KnownColumns> = Vec::new();
         for table in &plan.tables {
             let columns = self.of_table(table, &tables);
             tables.push(columns);
         }
         let select = plan.answer.selects().first();
-        select.map_or_else(Vec::new, |select| {
-            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables, &[]).ty());
+        let itself = KnownColumns::new();
+        select.map_or_else(IdVec::new, |select| {
+            let types = select.output.iter().map(|expr| self.of_expr(select, *expr, &tables, &itself).ty());
             types.collect()
         })
     }
 
     /// The columns of a table over those before it. A step may show a column of its table in the place of
     /// another one, so each round may learn more, until there is nothing more to learn.
-    fn of_table(&self, table: &Table, tables: &[Vec<JoinedType>]) -> Vec<JoinedType> {
-        let mut columns = vec![JoinedType::Nothing; table.n_columns];
+    fn of_table(&self, table: &Table, tables: &[KnownColumns]) -> KnownColumns {
+        let mut columns: KnownColumns = vec![JoinedType::Nothing; table.n_columns].into();
         loop {
             let mut learned = columns.clone();
             for select in table.body.selects() {
@@ -90,21 +95,16 @@ impl Types<'_> {
         &self,
         select: &Select,
         expr: Expr,
-        tables: &[Vec<JoinedType>],
-        itself: &[JoinedType],
+        tables: &[KnownColumns],
+        itself: &KnownColumns,
     ) -> JoinedType {
-        let column_of = |columns: &[JoinedType], column: usize| {
-            columns.get(column).copied().unwrap_or(JoinedType::Several)
-        };
         match expr {
             Expr::Column { alias, column } => {
                 let from = select.from.iter().find(|from| from.alias == alias);
                 match from.map(|from| from.kind) {
                     Some(FromKind::Source(source)) => JoinedType::of(self.of_source(source, column)),
-                    Some(FromKind::Table(TableRef::Table(table))) => {
-                        column_of(table.of(tables).as_slice(), column)
-                    }
-                    Some(FromKind::Table(TableRef::Itself)) => column_of(itself, column),
+                    Some(FromKind::Table(TableRef::Table(table))) => table.of(tables)[column],
+                    Some(FromKind::Table(TableRef::Itself)) => itself[column],
                     Some(FromKind::Values(Slot::OneOf(var) | Slot::Given(var))) => {
                         JoinedType::of(self.of_var(var))
                     }
@@ -132,8 +132,8 @@ impl Types<'_> {
         }
     }
 
-    fn of_source(&self, source: SourceId, column: usize) -> Option<TypeId> {
-        let (ty, _) = self.catalog.relation(source).columns().nth(column)?;
+    fn of_source(&self, source: SourceId, column: ColumnId) -> Option<TypeId> {
+        let (ty, _) = self.catalog.relation(source).column(column)?;
         self.program.type_id(ty)
     }
 
@@ -153,14 +153,14 @@ mod tests {
     use crate::source::SourceMap;
 
     /// The types of a part that reads a fixpoint over pairs of a user and a document.
-    fn types(step: Vec<Expr>) -> Vec<Option<TypeId>> {
+    fn types(step: Vec<Expr>) -> IdVec<ColumnId, Option<TypeId>> {
         let policy = "actor User {} resource Doc {}";
         let program = check(&SourceMap::new("policy.polar", policy)).program.unwrap();
         let value = |ty: &str| Constant { ty: program.type_id(ty).unwrap(), text: "1".into() };
         let mut constants = IndexSet::new();
         let [user, doc] = ["User", "Doc"]
             .map(|ty| Expr::Const(crate::datalog::intern(&program, &mut constants, value(ty))));
-        let base = vec![Select { output: vec![user, doc], ..Select::default() }];
+        let base = vec![Select { output: vec![user, doc].into(), ..Select::default() }];
         let step = vec![reading(1, FromKind::Table(TableRef::Itself), step)];
         let table = Table::new("pairs".into(), String::new(), 2, TableBody::Recursive { base, step });
         let answer = reading(2, TableId(0).source(), vec![column(2, 0), column(2, 1)]);
@@ -170,13 +170,13 @@ mod tests {
         let types =
             Types { program: &program, catalog: &Catalog::default(), constants: &constants, shape: &shape };
         let of_parts = types.of_parts(&residual);
-        assert_eq!(program.type_id("Doc"), of_parts[0][1], "nothing changes the second column");
+        assert_eq!(program.type_id("Doc"), of_parts[0][ColumnId(1)], "nothing changes the second column");
         of_parts.into_iter().next().unwrap()
     }
 
     #[test]
     fn a_column_that_is_shown_as_another_one_gives_it_its_type() {
-        assert!(types(vec![column(1, 0), column(1, 1)])[0].is_some());
-        assert_eq!(types(vec![column(1, 1), column(1, 1)])[0], None);
+        assert!(types(vec![column(1, 0), column(1, 1)])[ColumnId::FIRST].is_some());
+        assert_eq!(types(vec![column(1, 1), column(1, 1)])[ColumnId::FIRST], None);
     }
 }

@@ -11,7 +11,7 @@ use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
 use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ColumnId};
 use crate::compile::{self, Target};
 use crate::datalog::intern;
 use crate::datalog::print::Names;
@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 pub(super) struct Variant {
     pub(super) residual: Residual,
     /// For each part the types of its columns.
-    pub(super) types: Vec<Vec<Option<TypeId>>>,
+    pub(super) types: Vec<IdVec<ColumnId, Option<TypeId>>>,
     /// For each part the statement on the embedded store.
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
@@ -128,7 +128,7 @@ impl Variant {
         let used = embedded_sources(&folded.plan);
         for rows in used {
             let embedded = rows.of(&folded.embedded);
-            let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(Vec::len).sum::<usize>());
+            let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(IdVec::len).sum::<usize>());
             if n_values.is_none_or(|n_values| n_values > asked.most_values) {
                 return Err(self.too_many(embedded.part, asked.most_values, asked.catalog));
             }

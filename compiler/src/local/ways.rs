@@ -10,6 +10,7 @@ use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded};
 use super::variant::Variant;
 use crate::algebra::{Condition, Expr, FromKind};
+use crate::id_vec::IdVec;
 use crate::ir::Constant;
 use crate::limits;
 use crate::question::CompileError;
@@ -103,7 +104,7 @@ fn n_values(folded: &Folded) -> usize {
     folded.plan.for_each_source(&mut |from| {
         if let FromKind::Embedded(rows) = from.kind {
             let rows = rows.of(&folded.embedded).rows.as_ref();
-            count += rows.map_or(0, |rows| rows.iter().map(Vec::len).sum());
+            count += rows.map_or(0, |rows| rows.iter().map(IdVec::len).sum());
         }
     });
     folded.plan.for_each_condition(&mut |condition| match condition {

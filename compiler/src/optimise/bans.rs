@@ -10,6 +10,7 @@
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Plan, PlanAnswer, Select};
+use crate::id_vec::IdVec;
 use crate::limits;
 
 /// Asks before each negation in the answer's rows whether it can deny anything. The negation is then read
@@ -46,7 +47,7 @@ fn skipping(condition: &Condition) -> Option<Condition> {
     let is_linked =
         |condition: &Condition| free_aliases(condition).iter().any(|alias| *alias != source.alias);
     let (linked, own): (Vec<Condition>, Vec<Condition>) = branch.filter.iter().cloned().partition(is_linked);
-    let anything = Select { from: branch.from.clone(), filter: own, output: Vec::new() };
+    let anything = Select { from: branch.from.clone(), filter: own, output: IdVec::new() };
     let alternative = |condition| Select { filter: vec![condition], ..Select::default() };
     (!linked.is_empty()).then(|| {
         Condition::Any(vec![alternative(Condition::None(vec![anything])), alternative(condition.clone())])

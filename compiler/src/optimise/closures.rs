@@ -12,6 +12,7 @@ use crate::algebra::aliases::number_aliases;
 use crate::algebra::{
     Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody, TableId, TableRef, prune,
 };
+use crate::catalog::ColumnId;
 
 /// Replaces every closure of a closure.
 pub(super) fn merge(plan: &mut Plan) {
@@ -42,7 +43,7 @@ fn closed(table: &Table, tables: &[Table]) -> Option<TableId> {
     let [From { alias, kind: FromKind::Table(TableRef::Table(read)) }] = from.as_slice() else { return None };
     let of = read.of(tables);
     let TableBody::Recursive { step: steps, .. } = &of.body else { return None };
-    let all = (0..of.n_columns).map(|column| Expr::Column { alias: *alias, column });
+    let all = ColumnId::all(of.n_columns).map(|column| Expr::Column { alias: *alias, column });
     let is_whole = filter.is_empty() && output.iter().copied().eq(all);
     (is_whole && numbered(step) == numbered(steps)).then_some(*read)
 }

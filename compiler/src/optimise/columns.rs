@@ -5,6 +5,7 @@
 //! the column in which it kept where it started, and with it the rows that differ only there.
 
 use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, Table, TableBody, TableId, TableRef};
+use crate::catalog::ColumnId;
 use indexmap::IndexSet;
 
 /// Drops the unread columns of one table; one column stays, so that a reader can ask whether there is a row.
@@ -15,7 +16,7 @@ pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
     });
     let table = id.of_mut(&mut plan.tables);
     if read.is_empty() {
-        read.insert(0);
+        read.insert(ColumnId::FIRST);
     }
     match &mut table.body {
         TableBody::Union(_) => {}
@@ -30,12 +31,12 @@ pub(super) fn drop_unread(plan: &mut Plan, id: TableId) {
 }
 
 /// Adds the columns of the previous row that steps need to compute the columns being read.
-fn read_by_steps(step: &[Select], read: &mut IndexSet<usize>) {
+fn read_by_steps(step: &[Select], read: &mut IndexSet<ColumnId>) {
     loop {
         let before = read.len();
         for select in step {
             let own: Vec<Alias> = readers(select, TableRef::Itself).collect();
-            let made = select.output.iter().enumerate().filter(|(place, _)| read.contains(place));
+            let made = select.output.enumerate().filter(|(column, _)| read.contains(column));
             let mut needed: Vec<Expr> = made.map(|(_, expr)| *expr).collect();
             select.filter.iter().for_each(|condition| condition.for_each_expr(&mut |expr| needed.push(expr)));
             read.extend(needed.into_iter().filter_map(|expr| match expr {
@@ -49,22 +50,22 @@ fn read_by_steps(step: &[Select], read: &mut IndexSet<usize>) {
     }
 }
 
-fn keep(table: &mut Table, read: &IndexSet<usize>) {
+fn keep(table: &mut Table, read: &IndexSet<ColumnId>) {
     table.n_columns = read.len();
     for select in table.body.selects_mut() {
-        select.output = read.iter().filter_map(|column| select.output.get(*column).copied()).collect();
+        select.output = read.iter().map(|column| select.output[*column]).collect();
         for_each_column(select, TableRef::Itself, &mut Vec::new(), &mut |column| renumber(column, read));
     }
 }
 
-fn renumber(column: &mut usize, read: &IndexSet<usize>) {
+fn renumber(column: &mut ColumnId, read: &IndexSet<ColumnId>) {
     if let Some(kept) = read.get_index_of(column) {
-        *column = kept;
+        *column = ColumnId::from_index(kept);
     }
 }
 
 /// Visits the columns that later tables, the guard and the answer read of a table.
-fn for_each_column_of_readers(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut usize)) {
+fn for_each_column_of_readers(plan: &mut Plan, table: TableId, visit: &mut impl FnMut(&mut ColumnId)) {
     let later = plan.tables.iter_mut().skip(table.index() + 1).flat_map(|table| table.body.selects_mut());
     for select in later.chain([&mut plan.guard]).chain(plan.answer.selects_mut()) {
         for_each_column(select, TableRef::Table(table), &mut Vec::new(), visit);
@@ -84,7 +85,7 @@ fn for_each_column(
     select: &mut Select,
     table: TableRef,
     around: &mut Vec<Alias>,
-    visit: &mut impl FnMut(&mut usize),
+    visit: &mut impl FnMut(&mut ColumnId),
 ) {
     let outside = around.len();
     around.extend(readers(select, table));

@@ -155,7 +155,7 @@ mod tests {
             alias: Alias::of_number(*alias),
             kind: FromKind::Source(SourceId::from_index(*source)),
         });
-        Select { from: from.collect(), filter, output: output.to_vec() }
+        Select { from: from.collect(), filter, output: output.to_vec().into() }
     }
 
     fn left(mut alternatives: Vec<Select>) -> Vec<Select> {

@@ -10,6 +10,7 @@
 use crate::algebra::aliases::{free_aliases, number_aliases};
 use crate::algebra::groups::{Group, around};
 use crate::algebra::{Condition, Expr, Plan, PlanAnswer, Select};
+use crate::id_vec::IdVec;
 use indexmap::{IndexMap, IndexSet};
 
 /// Takes out what all alternatives of an answer share and what does not depend on the rows that they show.
@@ -43,7 +44,7 @@ fn unshown(select: &Select) -> IndexMap<Condition, Group> {
     let is_shown = |expr: Expr| select.output.iter().any(|shown| shown.alias() == expr.alias());
     let groups = around(select, &|expr| expr.alias().is_some() && is_shown(expr)).groups.into_iter();
     let tested = groups.filter(|group| group.links.is_empty()).filter_map(|group| {
-        let rows = Select { from: group.from.clone(), filter: group.inner.clone(), output: Vec::new() };
+        let rows = Select { from: group.from.clone(), filter: group.inner.clone(), output: IdVec::new() };
         Some((self_contained(&Condition::Any(vec![rows]))?, group))
     });
     tested.collect()
@@ -122,7 +123,7 @@ fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
         several if several.iter().any(Select::is_unit) => {}
         _ => filter.push(Condition::Any(inner)),
     }
-    let asked = Select { from: Vec::new(), filter, output: Vec::new() };
+    let asked = Select { from: Vec::new(), filter, output: IdVec::new() };
     others.insert(place, Guarded { select: asked, closed: IndexSet::new() });
     factor(others, most - 1)
 }

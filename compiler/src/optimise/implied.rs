@@ -18,6 +18,7 @@ use crate::algebra::groups::{Group, groups};
 use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
 };
+use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 
 /// Up to how many alternatives are taken out of tests: each repeats the conditions around it.
@@ -112,7 +113,7 @@ struct TiedSources<'g> {
     group: &'g Group,
     /// The value of the sources that equals the column.
     value: Expr,
-    column: usize,
+    column: ColumnId,
 }
 
 impl<'g> TiedSources<'g> {
@@ -140,10 +141,9 @@ impl<'g> TiedSources<'g> {
         let keeps = |step: &Select| {
             let own = step.from.iter().find(|from| from.kind == FromKind::Table(TableRef::Itself));
             let kept = own.map(|own| Expr::Column { alias: own.alias, column: self.column });
-            kept.is_some() && step.output.get(self.column).copied() == kept
+            kept == Some(step.output[self.column])
         };
-        let starts =
-            |base: &Select| base.output.get(self.column).is_some_and(|start| self.is_part_of(base, *start));
+        let starts = |base: &Select| self.is_part_of(base, base.output[self.column]);
         base.iter().all(starts) && step.iter().all(keeps)
     }
 

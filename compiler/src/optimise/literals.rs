@@ -9,12 +9,17 @@
 //! ```
 
 use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
-use crate::algebra::{Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, Select};
+use crate::algebra::{Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKind, LiteralRows, Select};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use indexmap::{IndexMap, IndexSet};
 
 /// With more branches than this, alternatives stay whole: each branch is compared with all others.
 const MOST_BRANCHES: usize = 128;
+
+/// The columns of the rows: what a select answers, and the literal that its test is for.
+const LITERAL_COLUMNS: [ColumnId; 2] = [ColumnId(0), ColumnId(1)];
 
 /// Makes one select of those that answer with different literals under the same condition, or under the same
 /// branch of a condition.
@@ -30,7 +35,7 @@ pub(super) fn merge_answers(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
             selects.append(&mut same);
             continue;
         };
-        let rows = literals.into_iter().map(|literal| vec![literal]).collect();
+        let rows = literals.into_iter().map(|literal| vec![literal].into()).collect();
         if let Some(mut select) = same.into_iter().next() {
             answer_from_rows(&mut select, rows, embedded);
             selects.push(select);
@@ -46,10 +51,12 @@ pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
     while let Some(same) = pairs(selects) {
         let Some((first, others)) = same.split_first() else { return };
         let Some(select) = selects.get_mut(first.at) else { return };
-        let rows = same.iter().flat_map(|test| test.literals.iter().map(|tested| vec![test.answer, *tested]));
+        let rows =
+            same.iter().flat_map(|test| test.literals.iter().map(|tested| vec![test.answer, *tested].into()));
         select.filter.remove(first.place);
         let alias = answer_from_rows(select, rows.collect(), embedded);
-        let right = Expr::Column { alias, column: 1 };
+        let [_, second] = LITERAL_COLUMNS;
+        let right = Expr::Column { alias, column: second };
         select.filter.push(Condition::Compare { op: CompareOp::Equal, left: first.value, right });
         let mut at = 0;
         selects.retain(|_| {
@@ -102,13 +109,14 @@ fn literal_test(condition: &Condition) -> Option<(Expr, Vec<ConstId>)> {
 }
 
 /// Lets a select answer with the first column of rows of literals; returns their alias.
-fn answer_from_rows(select: &mut Select, mut rows: Vec<Vec<ConstId>>, embedded: &mut Vec<Embedded>) -> Alias {
+fn answer_from_rows(select: &mut Select, mut rows: LiteralRows, embedded: &mut Vec<Embedded>) -> Alias {
     rows.sort_unstable();
     rows.dedup();
     let alias = TakenAliases::of([&*select]).take();
     let rows = EmbeddedId::push(embedded, Embedded { rows: Some(rows), part: None });
     select.from.insert(0, From { alias, kind: FromKind::Embedded(rows) });
-    select.output = vec![Expr::Column { alias, column: 0 }];
+    let [first, _] = LITERAL_COLUMNS;
+    select.output = vec![Expr::Column { alias, column: first }].into();
     alias
 }
 
@@ -122,7 +130,7 @@ fn literal(select: &Select) -> Option<ConstId> {
 
 /// What an alternative asks, in a form in which equal ones are equal.
 fn body(select: &Select) -> Select {
-    let mut body = Select { output: Vec::new(), ..select.clone() };
+    let mut body = Select { output: IdVec::new(), ..select.clone() };
     number_aliases([&mut body]);
     body
 }
@@ -132,13 +140,13 @@ fn split_off_shared(selects: &mut Vec<Select>) {
     if selects.iter().flat_map(Select::branches).count() > MOST_BRANCHES {
         return;
     }
-    let choices: Vec<Option<usize>> = selects.iter().map(choice).collect();
+    let choices: Vec<Option<Choice>> = selects.iter().map(Choice::of).collect();
     let mut askers: IndexMap<Select, IndexSet<ConstId>> = IndexMap::new();
     for (select, choice) in selects.iter().zip(&choices) {
         let Some(literal) = literal(select) else { continue };
         let asked = match choice {
-            Some(at) => {
-                branches(select, *at).map(|branch| body(&with(select, *at, vec![branch.clone()]))).collect()
+            Some(choice) => {
+                choice.branches.iter().map(|branch| body(&choice.with(vec![branch.clone()]))).collect()
             }
             None => vec![body(select)],
         };
@@ -146,50 +154,52 @@ fn split_off_shared(selects: &mut Vec<Select>) {
             askers.entry(body).or_default().insert(literal);
         }
     }
-    let split = |(select, choice): (Select, Option<usize>)| {
-        let Some(at) = choice else { return vec![select] };
+    let split = |(select, choice): (Select, Option<Choice>)| {
+        let Some(choice) = choice else { return vec![select] };
         let is_shared = |branch: &Select| {
-            let askers = askers.get(&body(&with(&select, at, vec![branch.clone()])));
+            let askers = askers.get(&body(&choice.with(vec![branch.clone()])));
             askers.is_some_and(|askers| askers.len() > 1)
         };
-        let (shared, own): (Vec<Select>, Vec<Select>) = branches(&select, at).cloned().partition(is_shared);
+        let (shared, own): (Vec<Select>, Vec<Select>) = choice.branches.iter().cloned().partition(is_shared);
         let mut split: Vec<Select> = Vec::new();
         if !own.is_empty() {
-            split.push(with(&select, at, own));
+            split.push(choice.with(own));
         }
-        split.extend(shared.into_iter().map(|branch| with(&select, at, vec![branch])));
+        split.extend(shared.into_iter().map(|branch| choice.with(vec![branch])));
         split
     };
     *selects = std::mem::take(selects).into_iter().zip(choices).flat_map(split).collect();
 }
 
-/// The place of the test at which an alternative may be split into its branches. The test depends on no row.
-/// The other conditions are no larger than any branch, because each part repeats them.
-fn choice(select: &Select) -> Option<usize> {
-    literal(select)?;
-    let at = select.filter.iter().position(|condition| {
-        matches!(condition, Condition::Any(branches) if branches.len() > 1)
-            && free_aliases(condition).is_empty()
-    })?;
-    let rest = n_parts(&with(select, at, Vec::new()));
-    branches(select, at).all(|branch| rest <= n_parts(branch)).then_some(at)
+/// The test at which an alternative may be split into its branches. It depends on no row.
+struct Choice {
+    /// The alternative without the test. It is no larger than any branch, because each part repeats it.
+    around: Select,
+    /// The place of the test among the conditions.
+    place: usize,
+    branches: Vec<Select>,
 }
 
-/// The branches of the condition at a place.
-fn branches(select: &Select, at: usize) -> impl Iterator<Item = &Select> {
-    select.filter.get(at).map(Condition::branches).unwrap_or_default().iter()
-}
-
-/// The alternative with only these branches of the condition at a place; without the condition if there are
-/// none.
-fn with(select: &Select, at: usize, branches: Vec<Select>) -> Select {
-    let mut select = select.clone();
-    if branches.is_empty() {
-        select.filter.remove(at);
-    } else if let Some(condition) = select.filter.get_mut(at) {
-        *condition = Condition::Any(branches);
+impl Choice {
+    fn of(select: &Select) -> Option<Self> {
+        literal(select)?;
+        let tests = select.filter.iter().enumerate().filter(|(_, test)| free_aliases(test).is_empty());
+        let (place, branches) = tests.into_iter().find_map(|(place, test)| match test {
+            Condition::Any(branches) if branches.len() > 1 => Some((place, branches.clone())),
+            _ => None,
+        })?;
+        let mut around = select.clone();
+        around.filter.remove(place);
+        let rest = n_parts(&around);
+        branches.iter().all(|branch| rest <= n_parts(branch)).then_some(Self { around, place, branches })
     }
-    select
+
+    /// The alternative with only these branches of the test.
+    fn with(&self, branches: Vec<Select>) -> Select {
+        let mut select = self.around.clone();
+        select.filter.insert(self.place, Condition::Any(branches));
+        select
+    }
 }
 
 /// How many sources and conditions a select has, its branches included.

@@ -30,6 +30,7 @@ pub(crate) use setting::{Purpose, Row, Setting};
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};
 use crate::dialect::State;
+use crate::id_vec::IdVec;
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::CompileError;
 
@@ -257,5 +258,5 @@ pub(crate) fn optimise(
 
 /// How many columns each embedded source has, where its rows are known.
 pub(crate) fn widths(embedded: &[Embedded]) -> Vec<Option<usize>> {
-    embedded.iter().map(|embedded| embedded.rows.as_ref()?.first().map(Vec::len)).collect()
+    embedded.iter().map(|embedded| embedded.rows.as_ref()?.first().map(IdVec::len)).collect()
 }

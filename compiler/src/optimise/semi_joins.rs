@@ -13,6 +13,7 @@
 //! joins only test, nor how large the table is, and may join the table with itself first.
 
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, ITSELF, Plan, Select, TableBody};
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
 /// Makes tests of such sources in all steps over the whole state.
@@ -91,7 +92,7 @@ fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
         Condition::Compare { op, left: *value, right: *column }
     };
     let filter = known.iter().map(equal).collect();
-    step.filter.push(Condition::Any(vec![Select { from: vec![from], filter, output: Vec::new() }]));
+    step.filter.push(Condition::Any(vec![Select { from: vec![from], filter, output: IdVec::new() }]));
 }
 
 #[cfg(test)]
@@ -107,7 +108,7 @@ mod tests {
     /// A step over the table itself, twice, and a relation.
     fn step(filter: Vec<Condition>, output: Expr) -> Select {
         let from = vec![from(1, ITSELF), from(2, ITSELF), from(3, FromKind::Source(SourceId::from_index(0)))];
-        Select { from, filter, output: vec![output] }
+        Select { from, filter, output: vec![output].into() }
     }
 
     #[test]
@@ -121,7 +122,7 @@ mod tests {
             column(2, 1),
         );
         let test = |alias, filter| {
-            Condition::Any(vec![Select { from: vec![from(alias, ITSELF)], filter, output: Vec::new() }])
+            Condition::Any(vec![Select { from: vec![from(alias, ITSELF)], filter, output: IdVec::new() }])
         };
         let after = Select {
             from: vec![from(3, FromKind::Source(SourceId::from_index(0)))],
@@ -129,7 +130,7 @@ mod tests {
                 test(1, vec![equal(Expr::Now, column(1, 0)), equal(column(3, 1), column(1, 1))]),
                 test(2, vec![equal(column(3, 2), column(2, 1))]),
             ],
-            output: vec![column(3, 2)],
+            output: vec![column(3, 2)].into(),
         };
         semi_join(&mut found);
         assert_eq!(found, after);

@@ -13,6 +13,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
 use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
 /// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
@@ -102,7 +103,7 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) 
     let Group { from, links, inner } = group;
     match links.as_slice() {
         [] => {
-            let branch = Select { from, filter: inner, output: Vec::new() };
+            let branch = Select { from, filter: inner, output: IdVec::new() };
             select.filter.push(Condition::Any(vec![branch]));
         }
         [Condition::Compare { op: CompareOp::Equal, left, right }]
@@ -110,11 +111,11 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) 
         {
             let is_kept = left.alias().is_some_and(|alias| kept.iter().any(|from| from.alias == alias));
             let (own, other) = if is_kept { (*left, *right) } else { (*right, *left) };
-            let mut set = Select { from, filter: inner, output: vec![other] };
+            let mut set = Select { from, filter: inner, output: vec![other].into() };
             if !anchors.is_anchored(&set) {
                 let Select { from, mut filter, .. } = set;
                 filter.extend(links);
-                select.filter.push(Condition::Any(vec![Select { from, filter, output: Vec::new() }]));
+                select.filter.push(Condition::Any(vec![Select { from, filter, output: IdVec::new() }]));
                 return;
             }
             if let Some(alias) = other.alias() {

@@ -12,7 +12,7 @@ use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
 };
 use crate::bindings::Bindings;
-use crate::catalog::{Catalog, SourceId};
+use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::ir::{CompareOp, ConstId};
 use crate::keys::Keys;
 use indexmap::IndexMap;
@@ -27,7 +27,7 @@ const LENGTH: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct KeyLookUp {
     source: SourceId,
-    column: usize,
+    column: ColumnId,
     equals: KeyValue,
 }
 
@@ -37,7 +37,7 @@ enum KeyValue {
     /// A literal.
     Const(ConstId),
     /// A column of a table made here.
-    Column { table: TableId, column: usize },
+    Column { table: TableId, column: ColumnId },
 }
 
 /// Gives a plan tables of the rows that it looks up again and again.
@@ -182,7 +182,7 @@ impl LookUpFinder<'_> {
         let select = Select {
             from,
             filter: vec![Condition::Compare { op: CompareOp::Equal, left, right }],
-            output: (0..n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
+            output: ColumnId::all(n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
         };
         Table::new(name, "shared look-up".to_owned(), n_columns, TableBody::Union(vec![select]))
     }

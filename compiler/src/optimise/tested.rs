@@ -62,8 +62,11 @@ impl SetUses<'_> {
                 continue;
             }
             let others = select.filter.iter().filter(|condition| !matches!(condition, Condition::In { .. }));
-            let rest =
-                Select { from: select.from.clone(), filter: others.cloned().collect(), output: vec![shown] };
+            let rest = Select {
+                from: select.from.clone(),
+                filter: others.cloned().collect(),
+                output: vec![shown].into(),
+            };
             if self.anchors.is_anchored(&rest) {
                 only_test(select, at);
             }
@@ -77,7 +80,7 @@ impl SetUses<'_> {
         let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
         let (Some(FromKind::Source(source)), Some(bindings)) = (kind, self.bindings) else { return false };
         let catalog = self.anchors.catalog;
-        let ty = catalog.relation(source).columns().nth(column).map(|(ty, _)| ty);
+        let ty = catalog.relation(source).column(column).map(|(ty, _)| ty);
         let is_promised = ty.is_some_and(|ty| bindings.tables.contains_key(ty));
         !is_promised || Keys { catalog, bindings }.is_key(source, column)
     }

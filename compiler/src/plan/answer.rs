@@ -1,18 +1,24 @@
 //! The rows of an answer.
 
 use crate::algebra::Expr;
+use crate::catalog::ColumnId;
 use crate::datalog::{Output, Root};
+use crate::id_vec::IdVec;
 use crate::question::{CompileError, Shape, ShapeDomain};
 
 /// One row of the answer: the bound terms' values in their order, with types and wildcards put in.
 ///
 /// # Errors
 /// [`CompileError::Bug`] if a value is missing. It must not become a wildcard.
-pub(super) fn row(shape: &Shape, root: &Root, bound: &[Expr]) -> Result<Vec<Expr>, CompileError> {
+pub(super) fn row(
+    shape: &Shape,
+    root: &Root,
+    bound: IdVec<ColumnId, Expr>,
+) -> Result<IdVec<ColumnId, Expr>, CompileError> {
     let missing = || CompileError::Bug("an answer without one of its values".into());
-    let mut bound = bound.iter().copied();
+    let mut bound = bound.into_iter();
     let mut outputs = root.outputs.iter();
-    let mut row = Vec::new();
+    let mut row = IdVec::new();
     for var in &shape.vars {
         match var.domain {
             ShapeDomain::Wanted | ShapeDomain::GivenOneOf => {}

@@ -2,6 +2,7 @@
 
 use super::body::{Clause, Goal, ScanArg, Term};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use crate::catalog::ColumnId;
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, Polarity, RuleId, VarId};
 use crate::refusal::VarName;
@@ -104,7 +105,7 @@ impl Build {
     /// Adds a source and meets its columns with the terms.
     pub(super) fn join(&mut self, alias: Alias, kind: FromKind, args: &[ScanArg]) {
         self.select.from.push(From { alias, kind });
-        for (column, arg) in args.iter().enumerate() {
+        for (column, arg) in ColumnId::all(args.len()).zip(args) {
             let expr = Expr::Column { alias, column };
             match arg {
                 ScanArg::Term(term) => self.meet(*term, expr),
@@ -135,8 +136,8 @@ impl Build {
                 if expr.is_static() {
                     return Some(expr);
                 }
-                let column = needed.iter().position(|kept| *kept == expr)?;
-                Some(Expr::Column { alias: from.alias, column })
+                let place = needed.iter().position(|kept| *kept == expr)?;
+                Some(Expr::Column { alias: from.alias, column: ColumnId::from_index(place) })
             });
         }
     }

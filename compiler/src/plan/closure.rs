@@ -17,7 +17,7 @@ use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
-use crate::datalog::recursion::{Classes, MemberId, Recursion, classes};
+use crate::datalog::recursion::{ClassId, Classes, MemberId, Recursion, classes};
 use crate::id_vec::IdVec;
 
 /// How one class of columns is closed.
@@ -103,6 +103,9 @@ impl Planner<'_> {
         let Some(width) = call.recursion.width().filter(|_| call.recursion.is_linear()) else {
             return self.flat(call);
         };
+        if call.known.len() != width {
+            return Err(PlanError::Bug("a call with another number of columns than its recursion"));
+        }
         let is_static: Vec<bool> =
             call.known.iter().map(|known| matches!(known, KnownColumn::Static(_))).collect();
         let classes = classes(call.recursion, width, &is_static);
@@ -119,17 +122,15 @@ impl Planner<'_> {
 
     /// The ways to close the classes, best first.
     fn modes(&self, call: &ClosureCall<'_>, classes: &Classes) -> Vec<Vec<Mode>> {
-        let columns = |class: usize| {
-            let column = classes.of_column.iter().zip(&call.known).filter(move |(of, _)| **of == Some(class));
-            column.map(|(_, known)| *known)
-        };
-        let is_bound = |class: usize| columns(class).all(|known| known != KnownColumn::No);
-        let is_fixed = |class: usize| columns(class).all(|known| matches!(known, KnownColumn::Static(_)));
+        let columns =
+            |class: ClassId| classes.columns(class).into_iter().map(|column| *column.of(&call.known));
+        let is_bound = |class: ClassId| columns(class).all(|known| known != KnownColumn::No);
+        let is_fixed = |class: ClassId| columns(class).all(|known| matches!(known, KnownColumn::Static(_)));
         let mode = |walks: bool| if walks { Mode::Walk } else { Mode::Forward };
-        let all_bound = (0..classes.count).all(is_bound);
-        let walk_bound: Vec<Mode> = (0..classes.count).map(|class| mode(is_bound(class))).collect();
-        let walk_fixed: Vec<Mode> = (0..classes.count).map(|class| mode(is_fixed(class))).collect();
-        let forward = vec![Mode::Forward; classes.count];
+        let all_bound = classes.ids().all(is_bound);
+        let walk_bound: Vec<Mode> = classes.ids().map(|class| mode(is_bound(class))).collect();
+        let walk_fixed: Vec<Mode> = classes.ids().map(|class| mode(is_fixed(class))).collect();
+        let forward = vec![Mode::Forward; walk_fixed.len()];
         let mut modes = Vec::new();
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
         if all_bound && (self.asks == Asks::Whether || !some_fixed) {

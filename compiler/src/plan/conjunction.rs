@@ -13,6 +13,7 @@ use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::limits;
 use crate::refusal::VarName;
@@ -280,7 +281,7 @@ fn finish(build: Build) -> Advance {
         let error = stuck.map_or(PlanError::Unbound { var: VarName::UNNAMED, rule: build.rule }, unbound);
         return Advance::Stuck(build.select, error);
     }
-    let mut output = Vec::new();
+    let mut output = IdVec::new();
     for term in &build.output {
         let Some(expr) = build.expr(*term) else {
             let error = unbound(*term);

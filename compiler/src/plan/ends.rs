@@ -37,7 +37,11 @@ impl Planner<'_> {
             return column == Some(var);
         }
         !expr.is_static()
-            && scope.demand(select, vec![expr]).from.iter().any(|from| !self.is_stored_source(from.kind))
+            && scope
+                .demand(select, vec![expr].into())
+                .from
+                .iter()
+                .any(|from| !self.is_stored_source(from.kind))
     }
 
     /// Whether a relation depends on stored facts alone.

@@ -21,6 +21,7 @@ use super::closure::{ClosureCall, KnownColumn};
 use super::planner::{Asks, FlatClosures, PlanError, Planner};
 use super::separable::static_term;
 use crate::algebra::{Expr, Select, TableBody, TableRef};
+use crate::catalog::ColumnId;
 use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};
 use crate::datalog::{self, RelId};
 use crate::ir::{CompareOp, Polarity, VarId};
@@ -40,19 +41,19 @@ struct MemberColumns {
 impl MemberColumns {
     fn of(call: &ClosureCall<'_>) -> Self {
         let Recursion { members, steps, widths, .. } = call.recursion;
-        let stays = |column: usize, step: &RecursiveClause| {
-            let head = step.head.get(column);
-            let is_same = |(_, args): &(MemberId, Vec<datalog::Term>)| args.get(column) == head;
-            matches!(head, Some(datalog::Term::Var(_))) && step.calls().all(is_same)
+        let stays = |column: ColumnId, step: &RecursiveClause| {
+            let head = column.of(&step.head);
+            let is_same = |(_, args): &(MemberId, Vec<datalog::Term>)| column.of(args) == head;
+            matches!(head, datalog::Term::Var(_)) && step.calls().all(is_same)
         };
         let is_uniform = call.recursion.width().is_some();
-        let value = |(column, known): (usize, &KnownColumn)| match known {
+        let value = |(column, known): (ColumnId, &KnownColumn)| match known {
             KnownColumn::Static(expr) if is_uniform && steps.iter().all(|step| stays(column, step)) => {
                 static_term(*expr)
             }
             KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No => None,
         };
-        let fixed: Vec<Option<Term>> = call.known.iter().enumerate().map(value).collect();
+        let fixed: Vec<Option<Term>> = ColumnId::all(call.known.len()).zip(&call.known).map(value).collect();
         let width = widths.iter().copied().max().unwrap_or(0);
         let n_fixed = fixed.iter().flatten().count();
         // A table needs a column.
@@ -63,8 +64,9 @@ impl MemberColumns {
     fn row(&self, member: MemberId, terms: &[Term], padding: Term) -> Vec<Term> {
         let tag = self.has_tag.then_some(Term::Tag(member));
         let n_padded = self.width.saturating_sub(terms.len());
-        let is_fixed = |column: usize| matches!(self.fixed.get(column), Some(Some(_)));
-        let kept = terms.iter().enumerate().filter(|(column, _)| !is_fixed(*column)).map(|(_, term)| *term);
+        // Only where all members have the same columns is one of them fixed.
+        let fixed = self.fixed.iter().map(Option::is_some).chain(std::iter::repeat(false));
+        let kept = terms.iter().zip(fixed).filter(|(_, is_fixed)| !is_fixed).map(|(term, _)| *term);
         tag.into_iter().chain(kept).chain(std::iter::repeat_n(padding, n_padded)).collect()
     }
 
@@ -205,8 +207,8 @@ impl Planner<'_> {
         }
         let is_static = asked.iter().all(|expr| expr.is_static());
         let tag = layout.has_tag.then_some(Expr::Tag(own));
-        let mut output: Vec<Expr> = tag.into_iter().chain(asked).collect();
-        output.resize(layout.n_columns(), Expr::Filler);
+        let padding = std::iter::repeat(Expr::Filler);
+        let output = tag.into_iter().chain(asked).chain(padding).take(layout.n_columns()).collect();
         Some(if is_static {
             Select { output, ..Select::default() }
         } else {

@@ -7,6 +7,7 @@ use super::planner::{PlanError, Planner, TableArg};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
+use crate::id_vec::IdVec;
 
 impl Planner<'_> {
     /// A table with the relation's tuples for the values known for the whole statement.
@@ -97,7 +98,7 @@ impl Planner<'_> {
         let mut inner = Build::default();
         inner.rule = build.rule;
         if !rows.is_empty() {
-            inner.select = Select { output: Vec::new(), ..scope.demand(&build.select, rows) };
+            inner.select = Select { output: IdVec::new(), ..scope.demand(&build.select, rows.into()) };
         }
         let mut call = Vec::new();
         let mut outer_args = Vec::new();
@@ -136,7 +137,7 @@ impl Planner<'_> {
         // A table needs a column, also where only the existence of a row counts.
         let output = if needed.is_empty() { vec![Expr::Filler] } else { needed.clone() };
         let n_columns = output.len();
-        let select = Select { output, ..std::mem::take(&mut build.select) };
+        let select = Select { output: output.into(), ..std::mem::take(&mut build.select) };
         let table = self.add_table(rel, "what leads to it", n_columns, TableBody::Union(vec![select]));
         let from = From { alias: self.alias(), kind: FromKind::Table(table) };
         build.go_on_from(from, &needed);

@@ -9,7 +9,7 @@ use crate::algebra::{
     Alias, AnswerColumns, Expr, Plan, PlanAnswer, Range, Select, Table, TableBody, TableId, TableRef,
 };
 use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
-use crate::catalog::{Catalog, SourceId};
+use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Output, RelId, Root, Specialised};
@@ -302,7 +302,7 @@ impl<'p> Planner<'p> {
             build.output.clone_from(&fresh);
             let planned = self.selects(&Enclosing::TOP, build).map_err(|error| self.refusal(error))?;
             for mut select in planned {
-                select.output = super::answer::row(shape, root, &select.output)?;
+                select.output = super::answer::row(shape, root, select.output)?;
                 if !selects.contains(&select) {
                     selects.push(select);
                 }
@@ -376,7 +376,7 @@ impl<'p> Planner<'p> {
 }
 
 /// The columns of the answer to a shape.
-fn columns(shape: &Shape) -> Vec<AnswerColumn> {
+fn columns(shape: &Shape) -> IdVec<ColumnId, AnswerColumn> {
     let columns = shape.vars.enumerate().flat_map(|(id, var)| match var.domain {
         ShapeDomain::Wanted if var.ty.is_none() => vec![AnswerColumn::Type(id), AnswerColumn::Id(id)],
         ShapeDomain::Wanted | ShapeDomain::GivenOneOf => vec![AnswerColumn::Id(id)],

@@ -2,6 +2,8 @@
 
 use crate::algebra::aliases::mentioned;
 use crate::algebra::{Alias, Condition, Expr, From, Select};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 
 /// The selects around the one in the making, innermost first.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +41,7 @@ impl Enclosing<'_> {
     ///
     /// Branches are left out: what remains selects at least every row that the whole would, which is all
     /// that a demand needs. Sources that the wanted values do not depend on are dropped.
-    pub(super) fn demand(&self, inner: &Select, output: Vec<Expr>) -> Select {
+    pub(super) fn demand(&self, inner: &Select, output: IdVec<ColumnId, Expr>) -> Select {
         let mut demand = Select { output, ..Select::default() };
         self.collect(&mut demand);
         add(&mut demand, inner);

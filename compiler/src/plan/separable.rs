@@ -7,8 +7,10 @@ use super::body::{Clause, Goal, Term, terms};
 use super::closure::{ClosureCall, KnownColumn, Mode};
 use super::planner::{PlanError, Planner};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
+use crate::catalog::ColumnId;
 use crate::datalog::RelId;
-use crate::datalog::recursion::{Classes, MemberId, Recursion, RecursiveClause};
+use crate::datalog::recursion::{ClassId, Classes, MemberId};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
 
@@ -20,12 +22,9 @@ impl Planner<'_> {
         classes: &Classes,
         modes: &[Mode],
     ) -> Result<RelId, PlanError> {
-        if call.known.len() != classes.of_column.len() {
-            return Err(PlanError::Bug("a call with another number of columns than its recursion"));
-        }
         let mut walks = Vec::new();
         let mut forward = Vec::new();
-        for (class, mode) in modes.iter().enumerate() {
+        for (class, mode) in classes.ids().zip(modes) {
             match mode {
                 Mode::Walk => walks.push((class, self.walk(call, classes, class)?)),
                 Mode::Forward => forward.push(class),
@@ -50,26 +49,26 @@ impl Planner<'_> {
         &mut self,
         call: &ClosureCall<'_>,
         classes: &Classes,
-        class: usize,
+        class: ClassId,
     ) -> Result<TableRef, PlanError> {
-        let columns: Vec<usize> = columns_of(classes, class);
+        let columns = classes.columns(class);
         let has_tag = classes.of_tag == Some(class);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let expr = |column: &usize| match call.known.get(*column) {
-            Some(KnownColumn::Static(expr) | KnownColumn::Row(expr)) => Ok(*expr),
-            Some(KnownColumn::No) | None => Err(PlanError::Bug("a walk from an unknown value")),
+        let expr = |column: &ColumnId| match column.of(&call.known) {
+            KnownColumn::Static(expr) | KnownColumn::Row(expr) => Ok(*expr),
+            KnownColumn::No => Err(PlanError::Bug("a walk from an unknown value")),
         };
         let here = columns.iter().map(expr).collect::<Result<Vec<_>, _>>()?;
         let started: Vec<Expr> = here.iter().copied().filter(|expr| !expr.is_static()).collect();
         let tag = has_tag.then_some(Expr::Tag(own));
         let n_started = started.len();
-        let output: Vec<Expr> = started.into_iter().chain(tag).chain(here).collect();
+        let output: IdVec<ColumnId, Expr> = started.into_iter().chain(tag).chain(here).collect();
         let n_columns = output.len();
         let base = if n_started == 0 {
             Select { output, ..Select::default() }
         } else if call.scope.is_in_step() {
-            let differs = |column: &&usize| matches!(call.known.get(**column), Some(KnownColumn::Row(_)));
-            let arg = columns.iter().find(differs).and_then(|column| call.args.get(*column));
+            let differs = |column: &&ColumnId| matches!(column.of(&call.known), KnownColumn::Row(_));
+            let arg = columns.iter().find(differs).map(|column| column.of(call.args));
             let var = arg.map_or(&VarName::UNNAMED, |arg| call.build.name(*arg)).clone();
             let rule = arg.map_or(call.build.rule, |arg| call.build.rule_of(*arg));
             return Err(PlanError::Unseeded { pred: self.pred(call.rel), var, rule });
@@ -77,7 +76,7 @@ impl Planner<'_> {
             call.scope.demand(&call.build.select, output)
         };
         let mut step = Vec::new();
-        for rule in steps_of(call.recursion, classes, class) {
+        for rule in classes.steps(call.recursion, class) {
             let (callee, args) = &rule.call;
             let (head, args) = (terms(&rule.head), terms(args));
             let mut clause = Clause::like(&rule.clause);
@@ -92,8 +91,8 @@ impl Planner<'_> {
                 from.push(Term::Tag(rule.member));
                 clause.head.push(Term::Tag(*callee));
             }
-            from.extend(at_columns(&columns, &head)?);
-            clause.head.extend(at_columns(&columns, &args)?);
+            from.extend(at_columns(&columns, &head));
+            clause.head.extend(at_columns(&columns, &args));
             clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
             clause.goals.extend(rule.goals.iter().map(Goal::from));
             clause.goals.extend(fixed(call, classes, &head)?);
@@ -108,34 +107,33 @@ impl Planner<'_> {
         &mut self,
         call: &ClosureCall<'_>,
         classes: &Classes,
-        forward: &[usize],
+        forward: &[ClassId],
         reached: Vec<(MemberId, Clause)>,
     ) -> Result<Clause, PlanError> {
-        let is_kept = |column: usize| match classes.of_column.get(column).copied().flatten() {
+        let is_kept = |column: ColumnId| match classes.of_column[column] {
             Some(class) => forward.contains(&class),
-            None => !matches!(call.known.get(column), Some(KnownColumn::Static(_))),
+            None => !matches!(column.of(&call.known), KnownColumn::Static(_)),
         };
-        let kept: Vec<usize> = (0..classes.of_column.len()).filter(|column| is_kept(*column)).collect();
+        let kept: Vec<ColumnId> = classes.of_column.ids().filter(|column| is_kept(*column)).collect();
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let tag = |member: MemberId| has_tag.then_some(Term::Tag(member));
         let pick = |terms: &[Term]| at_columns(&kept, terms);
         let mut base = Vec::new();
         for (member, mut clause) in reached {
             clause.goals.extend(fixed(call, classes, &clause.head)?);
-            clause.head = tag(member).into_iter().chain(pick(&clause.head)?).collect();
+            clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
         demand(call, classes, &kept, usize::from(has_tag), &mut base)?;
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let mut step = Vec::new();
         for class in forward {
-            for rule in steps_of(call.recursion, classes, *class).filter(|rule| has_tag || rule.member == own)
-            {
+            for rule in classes.steps(call.recursion, *class).filter(|rule| has_tag || rule.member == own) {
                 let (callee, args) = &rule.call;
                 let head = terms(&rule.head);
                 let mut clause = Clause::like(&rule.clause);
-                clause.head = tag(rule.member).into_iter().chain(pick(&head)?).collect();
-                let from = tag(*callee).into_iter().chain(pick(&terms(args))?).collect();
+                clause.head = tag(rule.member).into_iter().chain(pick(&head)).collect();
+                let from = tag(*callee).into_iter().chain(pick(&terms(args))).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
                 clause.goals.extend(rule.goals.iter().map(Goal::from));
                 clause.goals.extend(fixed(call, classes, &head)?);
@@ -147,7 +145,7 @@ impl Planner<'_> {
             self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
         let names = vec![VarName::UNNAMED; classes.of_column.len()];
         let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
-        let args = tag(own).into_iter().chain(pick(&head)?).collect();
+        let args = tag(own).into_iter().chain(pick(&head)).collect();
         Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })
     }
 }
@@ -157,7 +155,7 @@ impl Planner<'_> {
 fn exit_of_walks(
     call: &ClosureCall<'_>,
     classes: &Classes,
-    walks: &[(usize, TableRef)],
+    walks: &[(ClassId, TableRef)],
     member: MemberId,
 ) -> Clause {
     let width = classes.of_column.len();
@@ -195,25 +193,25 @@ fn exit_of_walks(
 fn demand(
     call: &ClosureCall<'_>,
     classes: &Classes,
-    kept: &[usize],
+    kept: &[ColumnId],
     n_tags: usize,
     base: &mut [Select],
 ) -> Result<(), PlanError> {
-    let asked: Vec<(usize, Expr)> = kept
-        .iter()
-        .enumerate()
-        .filter_map(|(place, column)| match (call.known.get(*column), classes.of_column.get(*column)) {
-            (Some(KnownColumn::Row(expr)), Some(None)) => Some((place + n_tags, *expr)),
+    let of_base = ColumnId::all(n_tags + kept.len()).skip(n_tags);
+    let asked: Vec<(ColumnId, Expr)> = of_base
+        .zip(kept)
+        .filter_map(|(place, column)| match (column.of(&call.known), classes.of_column[*column]) {
+            (KnownColumn::Row(expr), None) => Some((place, *expr)),
             _ => None,
         })
         .collect();
     if asked.is_empty() || call.scope.is_in_step() {
         return Ok(());
     }
-    let (places, asked): (Vec<usize>, Vec<Expr>) = asked.into_iter().unzip();
-    let demand = call.scope.demand(&call.build.select, asked.clone());
+    let (places, asked): (Vec<ColumnId>, Vec<Expr>) = asked.into_iter().unzip();
+    let demand = call.scope.demand(&call.build.select, asked.clone().into());
     for select in base {
-        let own = at_columns(&places, &select.output)?;
+        let own = at_columns(&places, select.output.as_slice());
         let equal = own.into_iter().zip(&asked).map(|(left, right)| Condition::Compare {
             op: CompareOp::Equal,
             left,
@@ -227,9 +225,8 @@ fn demand(
 }
 
 /// The items at these columns.
-fn at_columns<T: Copy>(columns: &[usize], all: &[T]) -> Result<Vec<T>, PlanError> {
-    let at = |column: &usize| all.get(*column).copied().ok_or(PlanError::Bug("a column that is not there"));
-    columns.iter().map(at).collect()
+fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
+    columns.iter().map(|column| *column.of(all)).collect()
 }
 
 /// The static values of a clause's invariant columns.
@@ -244,26 +241,6 @@ fn fixed(call: &ClosureCall<'_>, classes: &Classes, head: &[Term]) -> Result<Vec
         Ok(Goal::Compare { op: CompareOp::Equal, left, right })
     };
     fixed.map(equal).collect()
-}
-
-/// The columns of a class, ascending.
-fn columns_of(classes: &Classes, class: usize) -> Vec<usize> {
-    let columns = classes.of_column.iter().enumerate().filter(|(_, of)| **of == Some(class));
-    columns.map(|(column, _)| column).collect()
-}
-
-/// The steps of a class.
-fn steps_of<'r>(
-    recursion: &'r Recursion,
-    classes: &'r Classes,
-    class: usize,
-) -> impl Iterator<Item = &'r RecursiveClause> {
-    recursion
-        .steps
-        .iter()
-        .zip(&classes.of_step)
-        .filter(move |(_, of)| **of == Some(class))
-        .map(|(step, _)| step)
 }
 
 /// A static value as a term.

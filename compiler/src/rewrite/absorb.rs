@@ -6,7 +6,8 @@
 //! the steps of that class. Sound because the copy derives less; complete because `q(f)` holds exactly if
 //! the copy holds at an ancestor of `f`, which `p` reaches by its own steps.
 
-use crate::datalog::recursion::{Classes, Recursion, classes, take_apart};
+use crate::catalog::ColumnId;
+use crate::datalog::recursion::{ClassId, Classes, Recursion, classes, take_apart};
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::ir::Polarity;
@@ -15,13 +16,13 @@ use rustc_hash::FxHashMap;
 
 /// The columns of one class and its normalised steps.
 struct Closure {
-    columns: Vec<usize>,
+    columns: Vec<ColumnId>,
     steps: IndexSet<(Vec<Term>, Vec<Goal>)>,
 }
 
 /// Rewrites the exits of every recursive relation that is alone in its component.
 pub(super) fn absorb(program: &mut Specialised) {
-    let mut reduced: IndexMap<(RelId, Vec<usize>), RelId> = IndexMap::new();
+    let mut reduced: IndexMap<(RelId, Vec<ColumnId>), RelId> = IndexMap::new();
     let closures: FxHashMap<RelId, Vec<Closure>> =
         program.self_recursive().into_iter().filter_map(|rel| Some((rel, closures(program, rel)?))).collect();
     for rel in program.relations.ids() {
@@ -53,16 +54,11 @@ fn apart(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
 /// The classes of a relation with their steps in a form that does not depend on variable names.
 fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
     let (recursion, classes) = apart(program, rel)?;
-    let closure = |class: usize| {
-        let columns: Vec<usize> = (0..classes.of_column.len())
-            .filter(|column| classes.of_column.get(*column) == Some(&Some(class)))
-            .collect();
-        let steps = recursion.steps.iter().zip(&classes.of_step).filter(|(_, of)| **of == Some(class));
-        let steps = steps.map(|(step, _)| {
+    let closure = |class: ClassId| {
+        let columns = classes.columns(class);
+        let steps = classes.steps(&recursion, class).map(|step| {
             let (_, args) = &step.call;
-            let pick = |terms: &[Term]| {
-                columns.iter().filter_map(|column| terms.get(*column).copied()).collect::<Vec<_>>()
-            };
+            let pick = |terms: &[Term]| columns.iter().map(|column| *column.of(terms)).collect::<Vec<_>>();
             let head = [pick(&step.head), pick(args)].concat();
             let normal =
                 ignore_singletons(Clause { head, goals: step.goals.clone(), ..step.clause.clone() }, &[]);
@@ -70,7 +66,7 @@ fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
         });
         Closure { steps: steps.collect(), columns }
     };
-    Some((0..classes.count).map(closure).collect())
+    Some(classes.ids().map(closure).collect())
 }
 
 /// The callee of a goal and its class that one of the caller's own classes absorbs.
@@ -79,19 +75,19 @@ fn absorbed(
     own: &[Closure],
     clause: &Clause,
     at: usize,
-) -> Option<(RelId, Vec<usize>)> {
+) -> Option<(RelId, Vec<ColumnId>)> {
     let Goal::Call { polarity: Polarity::Positive, rel, args, .. } = clause.goals.get(at)? else {
         return None;
     };
     let theirs = closures.get(rel)?;
     for class in own {
-        let passed: Option<Vec<usize>> = class
+        let passed: Option<Vec<ColumnId>> = class
             .columns
             .iter()
             .map(|column| {
-                let term = clause.head.get(*column)?;
-                let place = args.iter().position(|arg| arg == term)?;
-                is_only_passed(clause, at, *term).then_some(place)
+                let term = *column.of(&clause.head);
+                let place = args.iter().position(|arg| *arg == term)?;
+                is_only_passed(clause, at, term).then_some(ColumnId::from_index(place))
             })
             .collect();
         let Some(passed) = passed else { continue };
@@ -105,7 +101,7 @@ fn absorbed(
     None
 }
 
-fn sorted(columns: &[usize]) -> Vec<usize> {
+fn sorted(columns: &[ColumnId]) -> Vec<ColumnId> {
     let mut columns = columns.to_vec();
     columns.sort_unstable();
     columns
@@ -127,24 +123,18 @@ fn is_only_passed(clause: &Clause, at: usize, term: Term) -> bool {
 /// A copy of a relation without the steps of one class.
 fn without_class(
     program: &mut Specialised,
-    reduced: &mut IndexMap<(RelId, Vec<usize>), RelId>,
+    reduced: &mut IndexMap<(RelId, Vec<ColumnId>), RelId>,
     rel: RelId,
-    columns: &[usize],
+    columns: &[ColumnId],
 ) -> Option<RelId> {
     if let Some(copy) = reduced.get(&(rel, columns.to_vec())) {
         return Some(*copy);
     }
     let (recursion, classes) = apart(program, rel)?;
     let relation = program.relations[rel].clone();
-    let class = classes.of_column.get(*columns.first()?).copied().flatten()?;
+    let class = classes.of_column[*columns.first()?]?;
     let copy = program.relations.push(Relation { clauses: Vec::new(), ..relation.clone() });
-    let dropped: Vec<&Clause> = recursion
-        .steps
-        .iter()
-        .zip(&classes.of_step)
-        .filter(|(_, of)| **of == Some(class))
-        .map(|(step, _)| &step.clause)
-        .collect();
+    let dropped: Vec<&Clause> = classes.steps(&recursion, class).map(|step| &step.clause).collect();
     let kept =
         relation.clauses.iter().filter(|clause| !dropped.contains(clause)).cloned().map(|mut clause| {
             for goal in &mut clause.goals {

@@ -9,7 +9,7 @@ use super::lower::{Lowering, Unconstrained, column_names, cte_kind};
 use super::printing::Printing;
 use super::strategy::Fence;
 use crate::algebra::{AnswerColumns, Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
-use crate::catalog::{Relation, RelationSource};
+use crate::catalog::{ColumnId, Relation, RelationSource};
 use crate::dialect::Placeholder;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{Answer, CompileError, Slot};
@@ -178,7 +178,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         })
     }
 
-    fn output(&mut self, at: At<'_>, _column: usize, value: Expr) -> Result<Sql, CompileError> {
+    fn output(&mut self, at: At<'_>, _column: ColumnId, value: Expr) -> Result<Sql, CompileError> {
         let sql = self.expr(at, value)?;
         Ok(if matches!(value, Expr::Column { .. }) { sql } else { self.text(sql) })
     }
@@ -206,7 +206,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         Err(CompileError::Bug("a set in a plan over stored relations".into()))
     }
 
-    fn holds_text(&self, _: At<'_>, _: usize) -> bool {
+    fn holds_text(&self, _: At<'_>, _: ColumnId) -> bool {
         true
     }
 
@@ -218,11 +218,11 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         }
     }
 
-    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
+    fn source_column(&self, kind: FromKind, alias: &str, column: ColumnId) -> Result<Sql, CompileError> {
         let relation = self.stored(kind)?;
         match &relation.source {
             RelationSource::Table { .. } => {
-                let name = relation.columns().nth(column);
+                let name = relation.column(column);
                 let (_, name) = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                 Ok(build::column(alias, build::ident(name)))
             }

@@ -9,7 +9,7 @@ use super::printing::Printing;
 use crate::algebra::{
     Condition, Expr, From, FromKind, ITSELF, Plan, Repeats, Select, Table, TableBody, TableId, TableRef,
 };
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ColumnId};
 use crate::datalog::constant;
 use crate::dialect::Features;
 use crate::ir::{ConstId, Constant, Program};
@@ -68,9 +68,14 @@ pub(super) fn cte_kind<'t>(tables: impl IntoIterator<Item = &'t Table>) -> CteKi
     if tables.into_iter().any(is_recursive) { CteKind::Recursive } else { CteKind::Plain }
 }
 
-/// The names `c0`, `c1`, … of a table's columns.
+/// The name of a table's column: `c0`, `c1`, …
+pub(super) fn column_name(column: ColumnId) -> String {
+    format!("c{}", column.index())
+}
+
+/// The names of a table's columns.
 pub(super) fn column_names(n_columns: usize) -> Vec<String> {
-    (0..n_columns).map(|column| format!("c{column}")).collect()
+    ColumnId::all(n_columns).map(column_name).collect()
 }
 
 impl<T> Lowering<'_, T>
@@ -184,12 +189,13 @@ where
     ) -> Result<SetExpr, CompileError> {
         let at = at.inside(select);
         let mut projection = Vec::new();
-        for (column, expr) in select.output.iter().enumerate() {
+        let mut names = names.iter();
+        for (column, expr) in select.output.enumerate() {
             let value = match (expr, unconstrained) {
                 (Expr::Unconstrained, Unconstrained::Star) => self.text(build::lit("*")),
                 (expr, _) => self.output(at, column, *expr)?,
             };
-            projection.push(build::item(value, names.get(column).map(|name| build::ident(name))));
+            projection.push(build::item(value, names.next().map(|name| build::ident(name))));
         }
         if projection.is_empty() {
             projection.push(build::item(build::number(1), None));

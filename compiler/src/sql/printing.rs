@@ -5,6 +5,7 @@
 
 use super::at::At;
 use crate::algebra::{Expr, FromKind, Select, SetUse};
+use crate::catalog::ColumnId;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
@@ -21,7 +22,7 @@ pub(super) trait Printing {
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError>;
 
     /// A value in the representation that the select's column of this number must have.
-    fn output(&mut self, at: At<'_>, column: usize, value: Expr) -> Result<Sql, CompileError>;
+    fn output(&mut self, at: At<'_>, column: ColumnId, value: Expr) -> Result<Sql, CompileError>;
 
     /// `left op right`
     fn comparison(&mut self, at: At<'_>, op: CompareOp, left: Expr, right: Expr)
@@ -40,13 +41,13 @@ pub(super) trait Printing {
     ) -> Result<Sql, CompileError>;
 
     /// Whether the column of this number comes out of a select as text.
-    fn holds_text(&self, at: At<'_>, column: usize) -> bool;
+    fn holds_text(&self, at: At<'_>, column: ColumnId) -> bool;
 
     /// A source that is not a table of the plan, as it is written in a `FROM`.
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
 
     /// A column of such a source.
-    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError>;
+    fn source_column(&self, kind: FromKind, alias: &str, column: ColumnId) -> Result<Sql, CompileError>;
 
     /// Adds the conditions under which rows of the select's sources are facts.
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError>;

@@ -5,8 +5,10 @@ use super::build;
 use super::lower::Lowering;
 use super::printing::Printing;
 use crate::algebra::{Alias, Expr, FromKind, ITSELF};
+use crate::catalog::ColumnId;
 use crate::dialect::JsonRows;
 use crate::question::{CompileError, Slot};
+use crate::sql::lower::column_name;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, TableFactor};
 
 impl<T> Lowering<'_, T>
@@ -33,13 +35,13 @@ where
         }
     }
 
-    fn column(&self, at: At<'_>, alias: Alias, column: usize) -> Result<Sql, CompileError> {
+    fn column(&self, at: At<'_>, alias: Alias, column: ColumnId) -> Result<Sql, CompileError> {
         let kind = at.scope.kind(alias);
         let kind = kind.ok_or_else(|| CompileError::Bug(format!("{alias} is not in scope")))?;
         let table = self.alias(alias);
         match kind {
             ITSELF if matches!(at.itself, Itself::Tuples) => Ok(build::element(&table, column)),
-            FromKind::Table(_) => Ok(build::column(&table, build::ident(&format!("c{column}")))),
+            FromKind::Table(_) => Ok(build::column(&table, build::ident(&column_name(column)))),
             FromKind::Values(_) => Ok(match self.inputs.features.json_rows {
                 JsonRows::JsonEach => build::column(&table, build::ident("value")),
                 JsonRows::JsonbArrayElements => build::binary(

@@ -7,6 +7,8 @@
 use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction};
 use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg};
+use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
 
@@ -14,7 +16,11 @@ use std::collections::BTreeMap;
 pub(super) type SqlTypes = BTreeMap<String, ColumnType>;
 
 /// Judges a bound query.
-pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlTypes) -> Vec<Finding> {
+pub(super) fn binding(
+    binding: &Binding,
+    columns: &IdVec<ColumnId, Column>,
+    sql_types: &SqlTypes,
+) -> Vec<Finding> {
     let types = column_types(binding);
     if types.len() != columns.len() {
         let (n, places) = (columns.len(), types.len());
@@ -22,10 +28,11 @@ pub(super) fn binding(binding: &Binding, columns: &[Column], sql_types: &SqlType
         return vec![Finding::new(FindingCode::ColumnCount, Severity::Error, message)];
     }
     let mut findings = Vec::new();
-    for (position, (ty, column)) in types.into_iter().zip(columns).enumerate() {
+    for ((id, ty), column) in types.enumerate().zip(columns) {
+        let ty = *ty;
         findings.extend(sql_type(ty, column, sql_types));
         findings.extend(collation(column));
-        findings.extend(may_be_null(binding, position, column));
+        findings.extend(may_be_null(binding, id, column));
         if is_entity(ty) {
             findings.extend(index(column));
         }
@@ -102,15 +109,12 @@ pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
 }
 
 /// The types of the arguments that take a column, in order.
-pub(super) fn column_types(binding: &Binding) -> Vec<&str> {
-    let mut types = Vec::new();
-    for arg in &binding.args {
-        match arg {
-            BindingArg::Column { ty } => types.push(ty.as_str()),
-            BindingArg::Constant { .. } => {}
-        }
-    }
-    types
+pub(super) fn column_types(binding: &Binding) -> IdVec<ColumnId, &str> {
+    let types = binding.args.iter().filter_map(|arg| match arg {
+        BindingArg::Column { ty } => Some(ty.as_str()),
+        BindingArg::Constant { .. } => None,
+    });
+    types.collect()
 }
 
 /// Whether values of a type are looked up by their id.
@@ -239,9 +243,9 @@ fn collation(column: &Column) -> Option<Finding> {
     })
 }
 
-fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Finding> {
+fn may_be_null(binding: &Binding, id: ColumnId, column: &Column) -> Option<Finding> {
     let is_nullable = column.origin.as_ref()?.not_null == Some(false);
-    if !is_nullable || is_tested(binding, position) {
+    if !is_nullable || is_tested(binding, id) {
         return None;
     }
     let message = "may be NULL, and rows with NULL are not facts";
@@ -249,9 +253,9 @@ fn may_be_null(binding: &Binding, position: usize, column: &Column) -> Option<Fi
 }
 
 /// Whether the query itself obviously excludes rows in which the column is NULL.
-fn is_tested(binding: &Binding, position: usize) -> bool {
+fn is_tested(binding: &Binding, column: ColumnId) -> bool {
     let Some(plain) = &binding.query.plain else { return false };
-    plain.columns.get(position).is_some_and(|column| plain.not_null.contains(column))
+    plain.not_null.contains(&plain.columns[column])
 }
 
 fn index(column: &Column) -> Option<Finding> {

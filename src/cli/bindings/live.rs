@@ -7,10 +7,12 @@ use super::database::{Column, Database, Jit};
 use super::judge::{self, SqlTypes};
 use crate::cli::error::CliError;
 use portcullis_compiler::bindings::{Binding, Bindings, RowTable, SqlName};
+use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::id_vec::IdVec;
 use std::collections::BTreeMap;
 
 /// The columns of a query, or the database's reason for refusing it.
-pub(super) type Described = Result<Vec<Column>, String>;
+pub(super) type Described = Result<IdVec<ColumnId, Column>, String>;
 
 /// What a database reports about a document.
 #[derive(Debug)]
@@ -66,7 +68,7 @@ async fn bound(database: &Database, binding: &Binding) -> Result<Described, CliE
             doubt_views(database, &plain.table, columns)?;
         }
     }
-    Ok(described)
+    Ok(described.map(IdVec::from))
 }
 
 async fn row_table(database: &Database, promised: &RowTable) -> Result<Described, CliError> {
@@ -80,7 +82,7 @@ async fn row_table(database: &Database, promised: &RowTable) -> Result<Described
             origin.table = SqlName::path(table);
         }
     }
-    Ok(described)
+    Ok(described.map(IdVec::from))
 }
 
 /// A column that is never NULL in its table may still be NULL after an outer join, which the database does

@@ -189,13 +189,13 @@ impl Words<'_> {
     }
 
     /// The name of a bound column.
-    fn column(&self, (binding, column): BoundColumn) -> String {
+    fn column(&self, BoundColumn { binding, column }: BoundColumn) -> String {
         let Some(Binding { query, key, .. }) = self.bindings.facts.get(binding) else { return String::new() };
-        match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.get(column)?))) {
+        match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.find(column)?))) {
             Some((plain, name)) => {
                 format!("{}.{name}", SqlName::path(&plain.table))
             }
-            None => format!("column {} of {key}", column + 1),
+            None => format!("column {} of {key}", column.index() + 1),
         }
     }
 }

@@ -9,7 +9,7 @@
 use super::exempt;
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
-use crate::catalog::SourceId;
+use crate::catalog::{ColumnId, SourceId};
 use crate::datalog::recursion::MemberId;
 use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{QuestionVarId, Slot};
@@ -55,7 +55,7 @@ pub(super) enum ReadFrom {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ValueOrigin {
     /// A column of a relation.
-    Column(SourceId, usize),
+    Column(SourceId, ColumnId),
     /// Some column of another source; which one is left out, as unread columns are dropped.
     Of(ReadFrom),
     /// A literal.
@@ -317,7 +317,7 @@ impl<'a> Atoms<'a> {
                         | FromKind::Again { source, .. },
                         _,
                     ) => ValueOrigin::Column(source, column),
-                    (_, Some((select, inner))) => match select.output.get(column) {
+                    (_, Some((select, inner))) => match select.output.find(column) {
                         Some(shown) => inner.value(*shown, &seen.inside),
                         None => ValueOrigin::Unconstrained,
                     },

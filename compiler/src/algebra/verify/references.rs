@@ -189,8 +189,10 @@ impl ReferenceWalk<'_> {
                 let from = scope.iter().find(|from| from.alias == alias);
                 let from = from.ok_or_else(|| format!("{alias} is not in scope"))?;
                 let columns = self.columns(from.kind, place)?;
-                let kind = columns.get(column).copied();
-                kind.ok_or_else(|| format!("{alias} has {} columns, and no column {column}", columns.len()))
+                let kind = columns.get(column.index()).copied();
+                kind.ok_or_else(|| {
+                    format!("{alias} has {} columns, and no column {}", columns.len(), column.index())
+                })
             }
             Expr::Const(literal) => self.literal(literal),
             Expr::Given(var) => self.var(var),

@@ -2,6 +2,7 @@
 
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
+use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 
 /// One test of a set for each arm of the tables that make the set.
@@ -17,7 +18,7 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
                 [Expr::Column { alias: shown, column }],
             ) if alias == shown => match &table.of(tables).body {
                 TableBody::Union(union) => arms.extend(union.iter().map(|arm| {
-                    let output = arm.output.get(*column).copied().into_iter().collect();
+                    let output = vec![arm.output[*column]].into();
                     Select { output, ..arm.clone() }
                 })),
                 TableBody::Recursive { .. } | TableBody::WholeState { .. } => arms.push(select),
@@ -92,9 +93,9 @@ enum Looked {
     /// The filter's column.
     Key,
     /// A column of a bound query that shows the row.
-    Column { kind: FromKind, column: usize },
+    Column { kind: FromKind, column: ColumnId },
     /// A column of a row that is shown around the test.
-    Outer { alias: Alias, column: usize },
+    Outer { alias: Alias, column: ColumnId },
 }
 
 /// The value that is looked up and the set, if the only condition of a select is a lookup in a set.

@@ -5,6 +5,7 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
 use crate::bindings::{ColumnExpr, RowTable};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::optimise::{sets, take_common as take_common_guards};
 use crate::sql::local::filter::{Filter, LookedUp};
@@ -49,14 +50,14 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
         match select.output.first().copied() {
             Some(Expr::Const(literal)) if select.is_unit() => filter.literals.push(literal),
             Some(Expr::Const(literal)) => {
-                filter.conditioned.push((literal, Select { output: Vec::new(), ..select }));
+                filter.conditioned.push((literal, Select { output: IdVec::new(), ..select }));
             }
             Some(Expr::Column { alias, column }) => {
                 let from = select.from.iter().find(|from| from.alias == alias).copied();
                 match from.map(|from| from.kind) {
                     Some(FromKind::Embedded(rows)) if select.from.len() == 1 && select.filter.is_empty() => {
                         let rows = rows.of(embedded).rows.iter();
-                        let cells = rows.flatten().filter_map(|row| row.get(column).copied());
+                        let cells = rows.flatten().map(|row| row[column]);
                         filter.literals.extend(cells);
                     }
                     _ => {
@@ -65,7 +66,7 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
                     }
                 }
             }
-            _ => filter.guards.push(Select { output: Vec::new(), ..select }),
+            _ => filter.guards.push(Select { output: IdVec::new(), ..select }),
         }
     }
     filter.literals.sort_unstable();

@@ -83,9 +83,8 @@ fn of_arm(arm: &Select, table: Alias, set: &Select, taken: &mut TakenAliases) ->
     let place = |expr: &mut Expr| {
         if let Expr::Column { alias, column } = *expr
             && alias == table
-            && let Some(value) = shown.get(column)
         {
-            *expr = *value;
+            *expr = shown[column];
         }
     };
     arm.output.iter_mut().for_each(place);

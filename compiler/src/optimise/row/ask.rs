@@ -6,7 +6,7 @@ use crate::algebra::aliases::TakenAliases;
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
 use crate::bindings::Bindings;
-use crate::catalog::SourceId;
+use crate::catalog::{ColumnId, SourceId};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 
@@ -76,10 +76,12 @@ impl Asker<'_> {
     }
 
     /// The column of a relation that is the key of the caller's row.
-    fn key(&self, source: SourceId) -> Option<usize> {
+    fn key(&self, source: SourceId) -> Option<ColumnId> {
         let keys = Keys { catalog: self.setting.catalog, bindings: self.bindings };
-        let n_columns = keys.catalog.relation(source).columns().count();
-        (0..n_columns).find(|column| keys.reads(source, *column, self.row.promised))
+        keys.catalog
+            .relation(source)
+            .column_ids()
+            .find(|column| keys.reads(source, *column, self.row.promised))
     }
 
     /// Writes the caller's column for every value that equals it, and keeps one equality for each.
@@ -158,9 +160,8 @@ impl Asker<'_> {
             condition.for_each_expr_mut(&mut |expr| {
                 if let Expr::Column { alias: of, column } = *expr
                     && of == alias
-                    && let Some(shown) = output.get(column)
                 {
-                    *expr = *shown;
+                    *expr = output[column];
                 }
             });
             arm.filter.push(condition);

@@ -16,6 +16,8 @@ use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber_inside};
 use crate::algebra::groups::around;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use indexmap::IndexSet;
 
 /// How many literals of an alternative may be the value in which it differs.
@@ -31,7 +33,7 @@ struct Pair {
     /// The source.
     from: From,
     /// Its column with the value.
-    column: usize,
+    column: ColumnId,
     /// The literal.
     value: Expr,
 }
@@ -97,7 +99,7 @@ fn is_probed(select: &Select, from: From, outside: &[From]) -> bool {
 }
 
 /// The column of a source and the literal in its place that make the one alternative the other.
-fn difference(general: &Select, instance: &Select, from: From) -> Option<(usize, Expr)> {
+fn difference(general: &Select, instance: &Select, from: From) -> Option<(ColumnId, Expr)> {
     let is_again = |other: &From| matches!(other.kind, FromKind::Again { row, .. } if row == from.alias);
     let mut sees_row = false;
     general.for_each_source(&mut |other| sees_row |= is_again(other));
@@ -135,7 +137,7 @@ fn apart(select: &Select, alias: Alias) -> (Select, Select) {
     let (inner, rest): (Vec<Condition>, Vec<Condition>) =
         select.filter.iter().cloned().partition(|condition| is_own(condition, alias));
     (
-        Select { from: own, filter: inner, output: Vec::new() },
+        Select { from: own, filter: inner, output: IdVec::new() },
         Select { from: others, filter: rest, output: select.output.clone() },
     )
 }
@@ -161,7 +163,7 @@ fn values(general: &Select, pair: Pair, name: String) -> Table {
     let Pair { from, column, value, .. } = pair;
     let (mut own, _) = apart(general, from.alias);
     own.output.push(Expr::Column { alias: from.alias, column });
-    let literal = Select { output: vec![value], ..Select::default() };
+    let literal = Select { output: vec![value].into(), ..Select::default() };
     let comment = "a value, and those that a fact relates to it".to_owned();
     Table::new(name, comment, 1, TableBody::Union(vec![own, literal]))
 }
@@ -173,12 +175,12 @@ fn read(general: &mut Select, pair: Pair, table: TableId) {
     for from in general.from.iter_mut().filter(|from| from.alias == alias) {
         from.kind = table.source();
     }
-    place(general, alias, Expr::Column { alias, column: 0 });
+    place(general, alias, Expr::Column { alias, column: ColumnId::FIRST });
 }
 
 /// A canonical form in which selects are equal that differ only in the numbers of their sources and the
 /// order of their conditions.
-fn canonical(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, Vec<Expr>) {
+fn canonical(select: &Select) -> (Vec<FromKind>, IndexSet<Condition>, IdVec<ColumnId, Expr>) {
     let mut select = select.clone();
     for condition in &mut select.filter {
         renumber_inside(condition, &mut TakenAliases::with_canonical());

@@ -13,6 +13,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
 use crate::algebra::{Condition, Expr, From, Plan, Select, SetUse};
 use crate::catalog::Catalog;
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
 /// Splits the alternatives of a filter.
@@ -78,7 +79,8 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
         let Condition::Compare { op: CompareOp::Equal, left, right } = link else { return None };
         let (own, other) = if is_of_row(*left, rows) { (*left, *right) } else { (*right, *left) };
         let is_link = is_of_row(own, rows) && !is_of_row(other, rows) && other.alias().is_some();
-        is_link.then(|| (own, Select { from: from.clone(), filter: inner.clone(), output: vec![other] }))
+        is_link
+            .then(|| (own, Select { from: from.clone(), filter: inner.clone(), output: vec![other].into() }))
     });
     let set = sets.into_iter().find(|(_, set)| anchors.is_anchored(set));
     let is_whole = links.len() == 1;
@@ -91,7 +93,7 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
             return;
         }
     }
-    let mut probe = Select { from, filter: inner, output: Vec::new() };
+    let mut probe = Select { from, filter: inner, output: IdVec::new() };
     probe.filter.extend(links);
     select.filter.push(Condition::Any(vec![probe]));
 }

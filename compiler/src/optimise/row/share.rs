@@ -11,13 +11,15 @@
 use super::rows_of;
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
 /// A value of the row, whichever source of an alternative shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowValue {
     /// A column of a bound query that shows the row in the alternative itself.
-    Shown(FromKind, usize),
+    Shown(FromKind, ColumnId),
     /// The filter's column, or a column of a source around the alternative.
     Around(Expr),
 }
@@ -57,7 +59,7 @@ fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> S
         }
     };
     let filter = vec![Condition::In { expr, selects: sets, used: SetUse::ToFind }, Condition::Any(same)];
-    Select { from, filter, output: Vec::new() }
+    Select { from, filter, output: IdVec::new() }
 }
 
 /// The first set of an alternative that a probe of it implies, and its place. It shows a source of that very

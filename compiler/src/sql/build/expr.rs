@@ -1,6 +1,7 @@
 //! Expressions.
 
 use super::quoted::{ident, lit};
+use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -66,8 +67,8 @@ pub(in crate::sql) fn column(table: &str, column: Ident) -> Expr {
 }
 
 /// `table.value ->> column`: one value of a tuple that is an array.
-pub(in crate::sql) fn element(table: &str, at: usize) -> Expr {
-    let at = number(i64::try_from(at).unwrap_or(i64::MAX));
+pub(in crate::sql) fn element(table: &str, at: ColumnId) -> Expr {
+    let at = number(i64::try_from(at.index()).unwrap_or(i64::MAX));
     binary(column(table, ident("value")), BinaryOperator::LongArrow, at)
 }
 

@@ -6,8 +6,9 @@
 use super::template::ValuePlace;
 use crate::algebra::{Embedded, EmbeddedId, Expr, FromKind, Plan, Select, TableBody, TableId, TableRef};
 use crate::bindings::{Bindings, Family, Fit, SqlName, SqlType};
-use crate::catalog::{RelationSource, SourceId};
+use crate::catalog::{ColumnId, RelationSource, SourceId};
 use crate::dialect::State;
+use crate::id_vec::IdVec;
 use crate::ir::ConstId;
 use crate::question::QuestionVarId;
 use crate::sql::at::SourceScope;
@@ -47,7 +48,7 @@ impl Caller<'_> {
     /// whose body contains the value.
     pub(in crate::sql) fn represent(
         &self,
-        tables: &[Vec<Representation>],
+        tables: &[IdVec<ColumnId, Representation>],
         itself: Option<TableId>,
         scope: SourceScope<'_>,
         expr: Expr,
@@ -76,7 +77,7 @@ impl Caller<'_> {
     }
 
     /// How a column of a relation is represented.
-    pub(in crate::sql) fn of_source(&self, source: SourceId, column: usize) -> Representation {
+    pub(in crate::sql) fn of_source(&self, source: SourceId, column: ColumnId) -> Representation {
         match self.column_type(source, column) {
             Some(name) => {
                 let (ty, declared) = (self.inputs.program.type_id(name), self.bindings.sql_types.get(name));
@@ -87,13 +88,13 @@ impl Caller<'_> {
     }
 
     /// The type of a bound relation's column, by name.
-    fn column_type(&self, source: SourceId, column: usize) -> Option<&str> {
+    fn column_type(&self, source: SourceId, column: ColumnId) -> Option<&str> {
         let relation = self.inputs.catalog.relation(source);
         match relation.source {
             RelationSource::Bound { .. } => {}
             RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
         }
-        relation.columns().nth(column).map(|(ty, _)| ty)
+        relation.column(column).map(|(ty, _)| ty)
     }
 
     /// A literal is a native value if its type has a native representation that it fits; a number that is too
@@ -111,21 +112,21 @@ impl Caller<'_> {
         }
     }
 
-    pub(in crate::sql) fn of_embedded(&self, rows: EmbeddedId, column: usize) -> Representation {
+    pub(in crate::sql) fn of_embedded(&self, rows: EmbeddedId, column: ColumnId) -> Representation {
         let rows = rows.of(self.embedded).rows.as_deref().unwrap_or_default();
-        let values = rows.iter().filter_map(|row| row.get(column));
-        let each = values.map(|literal| self.of_literal(*literal));
+        let values = rows.iter().map(|row| row[column]);
+        let each = values.map(|literal| self.of_literal(literal));
         each.reduce(Representation::join).unwrap_or(Representation::Text)
     }
 
     /// How the columns of each table are represented: natively if every value that goes into them is.
-    pub(in crate::sql) fn represent_tables(&self, plan: &Plan) -> Vec<Vec<Representation>> {
-        let mut tables: Vec<Vec<Representation>> = Vec::new();
+    pub(in crate::sql) fn represent_tables(&self, plan: &Plan) -> Vec<IdVec<ColumnId, Representation>> {
+        let mut tables: Vec<IdVec<ColumnId, Representation>> = Vec::new();
         for (id, table) in TableId::enumerate(&plan.tables) {
-            let mut columns: Vec<Option<Representation>> = vec![None; table.n_columns];
+            let mut columns: IdVec<ColumnId, Option<Representation>> = vec![None; table.n_columns].into();
             if matches!(table.body, TableBody::WholeState { .. }) && self.inputs.features.state == State::Json
             {
-                columns = vec![Some(Representation::Text); table.n_columns];
+                columns = vec![Some(Representation::Text); table.n_columns].into();
             }
             // Each round may turn a column into text, and then it stays text.
             for _ in 0..=table.n_columns {
@@ -146,19 +147,19 @@ impl Caller<'_> {
     /// Joins what a select of a table's body puts into its columns.
     fn represent_select(
         &self,
-        tables: &[Vec<Representation>],
+        tables: &[IdVec<ColumnId, Representation>],
         table: TableId,
         select: &Select,
-        columns: &mut [Option<Representation>],
+        columns: &mut IdVec<ColumnId, Option<Representation>>,
     ) {
         let scope = SourceScope::of(select);
-        let before = columns.to_vec();
+        let before = columns.clone();
         for (slot, expr) in columns.iter_mut().zip(&select.output) {
             let new = match *expr {
                 Expr::Column { alias, column }
                     if scope.kind(alias) == Some(FromKind::Table(TableRef::Itself)) =>
                 {
-                    before.get(column).cloned().flatten()
+                    before[column].clone()
                 }
                 expr => Some(match self.represent(tables, Some(table), scope, expr) {
                     Representation::Collated | Representation::Undeclared(_) | Representation::Opaque(_) => {
@@ -184,11 +185,10 @@ impl Caller<'_> {
 }
 
 /// The representation of a table's column. The verifier has found that the table has it.
-#[expect(clippy::indexing_slicing, reason = "the verifier has checked the plan")]
 pub(in crate::sql) fn of_column(
-    tables: &[Vec<Representation>],
+    tables: &[IdVec<ColumnId, Representation>],
     table: TableId,
-    column: usize,
+    column: ColumnId,
 ) -> Representation {
     table.of(tables)[column].clone()
 }

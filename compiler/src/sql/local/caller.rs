@@ -7,11 +7,12 @@
 use super::target::Local;
 use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
 use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlName};
-use crate::catalog::{RelationSource, SourceId};
+use crate::catalog::{ColumnId, RelationSource, SourceId};
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::question::CompileError;
 use crate::sql::build;
-use crate::sql::lower::{Lowering, column_names};
+use crate::sql::lower::{Lowering, column_name, column_names};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
 use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
@@ -89,16 +90,16 @@ impl<'l> Lowering<'_, Local<'l>> {
         &self,
         source: SourceId,
         alias: &str,
-        column: usize,
+        column: ColumnId,
     ) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
             Some(plain) => plain_column(plain, alias, column),
-            None => Ok(build::column(alias, build::ident(&format!("c{column}")))),
+            None => Ok(build::column(alias, build::ident(&column_name(column)))),
         }
     }
 
     /// A column of the row that the caller's own query looks at.
-    pub(in crate::sql) fn row_column(&self, source: SourceId, column: usize) -> Result<Sql, CompileError> {
+    pub(in crate::sql) fn row_column(&self, source: SourceId, column: ColumnId) -> Result<Sql, CompileError> {
         match &self.query(self.binding(source)?)?.plain {
             Some(plain) => plain_column(plain, self.row_name()?, column),
             None => Err(CompileError::Bug("a row of a query that is not plain".into())),
@@ -111,8 +112,8 @@ impl<'l> Lowering<'_, Local<'l>> {
         row.ok_or_else(|| CompileError::Bug("a row of a query that looks at none".into()))
     }
 
-    fn is_key(&self, query: &BoundQuery, column: usize) -> bool {
-        let name = query.plain.as_ref().and_then(|plain| plain.columns.get(column));
+    fn is_key(&self, query: &BoundQuery, column: ColumnId) -> bool {
+        let name = query.plain.as_ref().and_then(|plain| plain.columns.find(column));
         self.target.caller.row.as_ref().zip(name).is_some_and(|((_, key), name)| key == name)
     }
 
@@ -121,9 +122,9 @@ impl<'l> Lowering<'_, Local<'l>> {
         let caller = &self.target.caller;
         let rows = id.of(caller.embedded).rows.as_ref();
         let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
-        let n_columns = rows.first().map_or(0, Vec::len);
+        let n_columns = rows.first().map_or(0, IdVec::len);
         let columns: Vec<Representation> =
-            (0..n_columns).map(|column| caller.of_embedded(id, column)).collect();
+            ColumnId::all(n_columns).map(|column| caller.of_embedded(id, column)).collect();
         let mut values = Vec::new();
         for (at, row) in rows.iter().enumerate() {
             let mut cells = Vec::new();
@@ -184,7 +185,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
                 conditions.push(if is_never_null { build::is_true(condition) } else { condition });
             }
-            for column in 0..self.inputs.catalog.relation(source).columns().count() {
+            for column in self.inputs.catalog.relation(source).column_ids() {
                 let expr = Expr::Column { alias: from.alias, column };
                 // The key is tested once: for all alternatives, or where the row is read.
                 let is_key = match from.kind {
@@ -209,8 +210,8 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 }
 
-fn plain_column(plain: &PlainQuery, table: &str, column: usize) -> Result<Sql, CompileError> {
-    let name = plain.columns.get(column);
+fn plain_column(plain: &PlainQuery, table: &str, column: ColumnId) -> Result<Sql, CompileError> {
+    let name = plain.columns.find(column);
     let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
     Ok(build::raw(&format!("{table}.{name}")))
 }

@@ -13,13 +13,13 @@ use super::template::{Template, ValuePlace};
 use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, Select, SetUse};
 use crate::bindings::{Bindings, ColumnExpr, SqlName};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, ColumnId};
 use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::at::At;
 use crate::sql::build;
-use crate::sql::lower::{Inputs, Lowering, Unconstrained, cte_kind};
+use crate::sql::lower::{Inputs, Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
 use crate::sql::strategy::KeyStrategy;
@@ -73,7 +73,7 @@ impl LocalStatement<'_> {
     }
 
     /// `SELECT DISTINCT …`: `names` has the name of each column and the column of the answer that it shows.
-    pub(crate) fn rows(self, plan: &Plan, names: &[(usize, String)]) -> Result<Template, CompileError> {
+    pub(crate) fn rows(self, plan: &Plan, names: &[(ColumnId, String)]) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, at, selects| {
             let all = lowering.arms(at, selects, plan.answer.n_columns(), Unconstrained::Null)?;
             lowering.distinct(at, plan, all, names)
@@ -84,7 +84,7 @@ impl LocalStatement<'_> {
     pub(crate) fn list(self, plan: &Plan, name: &str) -> Result<Template, CompileError> {
         self.statement(plan, |lowering, at, selects| {
             let all = lowering.arms(at, selects, 1, Unconstrained::Star)?;
-            let distinct = lowering.distinct(at, plan, all, &[(0, name.to_owned())])?;
+            let distinct = lowering.distinct(at, plan, all, &[(ColumnId::FIRST, name.to_owned())])?;
             let a = lowering.named("a");
             let value = || build::column(&a, build::ident(name));
             let from = build::joined(vec![build::derived(distinct, &a)]);
@@ -286,11 +286,11 @@ impl Lowering<'_, Local<'_>> {
         at: At<'_>,
         plan: &Plan,
         all: SetExpr,
-        names: &[(usize, String)],
+        names: &[(ColumnId, String)],
     ) -> Result<Query, CompileError> {
         let r = self.named("r");
-        let column = |(column, name): &(usize, String)| {
-            build::item(build::column(&r, build::ident(&format!("c{column}"))), Some(build::ident(name)))
+        let column = |(column, name): &(ColumnId, String)| {
+            build::item(build::column(&r, build::ident(&column_name(*column))), Some(build::ident(name)))
         };
         let projection = names.iter().map(column).collect();
         let from = build::joined(vec![build::derived(build::query(all), &r)]);

@@ -80,7 +80,7 @@ impl Lowering<'_, Local<'_>> {
         let mut selects: Vec<Select> = part.selects.iter().map(|select| (*select).clone()).collect();
         let value = wanted.looked_up(value, self.inputs.features);
         for select in &mut selects {
-            select.output = select.output.repeat(value.len());
+            select.output = select.output.as_slice().repeat(value.len()).into();
         }
         let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {

@@ -8,11 +8,13 @@ use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
 use crate::bindings::{Family, Fit, SqlType};
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
 use crate::sql::at::{At, SelectOutput};
 use crate::sql::build;
-use crate::sql::lower::Lowering;
+use crate::sql::lower::{Lowering, column_name};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
 use indexmap::IndexMap;
@@ -22,7 +24,7 @@ use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 pub(in crate::sql) struct Local<'l> {
     pub(in crate::sql) caller: Caller<'l>,
     /// How each column of each of the plan's tables is represented.
-    pub(in crate::sql) tables: Vec<Vec<Representation>>,
+    pub(in crate::sql) tables: Vec<IdVec<ColumnId, Representation>>,
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
     pub(in crate::sql) read: IndexMap<usize, usize>,
@@ -46,10 +48,10 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// How the column of this number must come out of a select.
-    fn wanted(&self, at: At<'_>, column: usize) -> Representation {
+    fn wanted(&self, at: At<'_>, column: ColumnId) -> Representation {
         match at.output {
             SelectOutput::Table(table) => of_column(&self.target.tables, table, column),
-            SelectOutput::Values(wanted) if column == 0 => wanted.clone(),
+            SelectOutput::Values(wanted) if column == ColumnId::FIRST => wanted.clone(),
             SelectOutput::Values(_) => Representation::Text,
         }
     }
@@ -92,7 +94,7 @@ impl Printing for Lowering<'_, Local<'_>> {
         }
     }
 
-    fn output(&mut self, at: At<'_>, column: usize, value: Expr) -> Result<Sql, CompileError> {
+    fn output(&mut self, at: At<'_>, column: ColumnId, value: Expr) -> Result<Sql, CompileError> {
         match (self.wanted(at, column), value) {
             (Representation::Native(ty), Expr::Const(literal)) => {
                 match ty.fit(self.inputs.literal_text(literal)?) {
@@ -160,7 +162,7 @@ impl Printing for Lowering<'_, Local<'_>> {
         self.value_in_set(at, &value, &representation, selects, used)
     }
 
-    fn holds_text(&self, at: At<'_>, column: usize) -> bool {
+    fn holds_text(&self, at: At<'_>, column: ColumnId) -> bool {
         match self.wanted(at, column) {
             Representation::Native(ty) => ty.family == Family::Text,
             Representation::Text
@@ -180,13 +182,13 @@ impl Printing for Lowering<'_, Local<'_>> {
         }
     }
 
-    fn source_column(&self, kind: FromKind, alias: &str, column: usize) -> Result<Sql, CompileError> {
+    fn source_column(&self, kind: FromKind, alias: &str, column: ColumnId) -> Result<Sql, CompileError> {
         match kind {
             FromKind::Source(source) | FromKind::Again { source, .. } => {
                 self.bound_column(source, alias, column)
             }
             FromKind::Row { source, .. } => self.row_column(source, column),
-            FromKind::Embedded(_) => Ok(build::column(alias, build::ident(&format!("c{column}")))),
+            FromKind::Embedded(_) => Ok(build::column(alias, build::ident(&column_name(column)))),
             FromKind::Table(_) | FromKind::Values(_) => {
                 Err(CompileError::Bug("a column of no source".into()))
             }

@@ -96,8 +96,8 @@ impl Walk<'_, '_> {
             Expr::Column { alias, column } => match at.scope.kind(alias)? {
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
                     let relation = self.lowering.inputs.catalog.relation(source);
-                    let (ty, _) = relation.columns().nth(column)?;
-                    (Some((self.binding(source)?, column)), ty.to_owned())
+                    let (ty, _) = relation.column(column)?;
+                    (Some(BoundColumn { binding: self.binding(source)?, column }), ty.to_owned())
                 }
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => return None,
             },

@@ -1,6 +1,7 @@
 //! What an outline says: sets, look-ups and slow parts.
 
 use crate::bindings::ColumnExpr;
+use crate::catalog::ColumnId;
 use crate::question::QuestionVarId;
 
 /// The parts of a text.
@@ -67,8 +68,14 @@ pub struct Reads {
     pub has_values: bool,
 }
 
-/// A column of a bound query: the query's index, and the column's.
-pub type BoundColumn = (usize, usize);
+/// A column of a bound query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundColumn {
+    /// The query.
+    pub binding: usize,
+    /// Its column.
+    pub column: ColumnId,
+}
 
 /// A look-up for each row.
 #[derive(Clone, Debug, PartialEq, Eq)]

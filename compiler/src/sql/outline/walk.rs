@@ -250,7 +250,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                     && (matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other))
                     && let Some(binding) = self.binding(source)
                 {
-                    found.push((binding, column));
+                    found.push(BoundColumn { binding, column });
                 }
             }
         }

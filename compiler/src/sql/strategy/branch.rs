@@ -3,7 +3,7 @@
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
-use crate::catalog::SourceId;
+use crate::catalog::{ColumnId, SourceId};
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
@@ -114,7 +114,7 @@ impl Lowering<'_, Local<'_>> {
             return None;
         }
         let filter = others.into_iter().cloned().collect();
-        let row = Select { from: select.from.clone(), filter, output: vec![*expr] };
+        let row = Select { from: select.from.clone(), filter, output: vec![*expr].into() };
         let representation = self.represent(at.inside(select), *expr);
         Some(KeyedRow { row, representation, set: selects, used: *used })
     }
@@ -141,7 +141,9 @@ impl Lowering<'_, Local<'_>> {
             let mut given = false;
             condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
             given
-                || !free_aliases(condition).into_iter().all(|alias| is_own(Expr::Column { alias, column: 0 }))
+                || !free_aliases(condition)
+                    .into_iter()
+                    .all(|alias| is_own(Expr::Column { alias, column: ColumnId::FIRST }))
         };
         let (links, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
         let [Condition::Compare { op, left, right }] = links.as_slice() else { return None };
@@ -150,7 +152,7 @@ impl Lowering<'_, Local<'_>> {
         let representation = self.represent(at.inside(select), own);
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         let filter = inner.into_iter().cloned().collect();
-        let set = Select { from: select.from.clone(), filter, output: vec![own] };
+        let set = Select { from: select.from.clone(), filter, output: vec![own].into() };
         let anchors = Anchors { catalog: self.inputs.catalog, tables: at.tables };
         let is_bound = self.inputs.features.arrays_are_looked_up
             && is_order

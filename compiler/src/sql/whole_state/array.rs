@@ -17,6 +17,7 @@
 //! compiles the statement because it looks costly.
 
 use crate::algebra::{Repeats, Select, Table, TableId};
+use crate::catalog::ColumnId;
 use crate::dialect::State;
 use crate::question::CompileError;
 use crate::sql::at::{At, Itself};
@@ -122,7 +123,7 @@ where
         let x = self.named("x");
         let arms = build::union(arms, Repeats::Kept).unwrap_or_else(|| self.no_rows(columns.names.len()));
         let from = vec![build::derived_as(build::query(arms), "u", &columns.names())];
-        let exact = columns.names.iter().enumerate().map(|(column, name)| {
+        let exact = ColumnId::all(columns.names.len()).zip(&columns.names).map(|(column, name)| {
             let value = build::column("u", build::ident(name));
             let is_text = self.holds_text(at, column);
             build::item(if is_text { self.in_byte_order(value) } else { value }, None)
@@ -150,7 +151,7 @@ where
     ) -> SetExpr {
         let arrays = columns.arrays.iter().map(|array| build::column(alias, build::ident(array)));
         from.push(build::unnest(arrays.collect(), "e", &columns.names()));
-        let items = columns.names.iter().enumerate().map(|(column, name)| {
+        let items = ColumnId::all(columns.names.len()).zip(&columns.names).map(|(column, name)| {
             let value = build::column("e", build::ident(name));
             build::item(if self.holds_text(at, column) { self.in_usual_order(value) } else { value }, None)
         });

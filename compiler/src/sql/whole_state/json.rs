@@ -4,6 +4,7 @@
 //! of the last.
 
 use crate::algebra::{Repeats, Select, Table};
+use crate::catalog::ColumnId;
 use crate::question::CompileError;
 use crate::sql::at::{At, Itself};
 use crate::sql::build::{self, CteKind};
@@ -100,7 +101,8 @@ where
     /// The rows that [`Self::pack`] packed.
     fn unpack(state: Sql, names: &[String]) -> SetExpr {
         let from = build::joined(vec![Self::tuples(state, "e")]);
-        let items = (0..names.len()).map(|column| build::item(build::element("e", column), None)).collect();
+        let items =
+            ColumnId::all(names.len()).map(|column| build::item(build::element("e", column), None)).collect();
         build::select(items, from, Vec::new())
     }
 

@@ -2,10 +2,12 @@
 //!
 //! An estimate depends on the values in a statement, so questions are asked about ids that the database has.
 
-use crate::cli::bindings::database::{Column, ColumnKind, Database};
+use crate::cli::bindings::database::{Column, ColumnKind, Database, Kind};
+use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use crate::cli::error::CliError;
-use portcullis_compiler::bindings::{BindingArg, Bindings, SqlName};
+use portcullis_compiler::bindings::{Bindings, SqlName};
+use portcullis_compiler::catalog::ColumnId;
 
 /// Rows with the ids of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,14 +101,13 @@ fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, ColumnKin
     }
     let mut found: Option<(u8, IdRows, ColumnKind)> = None;
     for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
-        let types = binding.args.iter().filter_map(|arg| match arg {
-            BindingArg::Column { ty } => Some(ty),
-            BindingArg::Constant { .. } => None,
-        });
+        let types = judge::column_types(binding);
         let columns: Vec<&Column> = described.iter().flatten().collect();
-        for (at, column) in types.zip(&columns).enumerate().filter(|(_, (of, _))| *of == ty) {
-            let column = column.1;
-            let name = binding.query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.get(at)?)));
+        for ((at, of), column) in types.enumerate().zip(columns.iter().copied()) {
+            if *of != ty {
+                continue;
+            }
+            let name = binding.query.plain.as_ref().map(|plain| (plain, &plain.columns[at]));
             let is_unique = column.origin.as_ref().is_some_and(|origin| origin.unique == Some(true));
             // A column alone may be a list of exceptions, such as banned users.
             let rank = match (is_unique, columns.len() > 1) {
@@ -132,10 +133,10 @@ fn of_table(table: String, column: &SqlName) -> IdRows {
     IdRows { with: String::new(), table, name: column.clone(), column }
 }
 
-fn of_query(number: usize, text: &str, n_columns: usize, column: usize, key: &str) -> IdRows {
+fn of_query(number: usize, text: &str, n_columns: usize, column: ColumnId, key: &str) -> IdRows {
     let table = format!("bound_query_{number}");
     let columns: Vec<String> = (0..n_columns).map(|at| format!("c{at}")).collect();
     let with = format!("WITH {table} ({}) AS ({text}) ", columns.join(", "));
-    let name = format!("column {} of {key}", column + 1);
-    IdRows { with, column: format!("{table}.c{column}"), table, name }
+    let name = format!("column {} of {key}", column.index() + 1);
+    IdRows { with, column: format!("{table}.c{}", column.index()), table, name }
 }

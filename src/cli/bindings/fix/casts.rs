@@ -3,10 +3,11 @@
 //! Only the simplest form is recognised: a list of names, perhaps with aliases, between `SELECT` and `FROM`,
 //! without comments, escapes or calls. So it is found both in the document's text and in the parsed query.
 
+use portcullis_compiler::catalog::ColumnId;
 use std::ops::Range;
 
 /// The query with casts to text of some columns; `None` if one cannot be found.
-pub(super) fn cast(query: &str, columns: &[usize]) -> Option<String> {
+pub(super) fn cast(query: &str, columns: &[ColumnId]) -> Option<String> {
     let mut text = query.to_owned();
     let mut items = columns.iter().map(|&at| item(query, at)).collect::<Option<Vec<_>>>()?;
     items.sort_by_key(|range| range.start);
@@ -23,7 +24,7 @@ pub(super) fn as_text(name: &str) -> String {
 }
 
 /// The position of a selected name.
-pub(super) fn item(query: &str, at: usize) -> Option<Range<usize>> {
+pub(super) fn item(query: &str, at: ColumnId) -> Option<Range<usize>> {
     let select = word(query, "select")?;
     let start = select.end;
     let from = word(query.get(start..)?, "from")?;
@@ -33,7 +34,7 @@ pub(super) fn item(query: &str, at: usize) -> Option<Range<usize>> {
     }
     let mut item_start = start;
     for (n, item) in list.split(',').enumerate() {
-        if n == at {
+        if n == at.index() {
             let blank = item.len() - item.trim_start().len();
             let name = item.split_whitespace().next()?;
             let starts = item_start + blank;
@@ -68,6 +69,7 @@ fn is_path(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::cast;
+    use portcullis_compiler::catalog::ColumnId;
 
     #[test]
     fn a_selected_name_is_cast() {
@@ -82,7 +84,10 @@ mod tests {
             ("SELECT from_id, x FROM t", vec![0], "SELECT CAST(from_id AS text), x FROM t"),
             ("SELECT a FROM t", vec![], "SELECT a FROM t"),
         ] {
-            assert_eq!(cast(query, &columns).as_deref(), Some(expected));
+            assert_eq!(
+                cast(query, &columns.into_iter().map(ColumnId).collect::<Vec<_>>()).as_deref(),
+                Some(expected)
+            );
         }
     }
 
@@ -97,8 +102,8 @@ mod tests {
             "SELECT DISTINCT a FROM t",
             "VALUES (1)",
         ] {
-            assert_eq!(cast(query, &[0]), None, "{query}");
+            assert_eq!(cast(query, &[ColumnId(0)]), None, "{query}");
         }
-        assert_eq!(cast("SELECT a FROM t", &[1]), None);
+        assert_eq!(cast("SELECT a FROM t", &[ColumnId(1)]), None);
     }
 }

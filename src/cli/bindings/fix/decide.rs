@@ -6,14 +6,15 @@ use crate::cli::bindings::database::Column;
 use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
+use portcullis_compiler::catalog::ColumnId;
 
 /// A column that contains ids of a type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoundColumn<'a> {
     /// The position of the bound fact.
     pub(super) fact: usize,
-    /// The position of the column in its query.
-    pub(super) at: usize,
+    /// The column of its query.
+    pub(super) at: ColumnId,
     /// What the database reports about it.
     pub(super) column: &'a Column,
 }
@@ -49,13 +50,14 @@ fn columns_of_types<'a>(bindings: &'a Bindings, live: &'a Live) -> Vec<TypeColum
     for (fact, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
         let types = judge::column_types(binding);
         let columns = described.as_ref().ok().filter(|columns| columns.len() == types.len());
-        for (at, ty) in types.into_iter().enumerate() {
+        for (at, ty) in types.enumerate() {
+            let ty = *ty;
             let known = found.iter().position(|known| known.ty == ty).unwrap_or_else(|| {
                 found.push(TypeColumns { ty, columns: Vec::new(), is_complete: true });
                 found.len() - 1
             });
             let Some(known) = found.get_mut(known) else { continue };
-            match columns.and_then(|columns| columns.get(at)) {
+            match columns.map(|columns| &columns[at]) {
                 Some(column) => known.columns.push(BoundColumn { fact, at, column }),
                 None => known.is_complete = false,
             }

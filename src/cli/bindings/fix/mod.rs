@@ -24,6 +24,7 @@ use crate::cli::replace;
 use crate::cli::validate::plural;
 use outline::Outline;
 use portcullis_compiler::bindings::{self, Bindings, RowTable, SqlType};
+use portcullis_compiler::catalog::ColumnId;
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -50,8 +51,8 @@ struct Correction<T> {
 struct Cast {
     /// The position of the bound fact.
     fact: usize,
-    /// The position of the column in its query.
-    column: usize,
+    /// The column of its query.
+    column: ColumnId,
     reason: String,
 }
 
@@ -107,7 +108,7 @@ impl Corrections {
         let mut changes = Vec::new();
         for Cast { fact, column, reason } in &self.casts {
             let key = bindings.facts.get(*fact).map_or("", |binding| &binding.key);
-            changes.push((format!("{key}: column {} as text", column + 1), reason.clone()));
+            changes.push((format!("{key}: column {} as text", column.index() + 1), reason.clone()));
         }
         let mut entry = |section: &str, ty: &str, to: Option<&String>, reason: &str| {
             let change = match to {

@@ -71,8 +71,7 @@ fn unique_columns<'a>(
         let is_cast = casts.iter().any(|cast| (cast.fact, cast.column) == (bound.fact, bound.at));
         let plain = bindings.facts.get(bound.fact).and_then(|binding| binding.query.plain.as_ref());
         let (Some(plain), Some(origin), false) = (plain, unique(bound.column), is_cast) else { continue };
-        let Some(column) = plain.columns.get(bound.at) else { continue };
-        let promise = RowTable { table: plain.table.clone(), column: column.clone() };
+        let promise = RowTable { table: plain.table.clone(), column: plain.columns[bound.at].clone() };
         match found.iter_mut().find(|known| known.promise == promise) {
             Some(known) => known.times += 1,
             None => found.push(UniqueColumn { origin, promise, times: 1 }),

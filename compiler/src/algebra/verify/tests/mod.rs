@@ -34,7 +34,7 @@ fn catalog() -> Catalog {
 fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
     let from =
         kinds.iter().map(|(alias, kind)| From { alias: Alias::of_number(*alias), kind: *kind }).collect();
-    Select { from, filter, output }
+    Select { from, filter, output: output.into() }
 }
 
 const OWNER: FromKind = FromKind::Source(SourceId::from_index(0));
@@ -49,7 +49,7 @@ fn sound() -> Plan {
     let table = Table::new("pc1".into(), String::new(), 1, body);
     let locked = read(&[(5, LOCKED)], vec![equal(column(5, 0), column(4, 0))], Vec::new());
     let answer = read(&[(4, TABLE)], vec![Condition::None(vec![locked])], vec![column(4, 0)]);
-    let columns = AnswerColumns::OfQuestion(vec![AnswerColumn::Id(QuestionVarId(1))]);
+    let columns = AnswerColumns::OfQuestion(vec![AnswerColumn::Id(QuestionVarId(1))].into());
     Plan::new(vec![table], PlanAnswer::Rows { selects: vec![answer], columns, range: Range::All })
 }
 
@@ -96,10 +96,10 @@ fn a_sound_plan_has_no_fault() {
 fn a_reference_to_nothing_is_found() {
     let literal = ConstId::from_index(program().constants.len() + 1);
     let wrong: [(&str, Change); 9] = [
-        ("t4 has 1 columns, and no column 1", |plan| answer(plan).output = vec![column(4, 1)]),
-        ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)]),
+        ("t4 has 1 columns, and no column 1", |plan| answer(plan).output = vec![column(4, 1)].into()),
+        ("t9 is not in scope", |plan| answer(plan).output = vec![column(9, 0)].into()),
         // The source of a branch is not one of the select around it.
-        ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)]),
+        ("t5 is not in scope", |plan| answer(plan).output = vec![column(5, 0)].into()),
         ("the table 3 is not made", |plan| answer(plan).from[0].kind = TableId(3).source()),
         ("the table 0 is not made", |plan| table(plan).0.from[0].kind = TABLE),
         ("no relation 7", |plan| table(plan).0.from[0].kind = FromKind::Source(SourceId::from_index(7))),
@@ -133,7 +133,9 @@ fn a_reference_to_something_else_is_found() {
             step.from.remove(0);
             step.filter.clear();
         }),
-        ("2 columns in place of 1", |plan| table(plan).0.output.push(column(1, 0))),
+        ("2 columns in place of 1", |plan| {
+            table(plan).0.output.push(column(1, 0));
+        }),
         ("an answer of 0 columns", |plan| answer(plan).output.clear()),
         ("a wildcard", |plan| answer(plan).filter = vec![equal(column(4, 0), Expr::Unconstrained)]),
     ];
@@ -154,13 +156,13 @@ fn a_column_of_several_members_has_any_type() {
     let tag = |member| Expr::Tag(MemberId::from_index(member));
     let of_another = |plan: &mut Plan| {
         let (base, step) = table(plan);
-        base.output = vec![tag(0), column(1, 1), Expr::Filler];
+        base.output = vec![tag(0), column(1, 1), Expr::Filler].into();
         step.filter = vec![equal(column(3, 1), column(2, 1)), equal(column(2, 2), column(3, 0))];
-        step.output = vec![tag(1), column(3, 1), column(2, 2)];
+        step.output = vec![tag(1), column(3, 1), column(2, 2)].into();
         plan.tables[0].n_columns = 3;
         let select = answer(plan);
         select.filter = vec![equal(column(4, 0), tag(1)), equal(column(4, 1), given(0))];
-        select.output = vec![column(4, 1)];
+        select.output = vec![column(4, 1)].into();
     };
     assert_eq!(fault(Open::Given, of_another), None);
     let without_steps = |plan: &mut Plan| {
