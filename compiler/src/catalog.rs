@@ -11,6 +11,15 @@ id!(/// A column of a source of rows, by its place among the source's columns: o
     /// source.
     pub ColumnId, "column");
 
+id!(/// The rows of one relation that come with a request, see [`RelationSource::Context`].
+    pub ContextId, "context");
+
+id!(/// A bound fact of a data-bindings document, with its query.
+    pub BindingId, "binding");
+
+id!(/// A relation, by its place in the catalog. Results of compiling with a catalog name only its relations.
+    pub SourceId, "source");
+
 impl ColumnId {
     /// The first column of a source.
     pub(crate) const FIRST: Self = Self(0);
@@ -34,32 +43,16 @@ pub struct Catalog {
     pub relations: Vec<Relation>,
 }
 
-/// A relation, by its place in the catalog. Results of compiling with a catalog name only its relations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct SourceId(usize);
-
-impl SourceId {
-    /// The relation at a place.
-    pub(crate) const fn from_index(index: usize) -> Self {
-        Self(index)
-    }
-
-    /// The relation's place.
-    pub(crate) const fn index(self) -> usize {
-        self.0
-    }
-}
-
 impl Catalog {
     /// The relation of an id, which is one of this catalog.
     #[expect(clippy::indexing_slicing, reason = "ids come from the catalog that they index")]
     pub(crate) fn relation(&self, source: SourceId) -> &Relation {
-        &self.relations[source.0]
+        &self.relations[source.index()]
     }
 
     /// The relations with their ids, in order.
     pub(crate) fn enumerate(&self) -> impl Iterator<Item = (SourceId, &Relation)> {
-        (0..).map(SourceId).zip(&self.relations)
+        (0..).map(SourceId::from_index).zip(&self.relations)
     }
 }
 
@@ -135,11 +128,11 @@ pub enum RelationSource {
     /// takes the parameter as [`Slot::Context`](crate::question::Slot::Context).
     Context {
         /// The parameter.
-        slot: usize,
+        slot: ContextId,
     },
     /// The rows of a bound query on the caller's database. Column names do not matter.
     Bound {
-        /// Index into [`Bindings::facts`](crate::bindings::Bindings::facts).
-        binding: usize,
+        /// The bound fact.
+        binding: BindingId,
     },
 }

@@ -8,12 +8,13 @@
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::dialect::{self, Dialect, Features};
+use crate::id_vec::IdVec;
 use crate::optimise::{self, Draft, Purpose, Setting};
 use crate::pass::Pass;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
 use crate::question::{CompileError, Domain, Question, QuestionVarId, Slot, Statement};
-use crate::rewrite::{self, Context, RoleForm};
+use crate::rewrite::{self, Context, FormId, RoleForm};
 use crate::specialise;
 use crate::sql;
 use crate::sql::hosted::{LiteralValue, Values};
@@ -70,7 +71,7 @@ pub(crate) fn planned_statement(
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
-pub(crate) fn forms(request: &Request<'_>) -> Result<Vec<RoleForm>, CompileError> {
+pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<FormId, RoleForm>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
     Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))
@@ -120,7 +121,7 @@ pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Liter
 #[cfg(test)]
 mod tests {
     use super::{Context, LiteralValue, Pass, RoleForm, literal, optimise, rewrite, specialise};
-    use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+    use crate::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
     use crate::check;
     use crate::pass::Rewritable;
     use crate::question::{Question, QuestionVar, QuestionVarId, Shape, Slot};
@@ -135,9 +136,13 @@ mod tests {
         assert_eq!(value(Slot::Given(who)), Some(LiteralValue::Text("ada".into())));
         assert_eq!(value(Slot::TypeOf(who)), Some(LiteralValue::Text("User".into())));
         assert_eq!(value(Slot::Now), Some(LiteralValue::Integer(7)));
-        for slot in
-            [Slot::Given(what), Slot::Given(other), Slot::OneOf(who), Slot::TypeOf(what), Slot::Context(0)]
-        {
+        for slot in [
+            Slot::Given(what),
+            Slot::Given(other),
+            Slot::OneOf(who),
+            Slot::TypeOf(what),
+            Slot::Context(ContextId(0)),
+        ] {
             assert_eq!(value(slot), None, "{slot:?}");
         }
     }

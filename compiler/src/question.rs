@@ -5,7 +5,7 @@
 //! [`Shape`] leaves out the values that do not change the statement, so that one compiled statement
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
-use crate::catalog::ColumnId;
+use crate::catalog::{ColumnId, ContextId};
 use crate::id_vec::IdVec;
 pub use crate::ir::QuestionVarId;
 use crate::ir::{ConstId, Program, TypeId};
@@ -154,7 +154,7 @@ pub enum Slot {
     /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text.
     OneOf(QuestionVarId),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
-    Context(usize),
+    Context(ContextId),
     /// The name of the type of a variable, as text; for types that the policy does not mention.
     TypeOf(QuestionVarId),
     /// Seconds since the epoch, an integer.
@@ -170,7 +170,7 @@ impl std::fmt::Display for Slot {
         match self {
             Self::Given(var) => write!(f, "Given({})", var.index()),
             Self::OneOf(var) => write!(f, "OneOf({})", var.index()),
-            Self::Context(slot) => write!(f, "Context({slot})"),
+            Self::Context(slot) => write!(f, "Context({})", slot.index()),
             Self::TypeOf(var) => write!(f, "TypeOf({})", var.index()),
             Self::Now => f.write_str("Now"),
             Self::PageAfter => f.write_str("PageAfter"),

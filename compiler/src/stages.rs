@@ -111,15 +111,14 @@ pub(crate) fn to_plan(
         Stage::new("the policy as typed rules", ir::print::program(program)),
         Stage::new("the rules of this question", rules.clone()),
     ];
-    if let Some(form) = forms.get(approach.form) {
-        let mut changes = Changes::since(rules);
-        for (pass, after) in passes.iter().filter(|(pass, after)| form.passed(pass, after)) {
-            changes.after(pass, names.specialised(&after.program));
-        }
-        stages.append(&mut changes.stages);
-        let strata = names.strata(&form.program, &form.program.strata());
-        stages.push(Stage::new("in the order of evaluation", strata));
+    let form = &forms[approach.form];
+    let mut changes = Changes::since(rules);
+    for (pass, after) in passes.iter().filter(|(pass, after)| form.passed(pass, after)) {
+        changes.after(pass, names.specialised(&after.program));
     }
+    stages.append(&mut changes.stages);
+    let strata = names.strata(&form.program, &form.program.strata());
+    stages.push(Stage::new("in the order of evaluation", strata));
     stages.push(Stage::new("the plan", names.plan(&planned.plan)));
     Ok((stages, planned))
 }

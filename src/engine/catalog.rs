@@ -9,8 +9,9 @@
 //! signatures are present, not on the facts.
 
 use crate::store::{Fact, StoredArg, StoredRelation};
-use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
 use portcullis_compiler::compact::{Compact, compact};
+use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +24,7 @@ pub(super) struct Context {
     /// One signature per parameter, sorted.
     pub(super) signatures: Vec<ContextSignature>,
     /// The rows for each, as a JSON array of arrays of values.
-    rows: Vec<String>,
+    rows: IdVec<ContextId, String>,
 }
 
 impl Context {
@@ -35,19 +36,18 @@ impl Context {
             let row = fact.args.iter().map(|arg| arg.id.as_str()).collect();
             groups.entry((fact.predicate.clone(), types)).or_default().insert(row);
         }
-        let (signatures, rows) = groups
-            .into_iter()
-            .map(|(signature, rows)| {
-                let row = |row: &Vec<&str>| row.iter().map(|id| json(id)).collect::<serde_json::Value>();
-                (signature, rows.iter().map(row).collect::<serde_json::Value>().to_string())
-            })
-            .unzip();
-        Self { signatures, rows }
+        let mut context = Self::default();
+        for (signature, rows) in groups {
+            let row = |row: &Vec<&str>| row.iter().map(|id| json(id)).collect::<serde_json::Value>();
+            context.signatures.push(signature);
+            context.rows.push(rows.iter().map(row).collect::<serde_json::Value>().to_string());
+        }
+        context
     }
 
     /// The rows for a parameter.
-    pub(super) fn rows(&self, slot: usize) -> Option<&str> {
-        self.rows.get(slot).map(String::as_str)
+    pub(super) fn rows(&self, slot: ContextId) -> Option<&str> {
+        self.rows.find(slot).map(String::as_str)
     }
 }
 
@@ -73,7 +73,7 @@ pub(super) fn catalog(stored: &[Relation], context: &[ContextSignature]) -> Cata
         ty: ty.clone(),
         column: StoredRelation::column(idx),
     };
-    let context = context.iter().enumerate().map(|(slot, (predicate, types))| Relation {
+    let context = (0..).map(ContextId).zip(context).map(|(slot, (predicate, types))| Relation {
         predicate: predicate.clone(),
         args: types.iter().enumerate().map(arg).collect(),
         source: RelationSource::Context { slot },
@@ -103,9 +103,9 @@ mod tests {
             fact("has_role", &["User:b", "String:x", "Repo:r"]),
         ]);
         assert_eq!(context.signatures.len(), 2);
-        assert_eq!(context.rows(0), Some(r#"[["b"]]"#));
-        assert_eq!(context.rows(1), Some(r#"[["a","\"","r"],["b","x","r"]]"#));
-        assert_eq!(context.rows(2), None);
+        assert_eq!(context.rows(ContextId(0)), Some(r#"[["b"]]"#));
+        assert_eq!(context.rows(ContextId(1)), Some(r#"[["a","\"","r"],["b","x","r"]]"#));
+        assert_eq!(context.rows(ContextId(2)), None);
     }
 
     #[test]
@@ -121,6 +121,6 @@ mod tests {
         let catalog = catalog(&stored, &context);
         let sources: Vec<_> = catalog.relations.iter().map(|relation| &relation.source).collect();
         let table = RelationSource::Table { name: "f_Repo".into() };
-        assert_eq!(sources, [&table, &RelationSource::Context { slot: 0 }]);
+        assert_eq!(sources, [&table, &RelationSource::Context { slot: ContextId(0) }]);
     }
 }

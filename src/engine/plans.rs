@@ -298,7 +298,7 @@ fn bytes(n: usize) -> u64 {
 mod tests {
     use super::{Catalog, Form, KeptPlan, Question, Relation, Shape, local};
     use portcullis_compiler::bindings::Bindings;
-    use portcullis_compiler::catalog::{RelationArg, RelationSource};
+    use portcullis_compiler::catalog::{BindingId, RelationArg, RelationSource};
     use portcullis_compiler::check;
     use portcullis_compiler::question::{Domain, QuestionVar};
     use portcullis_compiler::source::SourceMap;
@@ -316,7 +316,7 @@ mod tests {
         let relation = |(binding, predicate)| Relation {
             predicate,
             args: vec![RelationArg::Column { ty: "Doc".into(), column: "c0".into() }],
-            source: RelationSource::Bound { binding },
+            source: RelationSource::Bound { binding: BindingId::from_index(binding) },
         };
         let catalog = Arc::new(Catalog { relations: names.enumerate().map(relation).collect() });
         let given = |ty: &str, id: &str| QuestionVar {

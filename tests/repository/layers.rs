@@ -87,7 +87,18 @@ const COMPILER: &[(&str, &[&str])] = &[
     ),
     (
         "compile",
-        &["question", "specialise", "rewrite", "algebra", "plan", "optimise", "sql", "dialect", "pass"],
+        &[
+            "id_vec",
+            "question",
+            "specialise",
+            "rewrite",
+            "algebra",
+            "plan",
+            "optimise",
+            "sql",
+            "dialect",
+            "pass",
+        ],
     ),
     ("advice", &["question", "refusal", "plan", "compile"]),
     (

@@ -2,7 +2,7 @@
 //! request.
 
 use super::notation::Fact;
-use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,7 +52,7 @@ impl FactTables {
                 None => RelationArg::Column { ty, column: column_name(number, at) },
             });
             let source = match layout {
-                Layout::Request => RelationSource::Context { slot: number },
+                Layout::Request => RelationSource::Context { slot: ContextId::from_index(number) },
                 Layout::Tables | Layout::ByLiteral => {
                     RelationSource::Table { name: table_name(layout, number) }
                 }

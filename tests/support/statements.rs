@@ -246,7 +246,7 @@ impl<'p> Statements<'p> {
                 Domain::GivenOneOf(ids) => serde_json::json!(ids).to_string(),
                 Domain::Wanted | Domain::Ignored => panic!("a parameter without a value"),
             }),
-            Slot::Context(slot) => SqlValue::Text(serde_json::json!(placed.rows[slot]).to_string()),
+            Slot::Context(slot) => SqlValue::Text(serde_json::json!(placed.rows[slot.index()]).to_string()),
             Slot::TypeOf(var) => SqlValue::Text(question.vars[var].ty.clone().unwrap()),
             Slot::Now => SqlValue::Integer(self.now),
             Slot::PageAfter => SqlValue::Text(after.to_owned()),

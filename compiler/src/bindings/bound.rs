@@ -3,7 +3,7 @@
 
 use super::name::SqlName;
 use super::types::SqlType;
-use crate::catalog::ColumnId;
+use crate::catalog::{BindingId, ColumnId};
 use crate::dialect::Dialect;
 use crate::id_vec::IdVec;
 use indexmap::IndexMap;
@@ -14,7 +14,7 @@ pub struct Bindings {
     /// The dialect of the caller's database.
     pub dialect: Dialect,
     /// The bound facts, in the document's order. Several may feed one predicate: they form a union.
-    pub facts: Vec<Binding>,
+    pub facts: IdVec<BindingId, Binding>,
     /// The SQL type of the columns that hold a type's ids.
     pub sql_types: IndexMap<String, SqlType>,
     /// The table whose rows are the values of a type.
@@ -38,9 +38,8 @@ pub struct SyncKey {
 
 impl Bindings {
     /// Whether a column of a bound query is the unique column of a promised table.
-    pub(crate) fn reads(&self, binding: usize, column: ColumnId, promised: &RowTable) -> bool {
-        let bound = self.facts.get(binding);
-        bound.and_then(|bound| bound.query.plain.as_ref()).is_some_and(|plain| {
+    pub(crate) fn reads(&self, binding: BindingId, column: ColumnId, promised: &RowTable) -> bool {
+        self.facts[binding].query.plain.as_ref().is_some_and(|plain| {
             plain.table == promised.table && plain.columns.find(column) == Some(&promised.column)
         })
     }

@@ -11,7 +11,9 @@ use super::name::SqlName;
 use super::types::SqlType;
 use super::yaml::{self, Content, Entry, Node, at};
 use super::{column, key, query, sync};
+use crate::catalog::BindingId;
 use crate::dialect::Dialect;
+use crate::id_vec::IdVec;
 use crate::limits;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -128,8 +130,8 @@ impl Document {
         }
     }
 
-    fn facts(&mut self, entries: &IndexMap<String, Entry>, dialect: Dialect) -> Vec<Binding> {
-        let mut facts: Vec<Binding> = Vec::new();
+    fn facts(&mut self, entries: &IndexMap<String, Entry>, dialect: Dialect) -> IdVec<BindingId, Binding> {
+        let mut facts = IdVec::new();
         let mut known: FxHashMap<(String, Vec<BindingArg>), (&str, usize)> = FxHashMap::default();
         for (n, (key, entry)) in entries.iter().filter(|(key, _)| *key != "<<").enumerate() {
             let line = entry.line;
@@ -169,7 +171,9 @@ impl Document {
                 Content::Mapping(_) | Content::Sequence => None,
             };
             match bound(text, folded, &args, dialect) {
-                Ok(query) => facts.push(Binding { key: key.clone(), line, predicate, args, query }),
+                Ok(query) => {
+                    facts.push(Binding { key: key.clone(), line, predicate, args, query });
+                }
                 Err(reason) => self.report(entry.line, format!("`{key}`: the query {reason}")),
             }
         }

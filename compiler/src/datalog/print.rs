@@ -157,7 +157,7 @@ impl Names<'_> {
         match &self.catalog.relation(source).source {
             RelationSource::Table { name } => name.clone(),
             RelationSource::Context { slot } => Slot::Context(*slot).to_string(),
-            RelationSource::Bound { binding } => format!("binding#{binding}"),
+            RelationSource::Bound { binding } => format!("{binding:?}"),
         }
     }
 }

@@ -13,7 +13,7 @@ use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
 use crate::algebra::{AnswerColumns, Embedded, FromKind, Plan, PlanAnswer};
-use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
+use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
 use crate::optimise::{Draft, Purpose, Setting, optimise, widths};
@@ -262,7 +262,7 @@ fn purpose(form: &Form, given: Option<QuestionVarId>) -> Purpose {
 }
 
 /// The caller's queries that a plan reads.
-fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<usize> {
+fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<BindingId> {
     let bound = |source: SourceId| match catalog.relation(source).source {
         RelationSource::Bound { binding } => Some(binding),
         RelationSource::Table { .. } | RelationSource::Context { .. } => None,

@@ -44,6 +44,7 @@ pub use planner::plan;
 pub use value_pattern::ValuePattern;
 pub use ways::End;
 
+use crate::catalog::BindingId;
 use crate::ir::RuleId;
 
 /// SQL for a caller's database.
@@ -57,8 +58,8 @@ pub struct LocalSql {
     pub outline: Outline,
     /// The rules that took part.
     pub rules: Vec<RuleId>,
-    /// The bindings that it reads, by index.
-    pub bindings: Vec<usize>,
+    /// The bindings that it reads.
+    pub bindings: Vec<BindingId>,
     /// From which end stored facts were read, where there are two.
     pub end: Option<End>,
     /// The stored facts that went into the text or decided parts of it: the predicates that they come from,

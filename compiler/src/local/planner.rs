@@ -14,6 +14,7 @@ use crate::bindings::Bindings;
 use crate::catalog::Catalog;
 use crate::compile;
 use crate::dialect::Features;
+use crate::id_vec::IdVec;
 use crate::ir::{Program, TypeId};
 use crate::keys::Keys;
 use crate::limits;
@@ -21,7 +22,7 @@ use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
 use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
-use crate::rewrite::RoleForm;
+use crate::rewrite::{FormId, RoleForm};
 
 /// Plans a shape over a catalog with the relations of `bindings`; `most_rows` bounds what is read of each
 /// part.
@@ -99,7 +100,7 @@ struct Rewritten<'q> {
     request: Request<'q>,
     /// The variable whose value is the caller's column.
     column: Option<QuestionVarId>,
-    forms: Option<Result<Vec<RoleForm>, CompileError>>,
+    forms: Option<Result<IdVec<FormId, RoleForm>, CompileError>>,
 }
 
 /// A question with the forms of its program.
@@ -107,7 +108,7 @@ struct Rewritten<'q> {
 struct Posed<'q> {
     request: Request<'q>,
     column: Option<QuestionVarId>,
-    forms: &'q [RoleForm],
+    forms: &'q IdVec<FormId, RoleForm>,
 }
 
 impl Rewritten<'_> {

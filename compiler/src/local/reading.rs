@@ -167,7 +167,7 @@ fn value_name(place: usize) -> String {
 mod tests {
     use super::*;
     use crate::bindings;
-    use crate::catalog::RelationSource;
+    use crate::catalog::{BindingId, RelationSource};
     use crate::source::SourceMap;
 
     /// The parts of a read with these values known, and of a decision.
@@ -184,7 +184,7 @@ mod tests {
         let relation = Relation {
             predicate: "has_role".into(),
             args: vec![column("User"), role, column("Doc")],
-            source: RelationSource::Bound { binding: 0 },
+            source: RelationSource::Bound { binding: BindingId(0) },
         };
         let bound: Vec<Option<String>> = bound.iter().map(|value| value.map(str::to_owned)).collect();
         let part = fact_rows(&facts, &bindings, &relation, &bound, 64, "it's".into()).unwrap();

@@ -11,10 +11,11 @@
 
 use super::planner::{Ends, Shares};
 use super::{Approach, Planned, Request, plan};
+use crate::id_vec::IdVec;
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;
-use crate::rewrite::RoleForm;
+use crate::rewrite::{FormId, RoleForm};
 use std::collections::VecDeque;
 
 /// The order in which the plans of a form are tried.
@@ -32,21 +33,26 @@ pub(crate) enum Order {
 /// The plans of one question.
 pub(crate) struct Candidates<'c> {
     request: Request<'c>,
-    forms: &'c [RoleForm],
+    forms: &'c IdVec<FormId, RoleForm>,
     order: Order,
     /// The approaches that remain to be tried.
     queue: VecDeque<Approach>,
     /// A plan that waits until a smaller one is refused.
     large: Option<Planned>,
     /// Why each form was refused, its closest plan if that was tried.
-    refusals: Vec<Option<Refusal>>,
+    refusals: IdVec<FormId, Option<Refusal>>,
 }
 
 impl<'c> Candidates<'c> {
     /// The plans of the forms, from one end of stored facts.
-    pub(crate) fn new(request: Request<'c>, forms: &'c [RoleForm], ends: Ends, order: Order) -> Self {
+    pub(crate) fn new(
+        request: Request<'c>,
+        forms: &'c IdVec<FormId, RoleForm>,
+        ends: Ends,
+        order: Order,
+    ) -> Self {
         let approach = |form, shares| Approach { form, shares, ends };
-        let all = |shares| (0..forms.len()).map(move |form| approach(form, shares));
+        let all = |shares| forms.ids().map(move |form| approach(form, shares));
         let queue = match order {
             Order::Closest | Order::Smaller => {
                 let close = all(Shares::Rows).zip(all(Shares::Tests)).flat_map(<[Approach; 2]>::from);
@@ -55,7 +61,7 @@ impl<'c> Candidates<'c> {
             }
             Order::Flat => all(Shares::DeepTests).collect(),
         };
-        let refusals = vec![None; forms.len()];
+        let refusals = IdVec::like(forms, None);
         Self { request, forms, order, queue, large: None, refusals }
     }
 
@@ -99,9 +105,8 @@ impl<'c> Candidates<'c> {
         if shares == Shares::Rows && refusal.is_too_deep() {
             self.queue.push_front(Approach { shares: Shares::DeepTests, ..approach });
         }
-        if let Some(reason) = self.refusals.get_mut(form)
-            && (reason.is_none() || shares == Shares::Rows)
-        {
+        let reason = &mut self.refusals[form];
+        if reason.is_none() || shares == Shares::Rows {
             *reason = Some(refusal);
         }
     }

@@ -31,10 +31,11 @@ use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
 use crate::datalog::Specialised;
+use crate::id_vec::IdVec;
 use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
 use crate::refusal::{Place, Refusal, RuleAtLimit};
-use crate::rewrite::RoleForm;
+use crate::rewrite::{FormId, RoleForm};
 use indexmap::IndexSet;
 use planner::{Planner, Shares};
 use std::collections::BTreeMap;
@@ -53,8 +54,8 @@ pub(crate) struct Request<'r> {
 /// How a question is planned; planned again in the same way, it has the same plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Approach {
-    /// The form of its program, by its index.
-    pub(crate) form: usize,
+    /// The form of its program.
+    pub(crate) form: FormId,
     shares: Shares,
     ends: Ends,
 }
@@ -88,11 +89,11 @@ impl Planned {
 /// [`CompileError::Refused`] if it cannot be planned so.
 pub(crate) fn plan(
     request: &Request<'_>,
-    forms: &[RoleForm],
+    forms: &IdVec<FormId, RoleForm>,
     approach: Approach,
 ) -> Result<Planned, CompileError> {
     let Approach { form, shares, ends } = approach;
-    let form = forms.get(form).ok_or_else(|| CompileError::Bug("a plan of no form".into()))?;
+    let form = &forms[form];
     let RoleForm { program: datalog, .. } = form;
     let mut planner = Planner::new(request.program, request.catalog, form, shares, ends);
     let answer = planner.answer(request.shape, &datalog.roots)?;

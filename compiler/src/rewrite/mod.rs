@@ -18,6 +18,7 @@ mod unfold;
 
 use crate::catalog::Catalog;
 use crate::datalog::{RelId, Root, Specialised, Term};
+use crate::id_vec::{IdVec, id};
 use crate::ir::{Program, RuleId};
 use crate::pass::{self, Pass, Rewritable};
 use indexmap::IndexSet;
@@ -31,6 +32,9 @@ pub(crate) struct Context<'c> {
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
 }
+
+id!(/// A role form of a question's program, see [`forms`].
+    pub(crate) FormId, "form");
 
 /// A program that answers the question.
 #[derive(Clone, Debug)]
@@ -148,7 +152,7 @@ pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
     observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
-) -> Vec<RoleForm> {
+) -> IdVec<FormId, RoleForm> {
     let mut run = |passes, form: &mut RoleForm| {
         let Ok(()) = pass::run(passes, form, context, &mut |pass, form| {
             observe(pass, form);
@@ -158,7 +162,7 @@ pub(crate) fn forms(
     let rules = rules(&program);
     let mut named = RoleForm { program, shared: IndexSet::new(), has_roles: false, rules };
     run(SHRINK, &mut named);
-    let mut forms = Vec::new();
+    let mut forms = IdVec::new();
     if asks_for_literals(&named.program) {
         let mut with_roles = RoleForm { has_roles: true, ..named.clone() };
         run(ROLES, &mut with_roles);

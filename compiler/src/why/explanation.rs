@@ -4,6 +4,7 @@
 //! there once, and however deep a hierarchy is, neither building nor writing an explanation needs a deep
 //! stack.
 
+use crate::catalog::BindingId;
 use crate::ir::RuleId;
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use std::fmt;
@@ -65,7 +66,7 @@ pub enum FactOrigin {
     /// It came with the request.
     Context,
     /// In the rows of a bound query.
-    Bound(usize),
+    Bound(BindingId),
 }
 
 /// A rule with values.

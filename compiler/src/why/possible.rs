@@ -4,7 +4,7 @@
 //! cannot match. Why it does not is what an explanation must say, so every kind that is not there gets an
 //! empty relation.
 
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
@@ -16,7 +16,8 @@ const MOST: usize = 2_000;
 /// them.
 pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, bool) {
     let mut catalog = catalog.clone();
-    let n_known = catalog.relations.len();
+    // No relation of the catalog has this one: nobody reads its rows.
+    let unasked = ContextId::from_index(catalog.relations.len());
     let mut added: BTreeSet<(String, Vec<RelationArg>)> = BTreeSet::new();
     let mut is_cut = false;
     let known = catalog.relations.iter().map(|relation| (&*relation.predicate, &*relation.args));
@@ -40,7 +41,7 @@ pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, b
     let relations = needed.map(|(predicate, args)| Relation {
         predicate: predicate.clone(),
         args: args.clone(),
-        source: RelationSource::Context { slot: n_known },
+        source: RelationSource::Context { slot: unasked },
     });
     let relations: Vec<Relation> = relations.collect();
     catalog.relations.extend(relations);

@@ -1,6 +1,6 @@
 //! What an explanation may read, and how much work it may take.
 
-use crate::catalog::Relation;
+use crate::catalog::{Relation, SourceId};
 
 /// The facts of a catalog, of one moment. This is the only way in which an explanation reads any.
 pub trait Rows {
@@ -14,7 +14,7 @@ pub trait Rows {
     /// Those of the place where the facts are.
     fn rows(
         &mut self,
-        relation: usize,
+        relation: SourceId,
         of: &Relation,
         bound: &[Option<&str>],
         most: usize,

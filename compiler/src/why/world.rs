@@ -157,7 +157,7 @@ impl<'w, R: Rows> World<'w, R> {
             let relation = self.rules.catalog.relation(*source);
             let bound: Vec<Option<&str>> =
                 bound.iter().map(|value| value.map(|value| self.values.text(value))).collect();
-            self.rows.rows(source.index(), relation, &bound, most).map_err(Fault::Rows)?
+            self.rows.rows(*source, relation, &bound, most).map_err(Fault::Rows)?
         } else {
             Vec::new()
         };

@@ -7,7 +7,7 @@ use super::database::{Column, Database, Jit};
 use super::judge::{self, SqlTypes};
 use crate::cli::error::CliError;
 use portcullis_compiler::bindings::{Binding, Bindings, RowTable, SqlName};
-use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::catalog::{BindingId, ColumnId};
 use portcullis_compiler::id_vec::IdVec;
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(super) struct Live {
     /// The declared types that the database knows.
     pub(super) sql_types: SqlTypes,
     /// The columns of each bound query, in the document's order.
-    pub(super) facts: Vec<Described>,
+    pub(super) facts: IdVec<BindingId, Described>,
     /// The column of each promised table.
     pub(super) tables: BTreeMap<String, Described>,
     /// PostgreSQL's compiler of statements, if it is on.
@@ -30,7 +30,7 @@ pub(super) struct Live {
 impl Live {
     /// Asks the database.
     pub(super) async fn read(database: &Database, bindings: &Bindings) -> Result<Self, CliError> {
-        let (mut sql_types, mut facts, mut tables) = (SqlTypes::new(), Vec::new(), BTreeMap::new());
+        let (mut sql_types, mut facts, mut tables) = (SqlTypes::new(), IdVec::new(), BTreeMap::new());
         for (ty, declared) in &bindings.sql_types {
             if let Some(known) = database.ty(&declared.name).await? {
                 sql_types.insert(ty.clone(), known);

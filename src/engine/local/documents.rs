@@ -47,7 +47,7 @@ impl Document {
 
     /// The relations that it binds.
     pub(in crate::engine) fn relations(&self) -> impl Iterator<Item = Relation> + '_ {
-        self.bindings.facts.iter().enumerate().map(|(binding, bound)| {
+        self.bindings.facts.enumerate().map(|(binding, bound)| {
             let arg = |(position, arg): (usize, &BindingArg)| match arg {
                 BindingArg::Column { ty } => {
                     RelationArg::Column { ty: ty.clone(), column: format!("c{position}") }

@@ -31,8 +31,7 @@ impl Engine {
             .collect();
         rules.sort_unstable_by(|left, right| (left.line, &left.text).cmp(&(right.line, &right.text)));
         rules.dedup();
-        let bound = sql.bindings.iter().filter_map(|index| document.bindings.facts.get(*index));
-        let bound: Vec<_> = bound.collect();
+        let bound: Vec<_> = sql.bindings.iter().map(|binding| &document.bindings.facts[*binding]).collect();
         let words = Words { bindings: &document.bindings };
         let end = |end: &End| LocalEnd {
             is_forwards: end.is_own,

@@ -178,7 +178,7 @@ impl Words<'_> {
     /// What a part reads: the keys of bound facts, and the text's own tables.
     fn reads(&self, reads: &Reads) -> Vec<String> {
         let Reads { bindings, tables, has_values } = reads;
-        let keys = bindings.iter().filter_map(|index| self.bindings.facts.get(*index));
+        let keys = bindings.iter().map(|binding| &self.bindings.facts[*binding]);
         let values = has_values.then(|| "stored facts".to_owned());
         keys.map(|binding| binding.key.clone()).chain(tables.iter().cloned()).chain(values).collect()
     }
@@ -190,7 +190,7 @@ impl Words<'_> {
 
     /// The name of a bound column.
     fn column(&self, BoundColumn { binding, column }: BoundColumn) -> String {
-        let Some(Binding { query, key, .. }) = self.bindings.facts.get(binding) else { return String::new() };
+        let Binding { query, key, .. } = &self.bindings.facts[binding];
         match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.find(column)?))) {
             Some((plain, name)) => {
                 format!("{}.{name}", SqlName::path(&plain.table))

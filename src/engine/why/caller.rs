@@ -7,7 +7,8 @@
 
 use crate::engine::EngineError;
 use portcullis_compiler::bindings::Bindings;
-use portcullis_compiler::catalog::Relation;
+use portcullis_compiler::catalog::{BindingId, Relation};
+use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::local::reading::{self, NamedQuery, Returns};
 use portcullis_compiler::question::CompileError;
@@ -36,8 +37,8 @@ pub struct CallerRow {
 /// Facts of a bound query: those whose columns have these values, where there is one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FactRead {
-    /// The place of the binding in the document.
-    pub(super) binding: usize,
+    /// The binding.
+    pub(super) binding: BindingId,
     /// One entry per column.
     pub(super) bound: Vec<Option<String>>,
 }
@@ -100,7 +101,7 @@ impl CallerAnswers {
         }
         let (binding, most, bound) =
             serde_json::from_str::<(usize, usize, Vec<Option<String>>)>(part).ok()?;
-        let facts = facts(&bound, values)?;
+        let (binding, facts) = (BindingId::from_index(binding), facts(&bound, values)?);
         let found = self.reads.entry(FactRead { binding, bound }).or_default();
         found.most = found.most.max(most);
         for fact in facts {
@@ -180,7 +181,7 @@ impl AskedDecision {
 pub(super) fn statement(
     facts: &Program,
     bindings: &Bindings,
-    relations: &[Relation],
+    relations: &IdVec<BindingId, Relation>,
     decisions: Vec<AskedDecision>,
     reads: &WantedReads,
 ) -> Result<String, CompileError> {
@@ -189,9 +190,8 @@ pub(super) fn statement(
     let decisions = decisions.into_iter().filter(|decision| asked.insert(decision.name.clone()));
     let mut parts: Vec<NamedQuery> = decisions.map(AskedDecision::part).collect();
     for (FactRead { binding, bound }, most) in reads {
-        let name = serde_json::json!([binding, most, bound]).to_string();
-        let relation = relations.get(*binding).ok_or_else(|| CompileError::Bug("no such binding".into()))?;
-        parts.push(reading::fact_rows(facts, bindings, relation, bound, *most, name)?);
+        let name = serde_json::json!([binding.index(), most, bound]).to_string();
+        parts.push(reading::fact_rows(facts, bindings, &relations[*binding], bound, *most, name)?);
     }
     Ok(reading::together(&parts, bindings.dialect))
 }
@@ -206,7 +206,10 @@ mod tests {
     }
 
     fn read(bound: &[Option<&str>]) -> FactRead {
-        FactRead { binding: 1, bound: bound.iter().map(|value| value.map(str::to_owned)).collect() }
+        FactRead {
+            binding: BindingId(1),
+            bound: bound.iter().map(|value| value.map(str::to_owned)).collect(),
+        }
     }
 
     fn known(answers: &CallerAnswers, bound: &[Option<&str>], most: usize) -> Result<usize, usize> {

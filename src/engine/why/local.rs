@@ -238,7 +238,7 @@ impl Engine {
     ) -> Result<LocalWhy, EngineError> {
         let (plans, document) = (asking.view.plans(), Arc::clone(&asking.document));
         let make = move || {
-            let relations: Vec<_> = document.relations().collect();
+            let relations = document.relations().collect();
             caller::statement(plans.facts(), &document.bindings, &relations, decisions, &wanted)
         };
         let made = self.in_turn(make).await?;

@@ -4,7 +4,7 @@
 use super::caller::{CallerAnswers, FactRead, KnownFacts, MOST_READS, WantedReads};
 use super::rows::StoredRows;
 use crate::store::StoreError;
-use portcullis_compiler::catalog::{Relation, RelationSource};
+use portcullis_compiler::catalog::{Relation, RelationSource, SourceId};
 use portcullis_compiler::why::Rows;
 
 /// Why a read failed.
@@ -36,7 +36,7 @@ impl Rows for MixedRows<'_> {
 
     fn rows(
         &mut self,
-        relation: usize,
+        relation: SourceId,
         of: &Relation,
         bound: &[Option<&str>],
         most: usize,

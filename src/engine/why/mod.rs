@@ -24,6 +24,7 @@ pub use portcullis_compiler::why::{
     Lack as WhyLack, MetCondition as WhyCondition, Step as WhyStep, Suggestion, Suggestions, Verdict,
 };
 
+use portcullis_compiler::catalog::BindingId;
 use portcullis_compiler::ir::{Program, RuleId};
 use portcullis_compiler::question::{Domain, Question};
 use portcullis_compiler::refusal::Refusal;
@@ -112,9 +113,8 @@ impl Why {
     }
 
     /// The key of a binding, whose rows are facts of the explanation.
-    pub fn binding(&self, binding: usize) -> Option<&str> {
-        let bound = self.document.as_ref()?.bindings.facts.get(binding)?;
-        Some(&bound.key)
+    pub fn binding(&self, binding: BindingId) -> Option<&str> {
+        Some(&self.document.as_ref()?.bindings.facts[binding].key)
     }
 
     /// A rule of the explanation.

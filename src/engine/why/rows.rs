@@ -6,7 +6,7 @@
 use crate::engine::answers::no_room;
 use crate::share::{Account, Meter};
 use crate::store::{Fact, Param, Reader, StoreError};
-use portcullis_compiler::catalog::{Relation, RelationSource};
+use portcullis_compiler::catalog::{Relation, RelationSource, SourceId};
 use portcullis_compiler::why::Rows;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Rows for StoredRows<'_> {
 
     fn rows(
         &mut self,
-        _relation: usize,
+        _relation: SourceId,
         of: &Relation,
         bound: &[Option<&str>],
         most: usize,

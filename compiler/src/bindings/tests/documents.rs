@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::bindings::{Family, Fit, RowTable, SqlName, SqlType};
+use crate::catalog::BindingId;
 
 #[test]
 fn a_document_without_bindings_binds_nothing() {
@@ -139,7 +140,7 @@ fn keys_and_queries_take_every_style_of_yaml() {
 #[test]
 fn lines_may_end_as_on_windows() {
     let bindings = good("facts:\r\n  f(T:_):\r\n    query: |\r\n      SELECT id -- x\r\n      FROM t\r\n");
-    assert_eq!(bindings.facts[0].query.text, "SELECT id FROM t");
+    assert_eq!(bindings.facts[BindingId(0)].query.text, "SELECT id FROM t");
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use super::target::Local;
 use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
 use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlName};
-use crate::catalog::{ColumnId, RelationSource, SourceId};
+use crate::catalog::{BindingId, ColumnId, RelationSource, SourceId};
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::question::CompileError;
@@ -35,15 +35,12 @@ pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
 }
 
 impl<'l> Lowering<'_, Local<'l>> {
-    fn query(&self, binding: usize) -> Result<&'l BoundQuery, CompileError> {
-        let binding = self.target.caller.bindings.facts.get(binding);
-        binding
-            .map(|binding| &binding.query)
-            .ok_or_else(|| CompileError::Bug("a binding without a query".into()))
+    fn query(&self, binding: BindingId) -> &'l BoundQuery {
+        &self.target.caller.bindings.facts[binding].query
     }
 
     /// The binding of a bound relation.
-    fn binding(&self, source: SourceId) -> Result<usize, CompileError> {
+    fn binding(&self, source: SourceId) -> Result<BindingId, CompileError> {
         match self.inputs.catalog.relation(source).source {
             RelationSource::Bound { binding } => Ok(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => {
@@ -59,7 +56,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         alias: &str,
     ) -> Result<TableFactor, CompileError> {
         let binding = self.binding(source)?;
-        let query = self.query(binding)?;
+        let query = self.query(binding);
         if let Some(plain) = &query.plain {
             return Ok(build::raw_table(&SqlName::path(&plain.table), alias, &[]));
         }
@@ -70,19 +67,23 @@ impl<'l> Lowering<'_, Local<'l>> {
             return Ok(build::raw_table(&format!("({})", query.text), alias, &names));
         }
         self.target.read.insert(binding, n_columns);
-        Ok(build::raw_table(&self.named(&format!("pb{binding}")), alias, &[]))
+        Ok(build::raw_table(&self.query_name(binding), alias, &[]))
     }
 
     /// The bound queries that were read by name since the last call, as common table expressions.
-    pub(in crate::sql) fn read_queries(&mut self) -> Result<Vec<Cte>, CompileError> {
-        let mut ctes = Vec::new();
-        for (binding, n_columns) in std::mem::take(&mut self.target.read) {
+    pub(in crate::sql) fn read_queries(&mut self) -> Vec<Cte> {
+        let read = std::mem::take(&mut self.target.read).into_iter();
+        let cte = |(binding, n_columns): (BindingId, usize)| {
             let columns = column_names(n_columns);
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
-            let name = self.named(&format!("pb{binding}"));
-            ctes.push(build::raw_cte(&name, &columns, &self.query(binding)?.text));
-        }
-        Ok(ctes)
+            build::raw_cte(&self.query_name(binding), &columns, &self.query(binding).text)
+        };
+        read.map(cte).collect()
+    }
+
+    /// The name of a bound query that is a common table expression.
+    fn query_name(&self, binding: BindingId) -> String {
+        self.named(&format!("pb{}", binding.index()))
     }
 
     /// A column of a bound query.
@@ -92,7 +93,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         alias: &str,
         column: ColumnId,
     ) -> Result<Sql, CompileError> {
-        match &self.query(self.binding(source)?)?.plain {
+        match &self.query(self.binding(source)?).plain {
             Some(plain) => plain_column(plain, alias, column),
             None => Ok(build::column(alias, build::ident(&column_name(column)))),
         }
@@ -100,7 +101,7 @@ impl<'l> Lowering<'_, Local<'l>> {
 
     /// A column of the row that the caller's own query looks at.
     pub(in crate::sql) fn row_column(&self, source: SourceId, column: ColumnId) -> Result<Sql, CompileError> {
-        match &self.query(self.binding(source)?)?.plain {
+        match &self.query(self.binding(source)?).plain {
             Some(plain) => plain_column(plain, self.row_name()?, column),
             None => Err(CompileError::Bug("a row of a query that is not plain".into())),
         }
@@ -175,7 +176,7 @@ impl<'l> Lowering<'_, Local<'l>> {
             };
             // Outside a query of its own a condition must not be NULL, because NULL differs from false there.
             let is_never_null = is_row || select.reads_nothing();
-            let query = self.query(self.binding(source)?)?;
+            let query = self.query(self.binding(source)?);
             let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());
             if !condition.is_empty() {
                 let text = |part: &ConditionPart| match part {

@@ -104,7 +104,7 @@ impl LocalStatement<'_> {
         let ctes = lowering.tables(plan)?;
         let (tables, few) = lowering.tested_as_few(plan);
         let query = body(&mut lowering, At::top(&tables), plan.answer.selects())?;
-        let mut all = lowering.read_queries()?;
+        let mut all = lowering.read_queries();
         all.extend(ctes.into_iter().chain(few));
         lowering.printed(&build::with(query, cte_kind(&plan.tables), all), Extent::Statement)
     }
@@ -239,7 +239,7 @@ impl LocalStatement<'_> {
         let mut lowering = self.lowering(plan, Some(given_column), None);
         let ctes = lowering.tables(plan)?;
         let holds = lowering.decision(At::top(&plan.tables), plan.answer.selects())?;
-        let mut all = lowering.read_queries()?;
+        let mut all = lowering.read_queries();
         all.extend(ctes);
         let holds = if all.is_empty() {
             holds

@@ -113,7 +113,7 @@ impl Lowering<'_, Local<'_>> {
             ctes.extend(self.table(at.in_table(id), table)?);
         }
         let query = print(self, At { brings_tables: false, derived, ..at })?;
-        let mut all = self.read_queries()?;
+        let mut all = self.read_queries();
         all.extend(ctes);
         Ok(build::with(query, cte_kind(named().map(|(_, table)| table)), all))
     }

@@ -8,7 +8,7 @@ use super::template::{Spelling, mark};
 use crate::algebra::readers::tables_read_once;
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
 use crate::bindings::{Family, Fit, SqlType};
-use crate::catalog::ColumnId;
+use crate::catalog::{BindingId, ColumnId};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
@@ -27,7 +27,7 @@ pub(in crate::sql) struct Local<'l> {
     pub(in crate::sql) tables: Vec<IdVec<ColumnId, Representation>>,
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
-    pub(in crate::sql) read: IndexMap<usize, usize>,
+    pub(in crate::sql) read: IndexMap<BindingId, usize>,
 }
 
 impl<'l> Local<'l> {

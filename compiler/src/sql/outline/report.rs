@@ -1,7 +1,7 @@
 //! What an outline says: sets, look-ups and slow parts.
 
 use crate::bindings::ColumnExpr;
-use crate::catalog::ColumnId;
+use crate::catalog::{BindingId, ColumnId};
 use crate::question::QuestionVarId;
 
 /// The parts of a text.
@@ -60,8 +60,8 @@ pub enum Start {
 /// What a part of a text reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Reads {
-    /// The bound queries, by index.
-    pub bindings: Vec<usize>,
+    /// The bound queries.
+    pub bindings: Vec<BindingId>,
     /// The text's own tables.
     pub tables: Vec<String>,
     /// Whether it reads rows of literals.
@@ -72,7 +72,7 @@ pub struct Reads {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundColumn {
     /// The query.
-    pub binding: usize,
+    pub binding: BindingId,
     /// Its column.
     pub column: ColumnId,
 }

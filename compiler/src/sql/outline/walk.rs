@@ -5,7 +5,7 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::needed;
 use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId, TableRef};
-use crate::catalog::{RelationSource, SourceId};
+use crate::catalog::{BindingId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
 use crate::sql::local::filter::{Filter, LookedUp};
@@ -262,7 +262,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         self.reads(&[select]).bindings.is_empty()
     }
 
-    pub(super) fn binding(&self, source: SourceId) -> Option<usize> {
+    pub(super) fn binding(&self, source: SourceId) -> Option<BindingId> {
         match self.lowering.inputs.catalog.relation(source).source {
             RelationSource::Bound { binding } => Some(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,

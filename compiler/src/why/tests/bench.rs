@@ -1,6 +1,6 @@
 //! A policy with facts, and explanations as text.
 
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
 use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
@@ -31,7 +31,7 @@ impl Rows for Read<'_> {
 
     fn rows(
         &mut self,
-        relation: usize,
+        relation: SourceId,
         _of: &Relation,
         bound: &[Option<&str>],
         most: usize,
@@ -40,7 +40,7 @@ impl Rows for Read<'_> {
         let is_asked = |row: &&Vec<String>| {
             row.iter().zip(bound).all(|(text, bound)| bound.is_none_or(|bound| bound == text))
         };
-        let rows = self.rows.get(relation).ok_or("no such relation")?;
+        let rows = self.rows.get(relation.index()).ok_or("no such relation")?;
         Ok(rows.iter().filter(is_asked).take(most).cloned().collect())
     }
 }

@@ -7,7 +7,7 @@ use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use crate::cli::error::CliError;
 use portcullis_compiler::bindings::{Bindings, SqlName};
-use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::catalog::{BindingId, ColumnId};
 
 /// Rows with the ids of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, ColumnKin
         return Some((of_table(SqlName::path(&promised.table), &promised.column), kind));
     }
     let mut found: Option<(u8, IdRows, ColumnKind)> = None;
-    for (number, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
+    for ((id, binding), described) in bindings.facts.enumerate().zip(&live.facts) {
         let types = judge::column_types(binding);
         let columns: Vec<&Column> = described.iter().flatten().collect();
         for ((at, of), column) in types.enumerate().zip(columns.iter().copied()) {
@@ -118,7 +118,7 @@ fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, ColumnKin
             };
             let (rank, rows) = match name {
                 Some((plain, name)) => (rank, of_table(SqlName::path(&plain.table), name)),
-                None => (4, of_query(number, &binding.query.text, columns.len(), at, &binding.key)),
+                None => (4, of_query(id, &binding.query.text, columns.len(), at, &binding.key)),
             };
             if found.as_ref().is_none_or(|(best, _, _)| rank < *best) {
                 found = Some((rank, rows, column.ty.kind));
@@ -133,8 +133,8 @@ fn of_table(table: String, column: &SqlName) -> IdRows {
     IdRows { with: String::new(), table, name: column.clone(), column }
 }
 
-fn of_query(number: usize, text: &str, n_columns: usize, column: ColumnId, key: &str) -> IdRows {
-    let table = format!("bound_query_{number}");
+fn of_query(id: BindingId, text: &str, n_columns: usize, column: ColumnId, key: &str) -> IdRows {
+    let table = format!("bound_query_{}", id.index());
     let columns: Vec<String> = (0..n_columns).map(|at| format!("c{at}")).collect();
     let with = format!("WITH {table} ({}) AS ({text}) ", columns.join(", "));
     let name = format!("column {} of {key}", column.index() + 1);

@@ -6,13 +6,13 @@ use crate::cli::bindings::database::Column;
 use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
-use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::catalog::{BindingId, ColumnId};
 
 /// A column that contains ids of a type.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BoundColumn<'a> {
-    /// The position of the bound fact.
-    pub(super) fact: usize,
+    /// The bound fact.
+    pub(super) fact: BindingId,
     /// The column of its query.
     pub(super) at: ColumnId,
     /// What the database reports about it.
@@ -32,12 +32,12 @@ pub(super) struct TypeColumns<'a> {
 pub(super) fn corrections(bindings: &Bindings, live: &Live, outline: &Outline<'_>) -> Corrections {
     let columns = columns_of_types(bindings, live);
     let can_cast = |bound: &BoundColumn<'_>| {
-        let binding = bindings.facts.get(bound.fact);
-        let source = binding.and_then(|binding| outline.query(&binding.key));
+        let binding = &bindings.facts[bound.fact];
+        let source = outline.query(&binding.key);
         source
             .and_then(|source| outline.text.get(source))
             .is_some_and(|raw| casts::item(raw, bound.at).is_some())
-            && binding.is_some_and(|binding| casts::item(&binding.query.text, bound.at).is_some())
+            && casts::item(&binding.query.text, bound.at).is_some()
     };
     let (sql_types, casts) = types::corrections(bindings, live, &columns, can_cast);
     let tables = promises::corrections(bindings, live, &columns, &casts);
@@ -47,7 +47,7 @@ pub(super) fn corrections(bindings: &Bindings, live: &Live, outline: &Outline<'_
 /// The types in the order in which the document first uses them.
 fn columns_of_types<'a>(bindings: &'a Bindings, live: &'a Live) -> Vec<TypeColumns<'a>> {
     let mut found: Vec<TypeColumns<'a>> = Vec::new();
-    for (fact, (binding, described)) in bindings.facts.iter().zip(&live.facts).enumerate() {
+    for ((fact, binding), described) in bindings.facts.enumerate().zip(&live.facts) {
         let types = judge::column_types(binding);
         let columns = described.as_ref().ok().filter(|columns| columns.len() == types.len());
         for (at, ty) in types.enumerate() {

@@ -18,7 +18,7 @@ type NewEntry<'a> = (&'a str, Option<&'a str>);
 pub(super) fn apply(outline: &Outline<'_>, bindings: &Bindings, corrections: &Corrections) -> Option<String> {
     let mut editor = Editor { text: outline.text, edits: Vec::new() };
     for cast in &corrections.casts {
-        let source = outline.query(&bindings.facts.get(cast.fact)?.key)?;
+        let source = outline.query(&bindings.facts[cast.fact].key)?;
         let name = casts::item(outline.text.get(source.clone())?, cast.column)?;
         let name = source.start + name.start..source.start + name.end;
         let cast = casts::as_text(outline.text.get(name.clone())?);

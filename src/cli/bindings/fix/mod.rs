@@ -24,7 +24,7 @@ use crate::cli::replace;
 use crate::cli::validate::plural;
 use outline::Outline;
 use portcullis_compiler::bindings::{self, Bindings, RowTable, SqlType};
-use portcullis_compiler::catalog::ColumnId;
+use portcullis_compiler::catalog::{BindingId, ColumnId};
 use serde_json::{Value, json};
 use std::fmt::Write;
 
@@ -49,8 +49,8 @@ struct Correction<T> {
 /// A bound column that becomes text.
 #[derive(Debug)]
 struct Cast {
-    /// The position of the bound fact.
-    fact: usize,
+    /// The bound fact.
+    fact: BindingId,
     /// The column of its query.
     column: ColumnId,
     reason: String,
@@ -107,7 +107,7 @@ impl Corrections {
     fn changes(&self, bindings: &Bindings) -> Vec<(String, String)> {
         let mut changes = Vec::new();
         for Cast { fact, column, reason } in &self.casts {
-            let key = bindings.facts.get(*fact).map_or("", |binding| &binding.key);
+            let key = &bindings.facts[*fact].key;
             changes.push((format!("{key}: column {} as text", column.index() + 1), reason.clone()));
         }
         let mut entry = |section: &str, ty: &str, to: Option<&String>, reason: &str| {
@@ -143,8 +143,8 @@ impl Corrections {
             }
         }
         let same_facts = before.facts.len() == after.facts.len()
-            && before.facts.iter().zip(&after.facts).enumerate().all(|(at, (before, after))| {
-                let columns = self.casts.iter().filter(|cast| cast.fact == at).map(|cast| cast.column);
+            && before.facts.enumerate().zip(&after.facts).all(|((id, before), after)| {
+                let columns = self.casts.iter().filter(|cast| cast.fact == id).map(|cast| cast.column);
                 let expected = casts::cast(&before.query.text, &columns.collect::<Vec<_>>());
                 before.key == after.key && expected.as_ref() == Some(&after.query.text)
             });

@@ -69,7 +69,7 @@ fn unique_columns<'a>(
     let mut found: Vec<UniqueColumn<'a>> = Vec::new();
     for bound in &columns.columns {
         let is_cast = casts.iter().any(|cast| (cast.fact, cast.column) == (bound.fact, bound.at));
-        let plain = bindings.facts.get(bound.fact).and_then(|binding| binding.query.plain.as_ref());
+        let plain = bindings.facts[bound.fact].query.plain.as_ref();
         let (Some(plain), Some(origin), false) = (plain, unique(bound.column), is_cast) else { continue };
         let promise = RowTable { table: plain.table.clone(), column: plain.columns[bound.at].clone() };
         match found.iter_mut().find(|known| known.promise == promise) {

@@ -37,8 +37,8 @@ fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) 
     Select { from, filter, output: output.into() }
 }
 
-const OWNER: FromKind = FromKind::Source(SourceId::from_index(0));
-const LOCKED: FromKind = FromKind::Source(SourceId::from_index(1));
+const OWNER: FromKind = FromKind::Source(SourceId(0));
+const LOCKED: FromKind = FromKind::Source(SourceId(1));
 const TABLE: FromKind = FromKind::Table(TableRef::Table(TableId(0)));
 
 /// The documents that the user of variable 0 owns and that are not locked, by way of a fixpoint.
