@@ -48,8 +48,28 @@ impl Unanswered {
     }
 }
 
-/// Runs a read, first as a brief question unless it is heavy.
-pub(super) async fn read<T, R>(attempt: ConsistentRead<'_>, is_heavy: bool, read: R) -> Result<T, EngineError>
+/// What is expected of the time that a question takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Expected {
+    /// It is brief until it turns out not to be.
+    Brief,
+    /// It is long: reading its statements and their values alone may take long.
+    Long,
+}
+
+impl Expected {
+    /// What is expected of a question with these statements.
+    pub(super) fn of<'p>(statements: impl IntoIterator<Item = &'p Prepared>) -> Self {
+        if statements.into_iter().any(Prepared::is_heavy) { Self::Long } else { Self::Brief }
+    }
+}
+
+/// Runs a read as the kind of question that it is expected to be.
+pub(super) async fn read<T, R>(
+    attempt: ConsistentRead<'_>,
+    expected: Expected,
+    read: R,
+) -> Result<T, EngineError>
 where
     T: Send + 'static,
     R: Fn(&Reader) -> Result<T, Unanswered> + Send + 'static,
@@ -59,7 +79,10 @@ where
         Err(Unanswered::Refused(refused)) => Ok(Err(refused)),
         Err(Unanswered::Store(error)) => Err(error),
     };
-    let answered = if is_heavy { attempt.read(read).await? } else { attempt.read_brief(read).await? };
+    let answered = match expected {
+        Expected::Brief => attempt.read_brief(read).await?,
+        Expected::Long => attempt.read(read).await?,
+    };
     answered.map_err(EngineError::Refused)
 }
 
@@ -291,7 +314,7 @@ impl Prepared {
     }
 
     /// Whether reading the statement and its values alone may take long.
-    pub(super) fn is_heavy(&self) -> bool {
+    fn is_heavy(&self) -> bool {
         let refusing = self.refused_if.iter().flat_map(|(params, _)| params);
         let params = self.params.iter().chain(refusing);
         self.statement.sql.len() + params.map(Param::n_bytes).sum::<usize>() > BRIEF_BYTES

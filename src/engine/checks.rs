@@ -6,7 +6,7 @@
 //! types, ids and actions are not errors: the answer is no, or empty. A bulk request is answered in one read
 //! transaction.
 
-use super::answers::{Prepared, read};
+use super::answers::{Expected, Prepared, read};
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Reader, Value};
@@ -76,8 +76,8 @@ impl Engine {
         let version = view.as_ref().map(View::version);
         let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
         let prepared = view.prepare(question).await?;
-        let is_heavy = prepared.is_heavy();
-        Ok((version, read(attempt, is_heavy, move |reader| prepared.decision(reader)).await?))
+        let expected = Expected::of([&prepared]);
+        Ok((version, read(attempt, expected, move |reader| prepared.decision(reader)).await?))
     }
 
     /// The resources that the actor may do this to. Order and duplicates are kept.
@@ -141,7 +141,7 @@ impl Engine {
                 }
             }
         }
-        let is_heavy = asked.iter().any(|(_, prepared)| prepared.is_heavy());
+        let expected = Expected::of(asked.iter().map(|(_, prepared)| prepared));
         let decide = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let mut allowed = Vec::new();
@@ -155,7 +155,7 @@ impl Engine {
                 Ok(allowed)
             })
         };
-        Ok((Some(view.version()), read(attempt, is_heavy, decide).await?))
+        Ok((Some(view.version()), read(attempt, expected, decide).await?))
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -196,7 +196,7 @@ impl Engine {
                 None => None,
             });
         }
-        let is_heavy = prepared.iter().flatten().any(Prepared::is_heavy);
+        let expected = Expected::of(prepared.iter().flatten());
         let answer_all = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let answer = |prepared: &Option<Prepared>| match prepared {
@@ -206,7 +206,7 @@ impl Engine {
                 prepared.iter().map(answer).collect()
             })
         };
-        read(attempt, is_heavy, answer_all).await
+        read(attempt, expected, answer_all).await
     }
 }
 

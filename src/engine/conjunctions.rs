@@ -13,7 +13,7 @@
 //! need not be enumerable.
 
 use super::EngineError;
-use super::answers::{Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows};
+use super::answers::{Expected, Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows};
 use super::evaluate::Assignment;
 use super::view::View;
 use crate::store::{Reader, StoreError};
@@ -139,9 +139,10 @@ fn shown(question: &Question, prepared: &Prepared) -> Vec<Shown> {
 }
 
 impl Conjunction {
-    /// Whether reading its statements and values alone may take long.
-    pub(super) fn is_heavy(&self) -> bool {
-        self.whole.is_heavy() || self.parts.iter().any(|part| part.prepared.is_heavy())
+    /// What is expected of the time that it takes.
+    pub(super) fn expected(&self) -> Expected {
+        let parts = self.parts.iter().map(|part| &part.prepared);
+        Expected::of(std::iter::once(&self.whole).chain(parts))
     }
 
     /// The distinct assignments, sorted.

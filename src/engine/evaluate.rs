@@ -4,7 +4,7 @@
 //! older form, one fact with wildcards. Out: the assignments under which all calls hold, sorted; `None` means
 //! *any value*.
 
-use super::answers::{Row, STEPS_PER_ANSWER, read};
+use super::answers::{Expected, Row, STEPS_PER_ANSWER, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value};
 use portcullis_compiler::builtin::is_abstract;
@@ -69,8 +69,8 @@ impl Engine {
         }
         let whole = view.prepare(&question).await?;
         let conjunction = view.conjunction(whole, &question, query.unused()).await?;
-        let is_heavy = conjunction.is_heavy();
-        read(attempt, is_heavy, move |reader| conjunction.answers(reader)).await
+        let expected = conjunction.expected();
+        read(attempt, expected, move |reader| conjunction.answers(reader)).await
     }
 
     /// The facts, stored or derived, that match a pattern.
@@ -97,7 +97,7 @@ impl Engine {
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
-        let is_heavy = prepared.is_heavy();
+        let expected = Expected::of([&prepared]);
         let (predicate, pattern) = (predicate.to_owned(), pattern.args.clone());
         let answers = move |reader: &Reader| {
             let rows = prepared.answers(reader)?;
@@ -111,7 +111,7 @@ impl Engine {
             answers.dedup();
             Ok(answers)
         };
-        read(attempt, is_heavy, answers).await
+        read(attempt, expected, answers).await
     }
 }
 

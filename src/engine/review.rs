@@ -11,7 +11,7 @@
 //! If a part cannot be answered, the rest is not left out: a type whose actions cannot be listed has those
 //! that its block declares, and the refusal.
 
-use super::answers::read;
+use super::answers::{Expected, read};
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Reader, Value};
 use portcullis_compiler::builtin::is_abstract;
@@ -120,7 +120,7 @@ impl Engine {
     ) -> Result<Vec<String>, EngineError> {
         let Some(view) = self.view(attempt, &[])? else { return Ok(Vec::new()) };
         let prepared = view.prepare(question).await?;
-        let is_heavy = prepared.is_heavy();
+        let expected = Expected::of([&prepared]);
         let distinct = move |reader: &Reader| {
             let is_action = |column: &AnswerColumn| *column == AnswerColumn::Id(questions::ACTION);
             let at = prepared.columns().iter().position(is_action);
@@ -134,7 +134,7 @@ impl Engine {
             })?;
             Ok(actions.into_iter().collect())
         };
-        read(attempt, is_heavy, distinct).await
+        read(attempt, expected, distinct).await
     }
 }
 

@@ -9,7 +9,7 @@
 //! A page is read from the statement of the whole list, and rows up to its start are skipped. Like a page of
 //! [`super::pages`], it starts *after an actor*, not at a row number.
 
-use super::answers::{Prepared, Unanswered, charge, read};
+use super::answers::{Expected, Prepared, Unanswered, charge, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::share::Meter;
 use crate::store::{ArgPattern, ConsistentRead, Fact, Reader, Value};
@@ -103,7 +103,7 @@ impl Engine {
                 asked.push(TypeQuestion { ty, prepared });
             }
         }
-        let is_heavy = asked.iter().any(|asked| asked.prepared.is_heavy());
+        let expected = Expected::of(asked.iter().map(|asked| &asked.prepared));
         let after = after.cloned();
         let list = move |reader: &Reader| {
             reader.snapshot(|reader| {
@@ -117,7 +117,7 @@ impl Engine {
                 Ok(found)
             })
         };
-        read(attempt, is_heavy, list).await
+        read(attempt, expected, list).await
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which suggested facts change the answer: the engine answers the question with each set of them.
 
 use super::{SUGGESTIONS, Suggestion, Suggestions, fact};
-use crate::engine::answers::{Prepared, Unanswered, read};
+use crate::engine::answers::{Expected, Prepared, Unanswered, read};
 use crate::engine::view::View;
 use crate::engine::why::rows::StoredRows;
 use crate::engine::{Engine, EngineError};
@@ -79,7 +79,7 @@ impl Engine {
                 found.map_err(Unanswered::Store)
             })
         };
-        read(attempt, false, find).await
+        read(attempt, Expected::Brief, find).await
     }
 
     /// Whether the question holds with further context facts. Facts with which the engine refuses the
@@ -98,8 +98,8 @@ impl Engine {
         let asked = async {
             let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
             let prepared: Prepared = view.prepare(question).await?;
-            let is_heavy = prepared.is_heavy();
-            read(attempt, is_heavy, move |reader| prepared.has_answers(reader)).await
+            let expected = Expected::of([&prepared]);
+            read(attempt, expected, move |reader| prepared.has_answers(reader)).await
         };
         match asked.await {
             Ok(true) => Ok(Confirmation::Holds),

@@ -18,7 +18,7 @@ use super::caller::{self, AskedDecision, CallerAnswers, CallerRow, WantedReads};
 use super::mixed::{MixedRows, Unread};
 use super::rows::StoredRows;
 use super::{Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, search};
-use crate::engine::answers::{Unanswered, read};
+use crate::engine::answers::{Expected, Unanswered, read};
 use crate::engine::local::Document;
 use crate::engine::plans::Plans;
 use crate::engine::view::View;
@@ -226,7 +226,7 @@ impl Engine {
                 Ok((found, rows.wanted))
             })
         };
-        read(*attempt, false, find).await
+        read(*attempt, Expected::Brief, find).await
     }
 
     /// The statement for what is not known yet.

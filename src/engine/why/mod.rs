@@ -11,7 +11,7 @@ mod local;
 mod mixed;
 mod rows;
 
-use super::answers::{Unanswered, read};
+use super::answers::{Expected, Unanswered, read};
 use super::evaluate::EvaluateQuery;
 use super::local::Document;
 use super::view::View;
@@ -192,7 +192,7 @@ impl Engine {
         let rules = view.rules(question).await?;
         let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
         let (question, context) = (question.clone(), context.to_vec());
-        let is_heavy = prepared.is_heavy();
+        let expected = Expected::of([&prepared]);
         let find = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let allowed = prepared.has_answers(reader)?;
@@ -209,7 +209,7 @@ impl Engine {
                 Ok(ExplainedAnswer { allowed, reasons })
             })
         };
-        read(attempt, is_heavy, find).await
+        read(attempt, expected, find).await
     }
 }
 
