@@ -22,7 +22,7 @@ use crate::question::{AnswerColumn, CompileError, QuestionVarId, Statement};
 use crate::refusal::Refusal;
 use crate::sql::local::caller::free_prefix;
 use crate::sql::local::filter::Filter;
-use crate::sql::local::forms::LocalStatement;
+use crate::sql::local::statement::LocalStatement;
 use crate::sql::local::template::Template;
 use crate::sql::outline::Outline;
 use crate::sql::within_parser;

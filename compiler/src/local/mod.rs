@@ -11,7 +11,7 @@
 //!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    arranges the alternatives of a filter;
-//! 4. `sql::forms` prints, with places for the question's values: a `value_pattern` says which questions
+//! 4. `sql::local::statement` prints, with places for the question's values: a `value_pattern` says which questions
 //!    share a text.
 
 mod answer;
@@ -22,7 +22,7 @@ pub(crate) mod fold;
 mod narrow;
 mod plan;
 mod planner;
-mod put;
+mod put_literals;
 pub mod reading;
 mod same_rows;
 mod split;
@@ -31,7 +31,7 @@ mod types;
 mod value_pattern;
 mod variant;
 mod ways;
-mod weight;
+mod memory;
 
 pub use crate::sql::local::template::Template;
 pub use crate::sql::outline::{

@@ -6,7 +6,7 @@
 
 use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded, Folder};
-use super::put;
+use super::put_literals;
 use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
@@ -86,7 +86,7 @@ impl Variant {
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
-        put::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
+        put_literals::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
             let ty = asked.question.type_id(asked.program, ty);
             intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
         });

@@ -22,7 +22,7 @@ mod semi_joins;
 pub(crate) mod sets;
 mod setting;
 mod share_rows;
-mod tested;
+mod test_sets;
 
 pub(crate) use guards::take_common;
 pub(crate) use setting::{Purpose, Row, Setting};
@@ -205,7 +205,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         does: "looks a value up in one set alone; the other sets that it must be in are only tested",
         applies: |setting| setting.features.arrays_are_looked_up,
         keeps: Keeps::Entailed,
-        run: |draft, setting| tested::test_sets(&mut draft.plan, setting),
+        run: |draft, setting| test_sets::test_sets(&mut draft.plan, setting),
     },
     Pass {
         name: "factor-guards",

@@ -33,7 +33,7 @@ pub(crate) struct Context<'c> {
     pub(crate) catalog: &'c Catalog,
 }
 
-id!(/// A role form of a question's program, see [`forms`].
+id!(/// A role form of a question's program, see [`statement`].
     pub(crate) FormId, "form");
 
 /// A program that answers the question.

@@ -6,7 +6,7 @@
 //! what it shows there; so is a table of several, where a pass takes such tables apart. So a plan may be
 //! rewritten in many ways that leave its atoms as they are.
 
-use super::exempt;
+use super::contradictions;
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::catalog::{ColumnId, SourceId};
@@ -182,8 +182,11 @@ impl<'a> Atoms<'a> {
             read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
         }
         let mut all = Vec::new();
-        let cases =
-            if self.exempts { exempt::cases(select, ALTERNATIVES)? } else { vec![Cow::Borrowed(select)] };
+        let cases = if self.exempts {
+            contradictions::cases(select, ALTERNATIVES)?
+        } else {
+            vec![Cow::Borrowed(select)]
+        };
         for case in cases {
             let mut of_case = read.clone();
             for condition in &case.filter {

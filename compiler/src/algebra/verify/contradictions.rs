@@ -38,9 +38,9 @@ struct Exemption<'s> {
     /// The place of the test, and its branches.
     test: usize,
     branches: &'s [Select],
-    /// The place of the other test, and that of its branch.
+    /// The place of the other test, and its branches without the one that denies.
     exempting: usize,
-    place: usize,
+    others: Vec<Select>,
     /// What that branch denies.
     denied: Vec<Condition>,
 }
@@ -48,16 +48,17 @@ struct Exemption<'s> {
 impl Exemption<'_> {
     /// The select with one branch of the test, and without the denial of that branch.
     fn case(&self, select: &Select, branch: &Select, taken: TakenAliases) -> Select {
-        let mut case = select.clone();
-        if let Some(condition) = case.filter.get_mut(self.test) {
-            *condition = Condition::Any(vec![branch.clone()]);
-        }
-        if self.denied.contains(&alone(branch, taken))
-            && let Some(Condition::Any(others)) = case.filter.get_mut(self.exempting)
-        {
-            others.remove(self.place);
-        }
-        case
+        let is_denied = self.denied.contains(&alone(branch, taken));
+        let filter = select.filter.iter().enumerate().map(|(place, condition)| {
+            if place == self.test {
+                Condition::Any(vec![branch.clone()])
+            } else if place == self.exempting && is_denied {
+                Condition::Any(self.others.clone())
+            } else {
+                condition.clone()
+            }
+        });
+        Select { filter: filter.collect(), ..select.clone() }
     }
 }
 
@@ -71,13 +72,15 @@ fn exemption(select: &Select, taken: TakenAliases) -> Option<Exemption<'_>> {
             | Condition::None(_) => None,
         })
     };
-    tests().find_map(|(exempting, others)| {
-        others.iter().enumerate().find_map(|(place, other)| {
-            let denied: Vec<Condition> = denials(other)?.iter().map(|branch| alone(branch, taken)).collect();
+    tests().find_map(|(exempting, exempted)| {
+        exempted.iter().enumerate().find_map(|(place, branch)| {
+            let denied: Vec<Condition> = denials(branch)?.iter().map(|branch| alone(branch, taken)).collect();
             let is_denied = |branch: &Select| denied.contains(&alone(branch, taken));
             let mut apart = tests().filter(|(test, _)| *test != exempting);
             let (test, branches) = apart.find(|(_, branches)| branches.iter().any(is_denied))?;
-            Some(Exemption { test, branches, exempting, place, denied })
+            let mut others = exempted.to_vec();
+            others.remove(place);
+            Some(Exemption { test, branches, exempting, others, denied })
         })
     })
 }

@@ -12,7 +12,7 @@
 mod accounts;
 mod atoms;
 mod equal;
-mod exempt;
+mod contradictions;
 mod multiset;
 mod references;
 #[cfg(test)]

@@ -25,7 +25,7 @@ use crate::algebra::Plan;
 use crate::bindings::{ColumnExpr, SqlName};
 use crate::optimise::Setting;
 use crate::question::{CompileError, QuestionVarId};
-use crate::sql::local::forms::{LocalStatement, column_text};
+use crate::sql::local::statement::{LocalStatement, column_text};
 use crate::sql::local::template::Template;
 use crate::sql::outline::{FilterColumn, Outline, SlowPart};
 

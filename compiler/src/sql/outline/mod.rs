@@ -13,7 +13,7 @@ pub use report::{BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMad
 
 use super::local::analysis::GivenColumn;
 use super::local::filter::Filter;
-use super::local::forms::{LocalStatement, column_text};
+use super::local::statement::{LocalStatement, column_text};
 use crate::algebra::Plan;
 use walk::Walk;
 

@@ -1,4 +1,4 @@
-//! Branches of conditions, which test whether a select has a row.
+//! Tests of whether a select has a row, which are the branches of conditions.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;

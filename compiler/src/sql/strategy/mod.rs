@@ -9,8 +9,8 @@
 
 mod rows;
 mod set;
-mod branch;
+mod exists;
 
-pub(super) use branch::{Fence, KeyedRow, NumberBound, TestStrategy, at_alternatives};
+pub(super) use exists::{Fence, KeyedRow, NumberBound, TestStrategy, at_alternatives};
 pub(super) use rows::{RowStrategy, StateStrategy, read_by_state, repeats_of_only};
 pub(super) use set::{ComparisonStrategy, KeyStrategy, SetPart, SetStrategy};
