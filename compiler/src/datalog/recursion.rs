@@ -86,13 +86,13 @@ pub(crate) struct Classes {
     pub(crate) of_step: Vec<Option<ClassId>>,
     /// The class whose steps lead from member to member.
     pub(crate) of_tag: Option<ClassId>,
-    n_classes: usize,
+    count: usize,
 }
 
 impl Classes {
     /// All classes.
     pub(crate) fn ids(&self) -> impl Iterator<Item = ClassId> + use<> {
-        (0..self.n_classes).map(ClassId::from_index)
+        (0..self.count).map(ClassId::from_index)
     }
 
     /// The columns of a class, ascending.
@@ -210,7 +210,7 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
     }
     let class = |column| roots.get_index_of(&groups.root(column)).map(ClassId::from_index);
     let of_column = ColumnId::all(width).map(class).collect();
-    Classes { of_column, of_step, of_tag: class(tag), n_classes: roots.len() }
+    Classes { of_column, of_step, of_tag: class(tag), count: roots.len() }
 }
 
 /// The columns in which a step's call differs from its head, and the tag if it leads to another member.

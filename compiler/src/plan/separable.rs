@@ -124,7 +124,7 @@ impl Planner<'_> {
             clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
-        demand(call, classes, &kept, usize::from(has_tag), &mut base)?;
+        demand(call, classes, &kept, usize::from(has_tag), &mut base);
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
         let mut step = Vec::new();
         for class in forward {
@@ -190,13 +190,7 @@ fn exit_of_walks(
 ///
 /// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
 /// that come out, after `n_tags` others.
-fn demand(
-    call: &ClosureCall<'_>,
-    classes: &Classes,
-    kept: &[ColumnId],
-    n_tags: usize,
-    base: &mut [Select],
-) -> Result<(), PlanError> {
+fn demand(call: &ClosureCall<'_>, classes: &Classes, kept: &[ColumnId], n_tags: usize, base: &mut [Select]) {
     let of_base = ColumnId::all(n_tags + kept.len()).skip(n_tags);
     let asked: Vec<(ColumnId, Expr)> = of_base
         .zip(kept)
@@ -206,7 +200,7 @@ fn demand(
         })
         .collect();
     if asked.is_empty() || call.scope.is_in_step() {
-        return Ok(());
+        return;
     }
     let (places, asked): (Vec<ColumnId>, Vec<Expr>) = asked.into_iter().unzip();
     let demand = call.scope.demand(&call.build.select, asked.clone().into());
@@ -221,7 +215,6 @@ fn demand(
         select.filter.splice(0..0, filter);
         select.from.splice(0..0, demand.from.iter().copied());
     }
-    Ok(())
 }
 
 /// The items at these columns.
