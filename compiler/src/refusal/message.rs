@@ -354,7 +354,7 @@ mod tests {
         let rule = Some(RuleAtLimit::Most(at(7)));
         let refusal = Refusal::TooLarge { limit: Limit::Nesting, rule };
         assert_eq!(
-            refusal.message(&[GIVEN]),
+            message(&refusal, &[GIVEN]),
             "the question has more conditions inside each other than the parser of the database takes (most of it comes from the rule at line 7): put fewer negations inside each other in the rules that it reads"
         );
     }

@@ -61,10 +61,10 @@ impl Arm {
         let others_read: Vec<Alias> = others.iter().flat_map(free_aliases).collect();
         let tested =
             tested.into_iter().chain(from.iter().copied().filter(|from| others_read.contains(&from.alias)));
-        let others = Select { from: tested.collect(), filter: others, output: Vec::new() };
+        let others = Select { from: tested.collect(), filter: others, ..Select::default() };
         select
             .reads_nothing()
-            .then_some(Self { found: Select { from, filter: found, output: Vec::new() }, others })
+            .then_some(Self { found: Select { from, filter: found, ..Select::default() }, others })
     }
 
     /// Whether an index answers all of it.

@@ -2,7 +2,7 @@
 //!
 //! An estimate depends on the values in a statement, so questions are asked about ids that the database has.
 
-use crate::cli::bindings::database::{Column, ColumnKind, Database, Kind};
+use crate::cli::bindings::database::{Column, ColumnKind, Database};
 use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use crate::cli::error::CliError;
