@@ -79,7 +79,7 @@ impl Recursion {
 
 /// The columns of a linear component of uniform width, in classes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Classes {
+pub(crate) struct ColumnClasses {
     /// For each column its class; `None` if it is invariant.
     pub(crate) of_column: IdVec<ColumnId, Option<ClassId>>,
     /// For each step its class; `None` if the step changes nothing and can be left out.
@@ -89,7 +89,7 @@ pub(crate) struct Classes {
     count: usize,
 }
 
-impl Classes {
+impl ColumnClasses {
     /// All classes.
     pub(crate) fn ids(&self) -> impl Iterator<Item = ClassId> + use<> {
         (0..self.count).map(ClassId::from_index)
@@ -159,7 +159,7 @@ pub(crate) fn take_apart(program: &Specialised, members: &[RelId]) -> Recursion 
 ///
 /// `is_static` says which columns the call fixes for the whole statement: an invariant column among them
 /// connects nothing, as its value is a constant.
-pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -> Classes {
+pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -> ColumnClasses {
     // To lead to another member is like to move in one more column.
     let tag = ColumnId::from_index(width);
     let mut groups = Groups::new(width + 1);
@@ -210,7 +210,7 @@ pub(crate) fn classes(recursion: &Recursion, width: usize, is_static: &[bool]) -
     }
     let class = |column| roots.get_index_of(&groups.root(column)).map(ClassId::from_index);
     let of_column = ColumnId::all(width).map(class).collect();
-    Classes { of_column, of_step, of_tag: class(tag), count: roots.len() }
+    ColumnClasses { of_column, of_step, of_tag: class(tag), count: roots.len() }
 }
 
 /// The columns in which a step's call differs from its head, and the tag if it leads to another member.

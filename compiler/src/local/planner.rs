@@ -45,7 +45,7 @@ pub fn plan(
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
     });
-    let planner = |(most_readings, order)| Planner { keys, most_readings, order, most_rows };
+    let planner = |(most_readings, order)| LocalPlanner { keys, most_readings, order, most_rows };
     let features = bindings.dialect.features();
     let mut plan = found(&mut asked, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
     if features.limits.parser_stack.is_fixed() && plan.n_nested() > limits::FEW_NESTED_BRANCHES {
@@ -59,9 +59,9 @@ pub fn plan(
 fn found<'p>(
     asked: &mut Rewritten<'_>,
     mut row: Option<&mut Rewritten<'_>>,
-    planners: impl Iterator<Item = Planner<'p>>,
-) -> Result<Found, CompileError> {
-    let mut found = Found::default();
+    planners: impl Iterator<Item = LocalPlanner<'p>>,
+) -> Result<FoundPlans, CompileError> {
+    let mut found = FoundPlans::default();
     for planner in planners {
         if !found.answers() {
             found.asked = Some(or_refused(asked.posed().and_then(|asked| planner.asked(asked)))?);
@@ -126,7 +126,7 @@ type AskedWays = (Ways, Option<(Ways, Refusal)>);
 
 /// The plans that were found, and why others were refused; `None` where nothing was tried.
 #[derive(Default)]
-struct Found {
+struct FoundPlans {
     /// Those of the question as it was asked.
     asked: Option<Result<AskedWays, Refusal>>,
     /// Those of the question with the value of a column as given; `None` inside if its rows are not the
@@ -134,7 +134,7 @@ struct Found {
     row: Option<Result<Option<Ways>, Refusal>>,
 }
 
-impl Found {
+impl FoundPlans {
     fn answers(&self) -> bool {
         matches!(self.asked, Some(Ok(_)))
     }
@@ -175,14 +175,14 @@ type AskedVariant = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a question within the limit on table readings, if there is one.
 #[derive(Clone, Copy)]
-struct Planner<'p> {
+struct LocalPlanner<'p> {
     keys: Keys<'p>,
     most_readings: Option<usize>,
     order: Order,
     most_rows: usize,
 }
 
-impl Planner<'_> {
+impl LocalPlanner<'_> {
     /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
     /// answer.
     fn asked(&self, question: Posed<'_>) -> Result<AskedWays, CompileError> {

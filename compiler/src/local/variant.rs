@@ -144,7 +144,7 @@ impl Variant {
         let sources = parts.into_iter().flat_map(|part| &part.of(&self.residual.parts).sources);
         let keys: IndexSet<String> = sources.map(|source| catalog.relation(*source).key()).collect();
         let keys = keys.into_iter().collect();
-        CompileError::Refused(Refusal::TooManyValues { keys, most, rule: self.most })
+        CompileError::Refused(Refusal::TooManyValues { keys, most })
     }
 
     /// The parts for the store and the rest of the plan; then each pass that changed a part.

@@ -17,7 +17,7 @@ use super::planner::{Asks, PlanError, Planner, Shares};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
-use crate::datalog::recursion::{ClassId, Classes, MemberId, Recursion, classes};
+use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId, Recursion, classes};
 use crate::id_vec::IdVec;
 
 /// How one class of columns is closed.
@@ -121,7 +121,7 @@ impl Planner<'_> {
     }
 
     /// The ways to close the classes, best first.
-    fn modes(&self, call: &ClosureCall<'_>, classes: &Classes) -> Vec<Vec<Mode>> {
+    fn modes(&self, call: &ClosureCall<'_>, classes: &ColumnClasses) -> Vec<Vec<Mode>> {
         let columns =
             |class: ClassId| classes.columns(class).into_iter().map(|column| *column.of(&call.known));
         let is_bound = |class: ClassId| columns(class).all(|known| known != KnownColumn::No);

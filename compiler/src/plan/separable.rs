@@ -9,7 +9,7 @@ use super::planner::{PlanError, Planner};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::RelId;
-use crate::datalog::recursion::{ClassId, Classes, MemberId};
+use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, VarId};
 use crate::refusal::VarName;
@@ -19,7 +19,7 @@ impl Planner<'_> {
     pub(super) fn separable(
         &mut self,
         call: &ClosureCall<'_>,
-        classes: &Classes,
+        classes: &ColumnClasses,
         modes: &[Mode],
     ) -> Result<RelId, PlanError> {
         let mut walks = Vec::new();
@@ -48,7 +48,7 @@ impl Planner<'_> {
     fn walk(
         &mut self,
         call: &ClosureCall<'_>,
-        classes: &Classes,
+        classes: &ColumnClasses,
         class: ClassId,
     ) -> Result<TableRef, PlanError> {
         let columns = classes.columns(class);
@@ -106,7 +106,7 @@ impl Planner<'_> {
     fn forward(
         &mut self,
         call: &ClosureCall<'_>,
-        classes: &Classes,
+        classes: &ColumnClasses,
         forward: &[ClassId],
         reached: Vec<(MemberId, Clause)>,
     ) -> Result<Clause, PlanError> {
@@ -154,7 +154,7 @@ impl Planner<'_> {
 /// the head are the columns of the call.
 fn exit_of_walks(
     call: &ClosureCall<'_>,
-    classes: &Classes,
+    classes: &ColumnClasses,
     walks: &[(ClassId, TableRef)],
     member: MemberId,
 ) -> Clause {
@@ -190,7 +190,13 @@ fn exit_of_walks(
 ///
 /// Those columns never change on the way, so what starts elsewhere ends elsewhere. `kept` are the columns
 /// that come out, after `n_tags` others.
-fn demand(call: &ClosureCall<'_>, classes: &Classes, kept: &[ColumnId], n_tags: usize, base: &mut [Select]) {
+fn demand(
+    call: &ClosureCall<'_>,
+    classes: &ColumnClasses,
+    kept: &[ColumnId],
+    n_tags: usize,
+    base: &mut [Select],
+) {
     let of_base = ColumnId::all(n_tags + kept.len()).skip(n_tags);
     let asked: Vec<(ColumnId, Expr)> = of_base
         .zip(kept)
@@ -223,7 +229,7 @@ fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
 }
 
 /// The static values of a clause's invariant columns.
-fn fixed(call: &ClosureCall<'_>, classes: &Classes, head: &[Term]) -> Result<Vec<Goal>, PlanError> {
+fn fixed(call: &ClosureCall<'_>, classes: &ColumnClasses, head: &[Term]) -> Result<Vec<Goal>, PlanError> {
     let columns = head.iter().zip(&call.known).zip(&classes.of_column);
     let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
         (KnownColumn::Static(expr), None) => Some((*term, *expr)),

@@ -28,13 +28,12 @@ impl Refusal {
                 let narrower = narrow(*limit, asked);
                 format!("the question {}{rule}: {narrower}{}", limit.exceeded(), limit.remedy())
             }
-            Self::TooManyValues { keys, most, rule } => {
+            Self::TooManyValues { keys, most } => {
                 let bind = either(keys.iter().map(|key| format!("`{key}`")));
-                let rule = at_limit(*rule);
                 let open = every(asked, |var| !var.has_value);
                 let narrower = if open.is_empty() { open } else { format!(", or give {open} a value") };
                 format!(
-                    "the SQL of the question would contain more than {most} values of stored facts{rule}: bind {bind} in the data bindings, so that the database looks them up itself{narrower}"
+                    "the SQL of the question would contain more than {most} values of stored facts: bind {bind} in the data bindings, so that the database looks them up itself{narrower}"
                 )
             }
         }

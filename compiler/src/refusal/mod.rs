@@ -63,8 +63,6 @@ pub enum Refusal {
         keys: Vec<String>,
         /// The maximum in one statement.
         most: usize,
-        /// The rule to look at; `None` if the question reads no rule that the policy has written.
-        rule: Option<RuleAtLimit>,
     },
 }
 
@@ -202,7 +200,9 @@ impl Refusal {
             Self::NotEnumerable { rule, .. }
             | Self::NotExplainable { rule, .. }
             | Self::Unseeded { rule, .. } => *rule,
-            Self::TooLarge { rule, .. } | Self::TooManyValues { rule, .. } => rule.map(RuleAtLimit::place),
+            Self::TooLarge { rule, .. } => rule.map(RuleAtLimit::place),
+            // The keys say which facts are too many.
+            Self::TooManyValues { .. } => None,
             Self::Untyped { test, .. } => Some(*test),
         }
     }
@@ -249,6 +249,8 @@ impl Refusal {
     /// Whether a smaller plan for the same question may succeed.
     pub(crate) fn another_plan_may_help(&self) -> bool {
         match self {
+            // These are counted before anything is planned.
+            Self::TooLarge { limit: Limit::RuleCopies { .. } | Limit::Denials { .. }, .. } => false,
             Self::TooLarge { .. } => true,
             Self::NotEnumerable { .. }
             | Self::NotExplainable { .. }

@@ -7,7 +7,7 @@
 //! the copy holds at an ancestor of `f`, which `p` reaches by its own steps.
 
 use crate::catalog::ColumnId;
-use crate::datalog::recursion::{ClassId, Classes, Recursion, classes, take_apart};
+use crate::datalog::recursion::{ClassId, ColumnClasses, Recursion, classes, take_apart};
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::ir::Polarity;
@@ -44,7 +44,7 @@ pub(super) fn absorb(program: &mut Specialised) {
 }
 
 /// A relation that is alone in its component, taken apart, if it is linear.
-fn apart(program: &Specialised, rel: RelId) -> Option<(Recursion, Classes)> {
+fn apart(program: &Specialised, rel: RelId) -> Option<(Recursion, ColumnClasses)> {
     let recursion = take_apart(program, &[rel]);
     let width = recursion.width().filter(|_| recursion.is_linear())?;
     let classes = classes(&recursion, width, &vec![false; width]);

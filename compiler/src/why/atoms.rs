@@ -2,7 +2,7 @@
 
 use super::explanation::{Arg, Atom};
 use super::rows::Rows;
-use super::state::{AnswerId, Found, FrameId};
+use super::state::{AnswerId, Derivations, FrameId};
 use super::values::Value;
 use super::world::World;
 use crate::catalog::{RelationArg, SourceId};
@@ -23,7 +23,7 @@ impl<'s> Attempted<'s> {
     /// The clause and the values of an attempt.
     pub(super) fn of<'w: 's, R: Rows>(
         world: &World<'w, R>,
-        state: &'s Found,
+        state: &'s Derivations,
         frame: FrameId,
     ) -> Option<Attempted<'s>> {
         Self::with(world, state, frame, &state.frames[frame].env)
@@ -32,7 +32,7 @@ impl<'s> Attempted<'s> {
     /// The clause of an attempt, with these values.
     pub(super) fn with<'w: 's, R: Rows>(
         world: &World<'w, R>,
-        state: &Found,
+        state: &Derivations,
         frame: FrameId,
         env: &'s [Option<Value>],
     ) -> Option<Attempted<'s>> {
@@ -59,7 +59,11 @@ impl<'s> Attempted<'s> {
 }
 
 /// What an answer says.
-pub(super) fn answered<R: Rows>(world: &mut World<'_, R>, state: &Found, answer: AnswerId) -> Option<Atom> {
+pub(super) fn answered<R: Rows>(
+    world: &mut World<'_, R>,
+    state: &Derivations,
+    answer: AnswerId,
+) -> Option<Atom> {
     let answer = &state.answers[answer];
     let relation = &world.rules.traced.relations[state.tables[answer.table].key.0?];
     let mut tuple = answer.tuple.iter().copied();

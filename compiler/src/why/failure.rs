@@ -10,7 +10,7 @@ use super::explanation::{Atom, Attempt, FailedGoal, Lack, MetCondition, Step};
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
-use super::state::{AnswerTableId, Found, FrameId, Via};
+use super::state::{AnswerTableId, Derivations, FrameId, Via};
 use super::step::refutation;
 use super::terms::{is_same, plain, values_of};
 use super::world::{Fault, World};
@@ -232,7 +232,7 @@ impl Failures {
 /// The conditions that an attempt satisfied.
 fn met<R: Rows>(
     world: &mut World<'_, R>,
-    state: &Found,
+    state: &Derivations,
     attempted: &Attempted<'_>,
     frame: FrameId,
 ) -> Vec<MetCondition> {
@@ -260,7 +260,7 @@ fn met<R: Rows>(
 
 /// The conditions of the rule that an attempt satisfied. A negation has a goal for each relation of its
 /// predicate, and is satisfied once all are.
-fn satisfied(state: &Found, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
+fn satisfied(state: &Derivations, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
     let frame = &state.frames[frame];
     let goals = || traced.literals.iter().enumerate();
     let left: OrderedSet<usize> =
@@ -284,7 +284,7 @@ fn add(goal: &mut FailedGoal, attempt: Attempt) {
 /// The attempts at some goals that did not continue.
 fn dead_ends<R: Rows>(
     world: &World<'_, R>,
-    state: &Found,
+    state: &Derivations,
     tables: impl IntoIterator<Item = AnswerTableId>,
 ) -> DeadEnds {
     let mut found = DeadEnds::new();

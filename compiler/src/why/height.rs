@@ -5,7 +5,7 @@
 //! height *k*.
 
 use super::rows::Rows;
-use super::state::{AnswerId, Found, FrameId, Via};
+use super::state::{AnswerId, Derivations, FrameId, Via};
 use super::world::World;
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ struct Derivation {
 }
 
 /// Computes the heights of all answers from `first` on; those before it have theirs.
-pub(super) fn compute<R: Rows>(state: &mut Found, world: &World<'_, R>, first: usize) {
+pub(super) fn compute<R: Rows>(state: &mut Derivations, world: &World<'_, R>, first: usize) {
     let mut derivations: Vec<Derivation> = Vec::new();
     let mut waiting: FxHashMap<AnswerId, Vec<usize>> = FxHashMap::default();
     let mut round: Vec<Vec<usize>> = Vec::new();

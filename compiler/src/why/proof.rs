@@ -3,7 +3,7 @@
 use super::atoms::{self, Attempted};
 use super::explanation::{Atom, By, FactOrigin, Instance, MetCondition, Step};
 use super::rows::Rows;
-use super::state::{AnswerId, Found, FrameId, Via};
+use super::state::{AnswerId, Derivations, FrameId, Via};
 use super::world::{Fault, World};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::ir::{LiteralKind, Polarity};
@@ -46,7 +46,7 @@ impl Steps {
     pub(super) fn conditions<R: Rows>(
         &mut self,
         world: &mut World<'_, R>,
-        state: &Found,
+        state: &Derivations,
         frame: FrameId,
     ) -> Vec<(usize, usize)> {
         let mut found = Vec::new();
@@ -73,7 +73,7 @@ impl Steps {
     pub(super) fn finish<R: Rows>(
         mut self,
         world: &mut World<'_, R>,
-        state: &Found,
+        state: &Derivations,
     ) -> Result<Vec<Step>, Fault<R::Error>> {
         while let Some(answer) = self.open.pop() {
             let step = self.expanded(world, state, answer);
@@ -87,7 +87,7 @@ impl Steps {
     fn expanded<R: Rows>(
         &mut self,
         world: &mut World<'_, R>,
-        state: &Found,
+        state: &Derivations,
         answer: AnswerId,
     ) -> Option<Step> {
         let atom = atoms::answered(world, state, answer)?;

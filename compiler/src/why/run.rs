@@ -1,6 +1,6 @@
 //! One evaluation of a question: tabled, on demand, nearest goals first.
 //!
-//! In: the [`World`]. Out: a [`Found`] with every goal that the question needs, its answers, and the attempts
+//! In: the [`World`]. Out: a [`Derivations`] with every goal that the question needs, its answers, and the attempts
 //! that failed. A goal is solved once, however often it is asked, so cycles end. Goals are taken up in the
 //! order of their distance from the question, and the run ends once no goal that is left can give a lower
 //! proof: a goal at distance *d* only takes part in proofs of height *d* and more.
@@ -12,7 +12,8 @@
 
 use super::rows::Rows;
 use super::state::{
-    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, FactId, Found, FrameId, GoalAnswer, Key, Via,
+    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, Derivations, FactId, FrameId, GoalAnswer,
+    Key, Via,
 };
 use super::suggest::search::Assumable;
 use super::terms::bound;
@@ -50,7 +51,7 @@ type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assum
 #[derive(Debug)]
 pub(super) struct Run<'r, 'w, R> {
     pub(super) world: &'r mut World<'w, R>,
-    pub(super) state: Found,
+    pub(super) state: Derivations,
     pub(super) levels: Vec<Level>,
     /// Finished goals.
     pub(super) finished: FxHashMap<Key, AnswerTableId>,
@@ -79,7 +80,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn assuming(world: &'r mut World<'w, R>, most_assumed: usize, assumable: Assumable) -> Self {
         Self {
             world,
-            state: Found::new(),
+            state: Derivations::new(),
             levels: Vec::new(),
             finished: FxHashMap::default(),
             refuted: FxHashMap::default(),

@@ -15,7 +15,7 @@ id!(/// An attempt.
     pub(super) FrameId, "frame");
 id!(/// An answer.
     pub(super) AnswerId, "answer");
-id!(/// A fact that is assumed, see [`Found::assumed`].
+id!(/// A fact that is assumed, see [`Derivations::assumed`].
     pub(super) FactId, "fact");
 
 /// What a goal asks: a relation, `None` for the question itself, with the values of some of its columns.
@@ -107,7 +107,7 @@ pub(super) struct GoalAnswer {
 
 /// Everything that a run found.
 #[derive(Debug)]
-pub(super) struct Found {
+pub(super) struct Derivations {
     /// The goals.
     pub(super) tables: IdVec<AnswerTableId, AnswerTable>,
     /// The attempts.
@@ -121,7 +121,7 @@ pub(super) struct Found {
 /// A fact that does not exist: its predicate, and the types and texts of its arguments.
 pub(super) type Missing = (String, Vec<(String, String)>);
 
-impl Found {
+impl Derivations {
     /// Nothing is known.
     pub(super) fn new() -> Self {
         Self { tables: IdVec::new(), frames: IdVec::new(), answers: IdVec::new(), assumed: IndexSet::new() }

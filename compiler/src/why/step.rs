@@ -3,7 +3,7 @@
 use super::choose::choose;
 use super::rows::Rows;
 use super::run::Run;
-use super::state::{AnswerId, AnswerTableId, Found, FrameId, Key, Via};
+use super::state::{AnswerId, AnswerTableId, Derivations, FrameId, Key, Via};
 use super::terms::{bound, is_same, plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, World};
@@ -178,7 +178,7 @@ fn negate<R: Rows>(
 }
 
 /// An answer of the lowest height that makes a negation with these arguments fail.
-pub(super) fn refutation(state: &Found, table: AnswerTableId, args: &[Term]) -> Option<AnswerId> {
+pub(super) fn refutation(state: &Derivations, table: AnswerTableId, args: &[Term]) -> Option<AnswerId> {
     let answers = state.tables[table].answers.iter().copied();
     let refuting = answers.filter(|answer| is_same(args, &state.answers[*answer].tuple));
     refuting.min_by_key(|answer| state.answers[*answer].best.map(|(height, _)| height))

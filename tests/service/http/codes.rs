@@ -59,7 +59,7 @@ fn a_refusal_has_the_same_code_everywhere() {
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
-        Refusal::TooManyValues { keys: Vec::new(), most: 1, rule: None },
+        Refusal::TooManyValues { keys: Vec::new(), most: 1 },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }

@@ -14,7 +14,7 @@ pub use search::{SuggestionSearch, Suggestions};
 use super::explanation::{Arg, Atom, Suggestion};
 use super::rows::{Budget, Rows};
 use super::run::Run;
-use super::state::{AnswerTableId, Assumed, Found};
+use super::state::{AnswerTableId, Assumed, Derivations};
 use super::world::{Fault, World};
 use crate::ordered::OrderedSet;
 use search::Assumable;
@@ -58,7 +58,7 @@ pub(super) fn suggest<R: Rows>(
 
 impl SuggestionSearch {
     /// Whether no earlier search finds this set.
-    fn finds(self, state: &Found, set: &Assumed, helpers: &OrderedSet<String>) -> bool {
+    fn finds(self, state: &Derivations, set: &Assumed, helpers: &OrderedSet<String>) -> bool {
         let mut facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
         match self.assumable {
             Assumable::Stored => true,
@@ -68,7 +68,7 @@ impl SuggestionSearch {
 }
 
 /// The sets of facts with which a goal has an answer, without those that contain another one.
-fn smallest(state: &Found, goal: AnswerTableId) -> Vec<&Assumed> {
+fn smallest(state: &Derivations, goal: AnswerTableId) -> Vec<&Assumed> {
     let answers = state.tables[goal].answers.iter();
     let mut sets: Vec<&Assumed> = answers.map(|answer| &state.answers[*answer].assumed).collect();
     sets.retain(|set| !set.is_empty());
@@ -83,7 +83,7 @@ fn smallest(state: &Found, goal: AnswerTableId) -> Vec<&Assumed> {
     smallest
 }
 
-fn facts(state: &Found, set: &Assumed) -> Suggestion {
+fn facts(state: &Derivations, set: &Assumed) -> Suggestion {
     let facts = set.iter().filter_map(|fact| state.assumed.get_index(fact.index()));
     let arg = |(ty, id): &(String, String)| Arg { ty: Some(ty.clone()), id: Some(id.clone()) };
     let atom = |(predicate, args): &(String, Vec<(String, String)>)| Atom {
