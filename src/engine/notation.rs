@@ -279,7 +279,10 @@ mod tests {
             Ok(question) => question,
             Err(error) => return error.to_string(),
         };
-        let atoms = question.atoms.iter().map(|atom| format!("{}{:?}", atom.predicate, atom.args));
+        let atoms = question.atoms.iter().map(|atom| {
+            let args: Vec<usize> = atom.args.iter().map(|var| var.index()).collect();
+            format!("{}{args:?}", atom.predicate)
+        });
         let vars = question.vars.iter().map(|var| {
             let ty = var.ty.as_deref().unwrap_or("any");
             match &var.domain {

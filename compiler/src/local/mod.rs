@@ -11,14 +11,15 @@
 //!    from different ends, `ways` takes the one with fewer of their values;
 //! 3. `optimise` gives the plan the shape that the caller's database answers fast, and `filter`
 //!    arranges the alternatives of a filter;
-//! 4. `sql::local::statement` prints, with places for the question's values: a `value_pattern` says which questions
-//!    share a text.
+//! 4. `sql::local::statement` prints, with places for the question's values: a `value_pattern` says which
+//!    questions share a text.
 
 mod answer;
 mod asked;
 mod component;
 mod filter;
 pub(crate) mod fold;
+mod memory;
 mod narrow;
 mod plan;
 mod planner;
@@ -31,7 +32,6 @@ mod types;
 mod value_pattern;
 mod variant;
 mod ways;
-mod memory;
 
 pub use crate::sql::local::template::Template;
 pub use crate::sql::outline::{

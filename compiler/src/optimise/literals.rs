@@ -183,11 +183,13 @@ struct Choice {
 impl Choice {
     fn of(select: &Select) -> Option<Self> {
         literal(select)?;
-        let tests = select.filter.iter().enumerate().filter(|(_, test)| free_aliases(test).is_empty());
-        let (place, branches) = tests.into_iter().find_map(|(place, test)| match test {
-            Condition::Any(branches) if branches.len() > 1 => Some((place, branches.clone())),
-            _ => None,
-        })?;
+        let (place, branches) =
+            select.filter.iter().enumerate().find_map(|(place, condition)| match condition {
+                Condition::Any(branches) if branches.len() > 1 && free_aliases(condition).is_empty() => {
+                    Some((place, branches.clone()))
+                }
+                _ => None,
+            })?;
         let mut around = select.clone();
         around.filter.remove(place);
         let rest = n_parts(&around);

@@ -11,8 +11,8 @@
 
 mod accounts;
 mod atoms;
-mod equal;
 mod contradictions;
+mod equal;
 mod multiset;
 mod references;
 #[cfg(test)]

@@ -5,7 +5,9 @@ use super::verifier::{Open, Verifier};
 use crate::algebra::{
     Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableId, TableRef,
 };
+use crate::catalog::ColumnId;
 use crate::datalog::constant;
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, QuestionVarId, TypeId};
 use crate::question::{ShapeDomain, Slot};
 
@@ -53,9 +55,12 @@ enum SelectPlace {
 
 type Verified<T = ()> = Result<T, String>;
 
+/// What is known of the values of each column of a source.
+type KnownColumns = IdVec<ColumnId, ColumnKind>;
+
 /// Checks every select of a plan.
 pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Verified {
-    let mut walk = ReferenceWalk { verifier, tables: Vec::new(), itself: Vec::new() };
+    let mut walk = ReferenceWalk { verifier, tables: Vec::new(), itself: KnownColumns::new() };
     for (id, table) in TableId::enumerate(&plan.tables) {
         walk.table(id, table.n_columns, &table.body).map_err(|fault| format!("{}: {fault}", table.name))?;
     }
@@ -79,9 +84,9 @@ pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Verified {
 struct ReferenceWalk<'w> {
     verifier: &'w Verifier<'w>,
     /// The columns of the tables so far.
-    tables: Vec<Vec<ColumnKind>>,
+    tables: Vec<KnownColumns>,
     /// The columns of the table whose steps are being checked.
-    itself: Vec<ColumnKind>,
+    itself: KnownColumns,
 }
 
 impl ReferenceWalk<'_> {
@@ -93,7 +98,7 @@ impl ReferenceWalk<'_> {
         if matches!(body, TableBody::Recursive { .. }) {
             step.iter().try_for_each(reads_itself_once)?;
         }
-        let mut columns = vec![ColumnKind::Nothing; n_columns];
+        let mut columns: KnownColumns = vec![ColumnKind::Nothing; n_columns].into();
         // Each round may learn more about a column, or that it holds values of several types.
         loop {
             self.itself.clone_from(&columns);
@@ -108,7 +113,7 @@ impl ReferenceWalk<'_> {
             // Where a column says which member of a component a row is of, the types of the others depend on
             // it, and rows of members with fewer columns are padded. A name that is put in has no type.
             if columns.iter().any(|kind| matches!(kind, ColumnKind::Tag | ColumnKind::Any)) {
-                columns.fill(ColumnKind::Any);
+                columns.iter_mut().for_each(|kind| *kind = ColumnKind::Any);
             }
             if columns == self.itself {
                 break;
@@ -119,12 +124,7 @@ impl ReferenceWalk<'_> {
     }
 
     /// Checks a select inside others, and returns what is known of its columns.
-    fn select(
-        &self,
-        select: &Select,
-        place: SelectPlace,
-        scope: &mut Vec<From>,
-    ) -> Verified<Vec<ColumnKind>> {
+    fn select(&self, select: &Select, place: SelectPlace, scope: &mut Vec<From>) -> Verified<KnownColumns> {
         let outside = scope.len();
         for from in &select.from {
             if scope.iter().any(|known| known.alias == from.alias) {
@@ -189,7 +189,7 @@ impl ReferenceWalk<'_> {
                 let from = scope.iter().find(|from| from.alias == alias);
                 let from = from.ok_or_else(|| format!("{alias} is not in scope"))?;
                 let columns = self.columns(from.kind, place)?;
-                let kind = columns.get(column.index()).copied();
+                let kind = columns.find(column).copied();
                 kind.ok_or_else(|| {
                     format!("{alias} has {} columns, and no column {}", columns.len(), column.index())
                 })
@@ -225,7 +225,7 @@ impl ReferenceWalk<'_> {
     }
 
     /// What is known of the columns of a source.
-    fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<Vec<ColumnKind>> {
+    fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<KnownColumns> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
                 let relation = self.verifier.catalog.relations.get(source.index());
@@ -255,7 +255,7 @@ impl ReferenceWalk<'_> {
                 let known =
                     self.verifier.vars.find(var).ok_or_else(|| format!("no variable {}", var.index()))?;
                 match known.domain {
-                    ShapeDomain::GivenOneOf => Ok(vec![ColumnKind::of(known.ty)]),
+                    ShapeDomain::GivenOneOf => Ok(vec![ColumnKind::of(known.ty)].into()),
                     _ => Err(format!("the variable {} has no list of values", var.index())),
                 }
             }
@@ -264,7 +264,7 @@ impl ReferenceWalk<'_> {
                 let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;
                 let width = width.ok_or_else(|| format!("the rows {index} are not known"))?;
-                Ok(vec![ColumnKind::Any; width])
+                Ok(vec![ColumnKind::Any; width].into())
             }
         }
     }
