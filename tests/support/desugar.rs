@@ -146,7 +146,13 @@ impl<'t> Reader<'t> {
         let var = format!("related{}", self.n_related);
         let names =
             name.map_or_else(|| self.words.all(target, |block| block.roles.clone()), |name| vec![name]);
-        let held: Vec<String> = names.into_iter().map(|name| self.held(target, name, &var)).collect();
+        let mut held: Vec<String> = names.into_iter().map(|name| self.held(target, name, &var)).collect();
+        // A thing of a subtype has the roles that the subtype adds.
+        let blocks = self.words.blocks.iter();
+        for subtype in blocks.filter(|other| name.is_none() && other.parent == Some(target.name)) {
+            let added = subtype.roles.iter().map(|role| self.held(subtype, role, &var));
+            held.extend(added.map(|held| format!("({var} matches {} and {held})", subtype.name)));
+        }
         format!(
             "(has_relation(resource, {relation:?}, {var}) and {var} matches {ty} and ({}))",
             held.join(" or ")
