@@ -16,16 +16,13 @@
 
 mod answer;
 mod asked;
-mod component;
 mod filter;
 pub(crate) mod fold;
 mod memory;
-mod narrow;
 mod plan;
 mod planner;
 mod put_literals;
 pub mod reading;
-mod same_rows;
 mod split;
 mod stages;
 mod types;

@@ -140,7 +140,7 @@ fn split_off_shared(selects: &mut Vec<Select>) {
     if selects.iter().flat_map(Select::branches).count() > MOST_BRANCHES {
         return;
     }
-    let choices: Vec<Option<Choice>> = selects.iter().map(Choice::of).collect();
+    let choices: Vec<Option<LiteralChoice>> = selects.iter().map(LiteralChoice::of).collect();
     let mut askers: IndexMap<Select, IndexSet<ConstId>> = IndexMap::new();
     for (select, choice) in selects.iter().zip(&choices) {
         let Some(literal) = literal(select) else { continue };
@@ -154,7 +154,7 @@ fn split_off_shared(selects: &mut Vec<Select>) {
             askers.entry(body).or_default().insert(literal);
         }
     }
-    let split = |(select, choice): (Select, Option<Choice>)| {
+    let split = |(select, choice): (Select, Option<LiteralChoice>)| {
         let Some(choice) = choice else { return vec![select] };
         let is_shared = |branch: &Select| {
             let askers = askers.get(&body(&choice.with(vec![branch.clone()])));
@@ -172,7 +172,7 @@ fn split_off_shared(selects: &mut Vec<Select>) {
 }
 
 /// The test at which an alternative may be split into its branches. It depends on no row.
-struct Choice {
+struct LiteralChoice {
     /// The alternative without the test. It is no larger than any branch, because each part repeats it.
     around: Select,
     /// The place of the test among the conditions.
@@ -180,7 +180,7 @@ struct Choice {
     branches: Vec<Select>,
 }
 
-impl Choice {
+impl LiteralChoice {
     fn of(select: &Select) -> Option<Self> {
         literal(select)?;
         let (place, branches) =

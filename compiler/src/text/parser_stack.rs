@@ -14,7 +14,7 @@ use super::tokens::PrintedToken;
 pub(super) fn symbols(tokens: &[PrintedToken<'_>]) -> usize {
     let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
     let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
-    let mut reader = Reader { open: vec![Parenthesis::default()], most: 0 };
+    let mut reader = Reader { open: vec![OpenParenthesis::default()], most: 0 };
     for (at, word) in words.iter().enumerate() {
         let before = at.checked_sub(1).and_then(|before| words.get(before));
         let after = words.get(at + 1).map_or("", String::as_str);
@@ -34,11 +34,11 @@ struct Operator {
 
 /// One open parenthesis or `CASE`, or the statement itself.
 #[derive(Clone, Debug, Default)]
-struct Parenthesis {
+struct OpenParenthesis {
     /// Everything before it.
     outside: usize,
     /// The common table expressions before the current place.
-    with: With,
+    with: OpenWith,
     /// Whether it holds a query.
     is_query: bool,
     /// The selects of the union before the current one.
@@ -52,7 +52,7 @@ struct Parenthesis {
 
 /// Where a `WITH` is.
 #[derive(Clone, Copy, Debug, Default)]
-enum With {
+enum OpenWith {
     /// There is none.
     #[default]
     Absent,
@@ -70,7 +70,7 @@ enum With {
     },
 }
 
-impl With {
+impl OpenWith {
     fn symbols(self) -> usize {
         match self {
             Self::Absent => 0,
@@ -81,7 +81,7 @@ impl With {
     }
 }
 
-impl Parenthesis {
+impl OpenParenthesis {
     fn symbols(&self) -> usize {
         let operators: usize = self.operators.iter().map(|operator| operator.symbols).sum();
         self.outside + self.with.symbols() + self.selects + self.clause + operators
@@ -105,7 +105,7 @@ const SELECT: usize = 10;
 const CLOSED: usize = 4;
 
 struct Reader {
-    open: Vec<Parenthesis>,
+    open: Vec<OpenParenthesis>,
     /// The symbols at the deepest place so far.
     most: usize,
 }
@@ -123,14 +123,15 @@ impl Reader {
             ")" | "END" => return self.close(),
             "CASE" => {
                 // Its operand, its earlier cases, `WHEN`, a condition and `THEN`.
-                let case = Parenthesis { outside: level.symbols(), clause: 6, ..Parenthesis::default() };
+                let case =
+                    OpenParenthesis { outside: level.symbols(), clause: 6, ..OpenParenthesis::default() };
                 self.open.push(case);
             }
-            "WITH" => level.with = With::Open { words: 1, before: 0 },
-            "RECURSIVE" => level.with = With::Open { words: 2, before: 0 },
+            "WITH" => level.with = OpenWith::Open { words: 1, before: 0 },
+            "RECURSIVE" => level.with = OpenWith::Open { words: 2, before: 0 },
             "SELECT" | "VALUES" => {
-                if let With::Open { words, .. } = level.with {
-                    level.with = With::Over { words };
+                if let OpenWith::Open { words, .. } = level.with {
+                    level.with = OpenWith::Over { words };
                 }
                 level.is_query = true;
                 level.clause(0);
@@ -164,22 +165,22 @@ impl Reader {
     }
 
     /// A comma between tables, sources, columns or values.
-    fn comma(level: &mut Parenthesis) {
+    fn comma(level: &mut OpenParenthesis) {
         level.operators.clear();
         match &mut level.with {
-            With::Open { before, .. } => *before = 2,
-            With::Absent | With::Over { .. } if !level.is_query => level.clause = level.clause.max(2),
+            OpenWith::Open { before, .. } => *before = 2,
+            OpenWith::Absent | OpenWith::Over { .. } if !level.is_query => level.clause = level.clause.max(2),
             // Between sources, behind a condition of a join: what may follow is less.
-            With::Absent | With::Over { .. } if level.clause == 12 => {
+            OpenWith::Absent | OpenWith::Over { .. } if level.clause == 12 => {
                 level.clause(5);
                 level.in_from = true;
             }
-            With::Absent | With::Over { .. } => {}
+            OpenWith::Absent | OpenWith::Over { .. } => {}
         }
     }
 
     /// An operator, if the word is one.
-    fn operator(level: &mut Parenthesis, word: &str, before: &str, after: &str) {
+    fn operator(level: &mut OpenParenthesis, word: &str, before: &str, after: &str) {
         match word {
             "NOT" if before == "IS" || after == "IN" => {}
             "NOT" => level.operators.push(Operator { precedence: 3, symbols: 1 }),
@@ -218,7 +219,7 @@ impl Reader {
             _ if before.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '`')) => 3,
             _ => 1,
         };
-        let inside = Parenthesis { outside: level.symbols() + opening, ..Parenthesis::default() };
+        let inside = OpenParenthesis { outside: level.symbols() + opening, ..OpenParenthesis::default() };
         self.most = self.most.max(inside.outside);
         self.open.push(inside);
     }

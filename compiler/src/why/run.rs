@@ -1,9 +1,9 @@
 //! One evaluation of a question: tabled, on demand, nearest goals first.
 //!
-//! In: the [`World`]. Out: a [`Derivations`] with every goal that the question needs, its answers, and the attempts
-//! that failed. A goal is solved once, however often it is asked, so cycles end. Goals are taken up in the
-//! order of their distance from the question, and the run ends once no goal that is left can give a lower
-//! proof: a goal at distance *d* only takes part in proofs of height *d* and more.
+//! In: the [`World`]. Out: a [`Derivations`] with every goal that the question needs, its answers, and
+//! the attempts that failed. A goal is solved once, however often it is asked, so cycles end. Goals are
+//! taken up in the order of their distance from the question, and the run ends once no goal that is left
+//! can give a lower proof: a goal at distance *d* only takes part in proofs of height *d* and more.
 //!
 //! A negation needs its goal finished. So it opens a *level* with this goal alone, which runs until nothing
 //! is left, or until it is clear that the negation fails; its goals are then known to all. Negation is

@@ -134,8 +134,8 @@ impl Postgresql {
         Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(failed)? }))
     }
 
-    /// The plan of a statement, or the server's reason for refusing it. If the statement runs too long, its plan
-    /// is that before it ran.
+    /// The plan of a statement, or the server's reason for refusing it. If the statement runs too
+    /// long, its plan is that before it ran.
     pub(super) async fn plan(
         &self,
         statement: &str,

@@ -56,11 +56,11 @@ enum SelectPlace {
 type Verified<T = ()> = Result<T, String>;
 
 /// What is known of the values of each column of a source.
-type KnownColumns = IdVec<ColumnId, ColumnKind>;
+type KnownValues = IdVec<ColumnId, ColumnKind>;
 
 /// Checks every select of a plan.
 pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Verified {
-    let mut walk = ReferenceWalk { verifier, tables: Vec::new(), itself: KnownColumns::new() };
+    let mut walk = ReferenceWalk { verifier, tables: Vec::new(), itself: KnownValues::new() };
     for (id, table) in TableId::enumerate(&plan.tables) {
         walk.table(id, table.n_columns, &table.body).map_err(|fault| format!("{}: {fault}", table.name))?;
     }
@@ -84,9 +84,9 @@ pub(super) fn check(verifier: &Verifier<'_>, plan: &Plan) -> Verified {
 struct ReferenceWalk<'w> {
     verifier: &'w Verifier<'w>,
     /// The columns of the tables so far.
-    tables: Vec<KnownColumns>,
+    tables: Vec<KnownValues>,
     /// The columns of the table whose steps are being checked.
-    itself: KnownColumns,
+    itself: KnownValues,
 }
 
 impl ReferenceWalk<'_> {
@@ -98,7 +98,7 @@ impl ReferenceWalk<'_> {
         if matches!(body, TableBody::Recursive { .. }) {
             step.iter().try_for_each(reads_itself_once)?;
         }
-        let mut columns: KnownColumns = vec![ColumnKind::Nothing; n_columns].into();
+        let mut columns: KnownValues = vec![ColumnKind::Nothing; n_columns].into();
         // Each round may learn more about a column, or that it holds values of several types.
         loop {
             self.itself.clone_from(&columns);
@@ -124,7 +124,7 @@ impl ReferenceWalk<'_> {
     }
 
     /// Checks a select inside others, and returns what is known of its columns.
-    fn select(&self, select: &Select, place: SelectPlace, scope: &mut Vec<From>) -> Verified<KnownColumns> {
+    fn select(&self, select: &Select, place: SelectPlace, scope: &mut Vec<From>) -> Verified<KnownValues> {
         let outside = scope.len();
         for from in &select.from {
             if scope.iter().any(|known| known.alias == from.alias) {
@@ -225,7 +225,7 @@ impl ReferenceWalk<'_> {
     }
 
     /// What is known of the columns of a source.
-    fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<KnownColumns> {
+    fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<KnownValues> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
                 let relation = self.verifier.catalog.relations.get(source.index());

@@ -108,7 +108,8 @@ impl Node {
         }
     }
 
-    /// Whether each row that several indexes find is looked up in an array, which is searched from end to end.
+    /// Whether each row that several indexes find is looked up in an array, which is searched from
+    /// end to end.
     pub(super) fn compares_again(&self) -> bool {
         let joins_indexes = self.plans.iter().any(|plan| plan.kind == "BitmapOr");
         joins_indexes && self.filter.as_ref().is_some_and(|filter| filter.contains("= ANY ($"))

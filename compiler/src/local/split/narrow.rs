@@ -14,7 +14,7 @@
 
 use super::component::{Component, is_column};
 use super::same_rows::RowEqualities;
-use super::split::{Outside, Splitter};
+use super::{Outside, Splitter};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, Select};
 use crate::catalog::ColumnId;

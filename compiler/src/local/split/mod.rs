@@ -16,8 +16,10 @@
 //! and Chiu 1981); the condition itself stays in the residual, so that only the size depends on this.
 //! Other stored facts filter the rows of a part before they are fetched, see `narrow`.
 
-use super::component::{Component, Leads, connected, is_column};
-use super::same_rows::RowEqualities;
+mod component;
+mod narrow;
+mod same_rows;
+
 use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{
@@ -28,7 +30,9 @@ use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::question::QuestionVarId;
+use component::{Component, Leads, connected, is_column};
 use indexmap::IndexMap;
+use same_rows::RowEqualities;
 
 /// A question to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -133,22 +137,22 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
 
 /// What surrounds a select.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Outside {
+struct Outside {
     /// The parts of the selects around it.
-    pub(super) components: Vec<Component>,
+    components: Vec<Component>,
     /// The equalities of their rows.
-    pub(super) equals: RowEqualities,
+    equals: RowEqualities,
 }
 
-pub(super) struct Splitter<'s> {
-    pub(super) keys: Keys<'s>,
+struct Splitter<'s> {
+    keys: Keys<'s>,
     /// For each table whether the store alone makes it.
     stored: &'s [bool],
     tables: &'s [Table],
-    pub(super) leads: Leads<'s>,
-    pub(super) column: Option<QuestionVarId>,
+    leads: Leads<'s>,
+    column: Option<QuestionVarId>,
     most: usize,
-    pub(super) aliases: TakenAliases,
+    aliases: TakenAliases,
     parts: Vec<Part>,
 }
 
@@ -192,7 +196,7 @@ impl Splitter<'_> {
 
     /// The stored sources of a select with the conditions among them, the other conditions, the other
     /// sources.
-    pub(super) fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
+    fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
         let is_stored = |from: &From| {
             from.kind != FromKind::Table(TableRef::Itself)
                 && is_stored_kind(from.kind, self.keys.catalog, self.stored)
@@ -214,7 +218,7 @@ impl Splitter<'_> {
     }
 
     /// Whether the store can decide a condition, once it has the condition's own sources.
-    pub(super) fn is_pure(&self, condition: &Condition) -> bool {
+    fn is_pure(&self, condition: &Condition) -> bool {
         let mut reads_column = false;
         condition.for_each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
         let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
@@ -250,7 +254,7 @@ impl Splitter<'_> {
         EmbeddedId::push(&mut self.parts, part)
     }
 
-    pub(super) fn alias(&mut self) -> Alias {
+    fn alias(&mut self) -> Alias {
         self.aliases.take()
     }
 }
