@@ -120,7 +120,7 @@ fn a_refused_question_says_why_in_the_callers_words() {
     let query = json!({ "actor_type": "User", "actor_id": "ada", "action": "push", "resource_type": "Repo", "context_facts": [] });
     let local =
         server.post("/api/list_query", &json!({ "query": query, "column": "id", "data_bindings": "" }));
-    local.fails(400, "(most of it comes from the rule at line 5): bind `has_role(");
+    local.fails(400, "values of stored facts: bind `has_role(");
     // The column gives the values of `resource`.
     assert!(!local.text.contains("a value"), "{}", local.text);
     assert_eq!(local.code(), "too_many_values");
