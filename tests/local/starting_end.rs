@@ -1,5 +1,5 @@
-//! Stored facts that decide of the caller's rows: how much of them is in a text, and from which end they
-//! are read.
+//! Stored facts that decide about the caller's rows: how many of them a text embeds, and from which end
+//! they are read.
 
 use super::service::{Service, column, facts, rows};
 use portcullis_compiler::Dialect;

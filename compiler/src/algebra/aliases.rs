@@ -4,6 +4,7 @@
 use super::ids::Alias;
 use super::select::{Condition, FromKind, Select};
 use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 /// The aliases that are taken: all up to a number.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,8 +49,8 @@ impl TakenAliases {
 }
 
 /// Every alias that a condition mentions, those of its branches' own sources included.
-pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias> {
-    let mut aliases = IndexSet::new();
+pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias, FxBuildHasher> {
+    let mut aliases = IndexSet::default();
     condition.for_each_expr(&mut |expr| aliases.extend(expr.alias()));
     for branch in condition.branches() {
         branch.for_each_source(&mut |from| {
@@ -63,15 +64,15 @@ pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias> {
 
 /// The aliases that a condition mentions and does not define.
 pub(crate) fn free_aliases(condition: &Condition) -> Vec<Alias> {
-    let mut free: Vec<Alias> = mentioned(condition).into_iter().collect();
-    let mut defined = Vec::new();
+    let mut defined = FxHashSet::default();
     defined_in(condition.branches(), &mut defined);
-    free.retain(|alias| !defined.contains(alias));
+    let mut free: Vec<Alias> =
+        mentioned(condition).into_iter().filter(|alias| !defined.contains(alias)).collect();
     free.sort_unstable();
     free
 }
 
-fn defined_in(branches: &[Select], defined: &mut Vec<Alias>) {
+fn defined_in(branches: &[Select], defined: &mut impl Extend<Alias>) {
     for branch in branches {
         defined.extend(branch.from.iter().map(|from| from.alias));
         branch.filter.iter().for_each(|condition| defined_in(condition.branches(), defined));
@@ -94,9 +95,13 @@ pub(crate) fn renumber(select: &mut Select, taken: &mut TakenAliases) {
 
 /// Replaces each of these aliases by one that is not taken yet.
 fn fresh(defined: &[Alias], taken: &mut TakenAliases) -> impl FnMut(&mut Alias) + use<> {
-    let fresh: Vec<(Alias, Alias)> = defined.iter().map(|alias| (*alias, taken.take())).collect();
+    let mut fresh: FxHashMap<Alias, Alias> = FxHashMap::default();
+    for alias in defined {
+        // An alias that two branches define is the same in both.
+        fresh.entry(*alias).or_insert_with(|| taken.take());
+    }
     move |alias| {
-        if let Some((_, fresh)) = fresh.iter().find(|(defined, _)| defined == alias) {
+        if let Some(fresh) = fresh.get(alias) {
             *alias = *fresh;
         }
     }
@@ -104,7 +109,7 @@ fn fresh(defined: &[Alias], taken: &mut TakenAliases) -> impl FnMut(&mut Alias) 
 
 /// Numbers the aliases of selects from one, in order of appearance, so that equal selects are equal.
 pub(crate) fn number_aliases<'s>(selects: impl IntoIterator<Item = &'s mut Select>) {
-    let mut numbers: IndexSet<Alias> = IndexSet::new();
+    let mut numbers: IndexSet<Alias, FxBuildHasher> = IndexSet::default();
     for select in selects {
         select.for_each_alias_mut(&mut |alias| *alias = Alias(numbers.insert_full(*alias).0 + 1));
     }

@@ -1,4 +1,4 @@
-//! How deep the tests of a plan are inside each other.
+//! How many tests of a plan there are, and how deep they are inside each other.
 
 use super::plan::Plan;
 use super::select::{Condition, Select};
@@ -18,6 +18,11 @@ impl Plan {
 }
 
 impl Select {
+    /// How many selects are inside this one.
+    pub(crate) fn n_inside(&self) -> usize {
+        self.branches().map(|branch| 1 + branch.n_inside()).sum()
+    }
+
     fn sort_by_depth(&mut self) {
         for condition in &mut self.filter {
             condition.branches_mut().iter_mut().for_each(Self::sort_by_depth);

@@ -40,7 +40,14 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
-        text(self.fitting(asked, fetch)?.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+        let made = text(self.taken(asked, fetch)?, asked);
+        let made = match (&self.flat, made) {
+            (Some(flat), Err(CompileError::Refused(refusal))) if refusal.is_too_deep() => {
+                text(flat.taken(asked, fetch)?, asked)
+            }
+            (_, made) => made,
+        };
+        made.map_err(LocalError::Compile)
     }
 
     /// The plan itself, or the flat one if the text of the other is too deep.

@@ -164,9 +164,12 @@ impl Planner<'_> {
         let nests = self.may_nest(scope) && (!shares_tests || args.is_empty());
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
+        // What the select tests already is copied into each alternative.
+        let n_copied = build.select.n_inside().saturating_mul(alternatives.saturating_sub(1));
+        let copies_much = n_copied > limits::SPLITS;
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
         let is_table = match goal_use {
-            GoalUse::Test if !is_alone && nests => {
+            GoalUse::Test if (!is_alone || copies_much) && nests => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
                 build.select.filter.push(Condition::Any(branches));
                 return Ok(Called::Tested);
@@ -192,6 +195,7 @@ impl Planner<'_> {
             return self.produce(build, rel, args).map(Called::Replaced);
         }
         build.n_split = build.n_split.saturating_mul(alternatives.max(1));
+        self.n_branches += n_copied;
         Ok(Called::Distributed(self.distribute(build, rel, args)))
     }
 

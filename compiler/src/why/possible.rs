@@ -16,7 +16,7 @@ const MOST: usize = 2_000;
 /// them.
 pub(super) fn with_possible(program: &Program, catalog: &Catalog) -> (Catalog, bool) {
     let mut catalog = catalog.clone();
-    // No relation of the catalog has this one: nobody reads its rows.
+    // No relation of the catalog has this id, and the rows behind it are never read.
     let unasked = ContextId::from_index(catalog.relations.len());
     let mut added: BTreeSet<(String, Vec<RelationArg>)> = BTreeSet::new();
     let mut is_cut = false;

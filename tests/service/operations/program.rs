@@ -1,4 +1,4 @@
-//! Commands of the program in a folder, and what a service over its data folder `d` is told.
+//! Commands of the program in a folder, and requests to a service over its data folder `d`.
 
 use portcullis_testkit::program::{self, Service};
 use serde_json::{Value as Json, json};

@@ -259,7 +259,7 @@ impl ReferenceWalk<'_> {
                     _ => Err(format!("the variable {} has no list of values", var.index())),
                 }
             }
-            FromKind::Values(slot) => Err(format!("{slot} is no list of values")),
+            FromKind::Values(slot) => Err(format!("{slot} is not a list of values")),
             FromKind::Embedded(rows) => {
                 let index = rows.index();
                 let width = self.verifier.embedded.get(index).ok_or_else(|| format!("no rows {index}"))?;

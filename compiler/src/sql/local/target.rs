@@ -85,8 +85,8 @@ impl Printing for Lowering<'_, Local<'_>> {
         Ok(build::plain_lit(self.inputs.literal_text(literal)?, self.inputs.features.escapes))
     }
 
-    /// The SQL of the caller's column. All other values are literals of the plan: a statement for the caller
-    /// has no parameters.
+    /// The SQL of the caller's column. All other values are literals in the plan, because a statement for
+    /// the caller has no parameters.
     fn value(&mut self, slot: Slot) -> Result<Sql, CompileError> {
         match &self.target.caller.column {
             Some(column) if slot == Slot::Given(column.var) => Ok(column.name.clone()),
