@@ -124,14 +124,14 @@ impl AdminService {
     async fn carry_out(&self, command: AdminCommand) -> Result<AdminReply, EngineError> {
         match command {
             AdminCommand::CreateKey { environment, name, read_only } => {
-                let engine = self.environment(&environment, true).await?;
+                let engine = self.environment(&environment, MissingEnvironment::Created).await?;
                 let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
                 let made = engine.create_key(environment, name, access).await?;
                 tracing::info!(environment = made.key.environment, id = made.key.id, "key created");
                 Ok(AdminReply::KeyCreated { key: made.text })
             }
             AdminCommand::ListKeys { environment } => {
-                let engine = self.environment(&environment, false).await?;
+                let engine = self.environment(&environment, MissingEnvironment::Refused).await?;
                 let listed = |key: Key| {
                     let used = engine.key_last_used(&key.id);
                     ListedKey::new(key, used)
@@ -139,7 +139,7 @@ impl AdminService {
                 Ok(AdminReply::Keys { keys: engine.keys().into_iter().map(listed).collect() })
             }
             AdminCommand::RevokeKey { environment, id } => {
-                let engine = self.environment(&environment, false).await?;
+                let engine = self.environment(&environment, MissingEnvironment::Refused).await?;
                 if !engine.revoke_key(id.clone()).await? {
                     return Ok(unknown_key(&environment, &id));
                 }
@@ -147,7 +147,7 @@ impl AdminService {
                 Ok(AdminReply::KeyRevoked)
             }
             AdminCommand::OpenEnvironment { environment } => {
-                self.environment(&environment, false).await?;
+                self.environment(&environment, MissingEnvironment::Refused).await?;
                 Ok(AdminReply::EnvironmentOpened)
             }
             AdminCommand::DeleteEnvironment { environment } => self.delete(environment).await,
@@ -204,15 +204,15 @@ impl AdminService {
         }
     }
 
-    /// An environment, which is opened if it is not open yet, and created if `create` is set.
-    async fn environment(&self, name: &str, create: bool) -> Result<Engine, EngineError> {
+    /// An environment, which is opened if it is not open yet.
+    async fn environment(&self, name: &str, missing: MissingEnvironment) -> Result<Engine, EngineError> {
         check_environment_name(name)?;
         let _one_at_a_time = self.opening.lock().await;
         if let Some(environment) = self.app.environment(name) {
             return Ok(environment.engine.clone());
         }
         let dir = self.data.join(name);
-        if !create && !dir.is_dir() {
+        if missing == MissingEnvironment::Refused && !dir.is_dir() {
             return Err(unknown_environment(name));
         }
         let engine = Engine::open(&dir, self.settings.clone()).await?;
@@ -220,6 +220,13 @@ impl AdminService {
         tracing::info!(environment = name, "environment opened");
         Ok(engine)
     }
+}
+
+/// What happens if there is no environment of a name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MissingEnvironment {
+    Created,
+    Refused,
 }
 
 fn unknown_environment(name: &str) -> EngineError {

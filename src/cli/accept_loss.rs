@@ -6,7 +6,7 @@ use super::error::CliError;
 use super::{Verdict, output};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::accept_loss;
+use crate::store::{accept_loss, find_loss};
 
 /// Show what remains of a damaged environment, and continue with it
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, yes } = args;
     let dir = data.find()?.join(&environment);
     check_environment_name(&environment)?;
-    let Some(remains) = accept_loss(&dir, yes)? else {
+    let remains = if yes { accept_loss(&dir)? } else { find_loss(&dir)? };
+    let Some(remains) = remains else {
         output::to_stdout(&format!("`{environment}` has all acknowledged writes"))?;
         return Ok(Verdict::Good);
     };

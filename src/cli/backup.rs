@@ -10,7 +10,7 @@ use super::validate::plural;
 use super::{Verdict, output, private};
 use crate::engine::{check_environment_name, environment_names};
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{Holdings, Snapshot};
+use crate::store::{Existing, Holdings, Snapshot};
 use std::path::{Path, PathBuf};
 
 /// Copy environments into files, whether or not the service runs
@@ -62,7 +62,8 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         let snapshot = Snapshot::open(&data.join(&name))?;
         let progress = ProgressLine::of_parts("pages");
         progress.say(format!("of `{name}`"));
-        let held = snapshot.back_up(&file, args.overwrite, |done, _| progress.reached(done))?;
+        let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
+        let held = snapshot.back_up(&file, existing, |done, _| progress.reached(done))?;
         drop(progress);
         output::to_stdout(&format!("{}: {}", file.display(), described(&name, &held)))?;
     }

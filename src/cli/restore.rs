@@ -10,7 +10,7 @@ use super::{Verdict, admin, output};
 use crate::admin::{AdminCommand, AdminReply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{StoreError, restore};
+use crate::store::{Existing, StoreError, restore};
 use std::path::{Path, PathBuf};
 
 /// Restore backups as environments of a data folder
@@ -80,9 +80,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         None if is_folder(&args.source) => backups(&args.source)?.into_iter().map(named).collect(),
         None => vec![(args.source, DEFAULT_ENVIRONMENT.to_owned())],
     };
+    let existing = if args.overwrite { Existing::Replace } else { Existing::Keep };
     for (file, name) in backups {
-        let held =
-            restore(&file, &data.join(&name), args.overwrite).map_err(|error| explained(error, &name))?;
+        let held = restore(&file, &data.join(&name), existing).map_err(|error| explained(error, &name))?;
         output::to_stdout(&format!("{}: {}", data.join(&name).display(), described(&name, &held)))?;
         if let Some(AdminReply::Refused { message, code }) =
             admin::send(&data, &AdminCommand::OpenEnvironment { environment: name })?

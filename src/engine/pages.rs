@@ -44,8 +44,9 @@ impl Engine {
         facts::check_entity("actor", &actor)?;
         facts::check_action(&action)?;
         facts::check_type("resource", &resource_type)?;
-        let question = questions::list(&actor, &action, &resource_type, page.is_some());
-        let Some(question) = question else { return Ok(ListPage::default()) };
+        let question = questions::list(&actor, &action, &resource_type);
+        let Some(mut question) = question else { return Ok(ListPage::default()) };
+        question.paged = page.is_some();
         // One more id than the page holds shows whether there is a next one.
         let window = page
             .as_ref()

@@ -38,10 +38,9 @@ pub(super) fn authorize_any(actor: &Value, action: &str, resources: &[Value]) ->
 }
 
 /// To which resources of a type may the actor do this?
-pub(super) fn list(actor: &Value, action: &str, resource_type: &str, paged: bool) -> Option<Question> {
+pub(super) fn list(actor: &Value, action: &str, resource_type: &str) -> Option<Question> {
     let action = QuestionVar::given("action", STRING, action);
-    let question = allow(actor, action, QuestionVar::wanted("resource", Some(resource_type)))?;
-    Some(Question { paged, ..question })
+    allow(actor, action, QuestionVar::wanted("resource", Some(resource_type)))
 }
 
 /// Which actors of a type, or of any type, may do this to the resource?
@@ -127,7 +126,7 @@ mod tests {
         let (alice, repo) = (value("User", "alice"), value("Repo", "r"));
         assert!(authorize(&alice, "read", &repo).is_some());
         assert!(authorize(&value("Actor", "alice"), "read", &repo).is_none());
-        assert!(list(&alice, "read", "Resource", false).is_none());
+        assert!(list(&alice, "read", "Resource").is_none());
         assert!(actions(&alice, &value("Resource", "r")).is_none());
         assert!(subjects(Some("Actor"), "read", &repo).is_none());
         assert!(subjects(None, "read", &repo).is_some());

@@ -29,17 +29,24 @@ const SEAL: &str = "\nportcullis backup 1, sha256 ";
 /// The length of the last line in bytes: the words, 64 digits and the line break.
 const SEAL_BYTES: u64 = SEAL.len() as u64 + 64 + 1;
 
+/// What happens to a file or a store that is in the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays, and the command is refused.
+    Keep,
+    /// It is replaced.
+    Replace,
+}
+
 impl Snapshot {
     /// Writes the snapshot to a file, reporting the pages done and their total.
-    ///
-    /// Refuses to replace an existing file unless `overwrite` is set.
     pub fn back_up(
         &self,
         file: &Path,
-        overwrite: bool,
+        existing: Existing,
         progress: impl FnMut(u64, u64),
     ) -> Result<Holdings, StoreError> {
-        if !overwrite && file.exists() {
+        if existing == Existing::Keep && file.exists() {
             return Err(StoreError::FileExists(file.into()));
         }
         let part = with_suffix(file, ".part");
@@ -75,14 +82,12 @@ impl Snapshot {
 }
 
 /// Restores a backup into a directory that is not being served; returns what is in it.
-///
-/// Refuses to replace an existing store unless `overwrite` is set.
-pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, StoreError> {
+pub fn restore(file: &Path, dir: &Path, existing: Existing) -> Result<Holdings, StoreError> {
     let bytes = check_seal(file)?;
     let _lock = lock(dir)?;
     let database = dir.join(DATABASE);
-    let former = fs::metadata(&database).is_ok_and(|former| former.len() > 0);
-    if former && !overwrite {
+    let has_former = fs::metadata(&database).is_ok_and(|former| former.len() > 0);
+    if has_former && existing == Existing::Keep {
         return Err(StoreError::Exists(dir.into()));
     }
     let part = with_suffix(&database, ".restore");
@@ -93,7 +98,10 @@ pub fn restore(file: &Path, dir: &Path, overwrite: bool) -> Result<Holdings, Sto
         let _ = remove(&part);
     }
     let held = restored?;
-    retire(&database, former)?;
+    if has_former {
+        settle_former(&database);
+    }
+    forget_log(&database)?;
     rename(&part, &database)?;
     Ok(held)
 }
@@ -133,15 +141,17 @@ fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> 
     Ok(held)
 }
 
-/// Shuts a store down, so that its log and its mark do not meet the file that replaces it.
-fn retire(database: &Path, former: bool) -> Result<(), StoreError> {
-    if former {
-        // A damaged store is a good reason for a restore, and its log is not worth copying.
-        let emptied = open_file(database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(empty_log);
-        if let Err(error) = emptied {
-            tracing::warn!(%error, "the store that is being replaced cannot be read completely");
-        }
+/// Empties the log of the store that is being replaced. A damaged store is a good reason for a restore, and
+/// its log is not worth copying.
+fn settle_former(database: &Path) {
+    let emptied = open_file(database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(empty_log);
+    if let Err(error) = emptied {
+        tracing::warn!(%error, "the store that is being replaced cannot be read completely");
     }
+}
+
+/// Removes a log and a mark, so that they do not meet the file that replaces theirs.
+fn forget_log(database: &Path) -> Result<(), StoreError> {
     remove(&with_suffix(database, "-wal"))?;
     remove(&with_suffix(database, "-shm"))?;
     mark::forget(database.parent().unwrap_or(Path::new(".")))

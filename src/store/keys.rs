@@ -170,9 +170,8 @@ impl KeyRing {
         (used != NEVER).then_some(used)
     }
 
-    /// Uses to save: all of them at the end, before that those much later than the saved ones.
-    fn unsaved(&self, at_end: bool) -> Vec<(String, i64)> {
-        let least = if at_end { 1 } else { SAVED };
+    /// Uses that are at least this many seconds later than the saved ones.
+    fn unsaved(&self, least: i64) -> Vec<(String, i64)> {
         let unsaved = |(id, held): (&String, &KeyEntry)| {
             let [noted, saved] =
                 [&held.used.noted, &held.used.saved].map(|time| time.load(Ordering::Relaxed));
@@ -209,16 +208,25 @@ fn saved_uses(conn: &Connection) -> Result<FxHashMap<String, i64>, StoreError> {
     Ok(uses.collect::<Result<_, _>>()?)
 }
 
-/// Saves when keys were last used. If that fails, it is tried again within the hour.
-pub(super) fn note_uses(conn: &Connection, ring: &KeyRing, at_end: bool) {
-    let uses = ring.unsaved(at_end);
+/// Saves the last uses of keys that are much later than the saved ones. If that fails, it is tried again
+/// within the hour.
+pub(super) fn save_late_uses(conn: &Connection, ring: &KeyRing) {
+    save(conn, ring, &ring.unsaved(SAVED));
+}
+
+/// Saves the last uses of all keys.
+pub(super) fn save_all_uses(conn: &Connection, ring: &KeyRing) {
+    save(conn, ring, &ring.unsaved(1));
+}
+
+fn save(conn: &Connection, ring: &KeyRing, uses: &[(String, i64)]) {
     if uses.is_empty() {
         return;
     }
-    if let Err(error) = save_uses(conn, &uses) {
+    if let Err(error) = save_uses(conn, uses) {
         tracing::warn!(%error, "cannot save when keys were last used");
     }
-    ring.note_saved(&uses);
+    ring.note_saved(uses);
 }
 
 fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError> {

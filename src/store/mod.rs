@@ -55,7 +55,7 @@ mod watch;
 mod writer;
 
 pub use aside::aside;
-pub use backup::restore;
+pub use backup::{Existing, restore};
 pub use connect::StoreOptions;
 pub use consistent_read::ConsistentRead;
 pub use delete::delete;
@@ -69,7 +69,7 @@ pub use pool::Usage;
 pub use reader::Reader;
 pub use reading::FactReading;
 pub use relation::Relations;
-pub use remains::{Remains, accept_loss};
+pub use remains::{Remains, accept_loss, find_loss};
 pub use signature::{StoredArg, StoredRelation};
 pub use snapshot::{Holdings, Snapshot};
 pub use value::Param;

@@ -12,7 +12,7 @@ use super::migrate;
 use super::snapshot::{Holdings, holdings};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// What remains of a damaged store.
@@ -26,14 +26,39 @@ pub struct Remains {
     pub aside: Option<PathBuf>,
 }
 
-/// Reports what remains of a store that is not being served; `None` if nothing is missing. With `go_on` it
-/// becomes a store that can be served as it is.
-pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreError> {
-    let database = dir.join(DATABASE);
-    if !database.is_file() {
+/// What remains of a store that is not being served; `None` if nothing is missing.
+pub fn find_loss(dir: &Path) -> Result<Option<Remains>, StoreError> {
+    let _lock = lock_existing(dir)?;
+    examined(dir)
+}
+
+/// What remains of a store that is not being served, which becomes a store that can be served as it is;
+/// `None` if nothing is missing.
+pub fn accept_loss(dir: &Path) -> Result<Option<Remains>, StoreError> {
+    let _lock = lock_existing(dir)?;
+    let remains = examined(dir)?;
+    if let Some(Remains { aside, .. }) = &remains {
+        let database = dir.join(DATABASE);
+        if let Some(aside) = aside {
+            let log = with_suffix(&database, "-wal");
+            fs::rename(&log, aside).map_err(|error| StoreError::io(&log, &error))?;
+            sync_directory(dir)?;
+        }
+        settle(&database)?;
+        mark::forget(dir)?;
+    }
+    Ok(remains)
+}
+
+fn lock_existing(dir: &Path) -> Result<File, StoreError> {
+    if !dir.join(DATABASE).is_file() {
         return Err(StoreError::Missing(dir.into()));
     }
-    let _lock = lock(dir)?;
+    lock(dir)
+}
+
+fn examined(dir: &Path) -> Result<Option<Remains>, StoreError> {
+    let database = dir.join(DATABASE);
     let log = with_suffix(&database, "-wal");
     let together = open_file(&database, OpenFlags::SQLITE_OPEN_READ_WRITE).and_then(|conn| look(conn, dir));
     let (loss, held, is_foreign) = match together {
@@ -49,14 +74,6 @@ pub fn accept_loss(dir: &Path, go_on: bool) -> Result<Option<Remains>, StoreErro
         Err(error) => return Err(error),
     };
     let aside = is_foreign.then(|| with_suffix(&log, ".aside"));
-    if go_on {
-        if let Some(aside) = &aside {
-            fs::rename(&log, aside).map_err(|error| StoreError::io(&log, &error))?;
-            sync_directory(dir)?;
-        }
-        settle(&database)?;
-        mark::forget(dir)?;
-    }
     Ok(Some(Remains { loss, held, aside }))
 }
 

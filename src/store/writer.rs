@@ -171,7 +171,7 @@ impl WriterState {
                 Ok(job) => return Some(job),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) if self.check_content().is_ok() => {
-                    keys::note_uses(&self.conn, &self.published.keys.read().clone(), false);
+                    keys::save_late_uses(&self.conn, &self.published.keys.read().clone());
                     self.log.empty(&self.conn);
                     self.watch.note_write();
                 }
@@ -206,7 +206,7 @@ impl WriterState {
     fn end(&mut self) {
         // A file that replaced the store's must not be changed.
         if self.watch.is_in_place(self.place.path()) && self.watch.changed().is_none() {
-            keys::note_uses(&self.conn, &self.published.keys.read().clone(), true);
+            keys::save_all_uses(&self.conn, &self.published.keys.read().clone());
             self.tally.end(&self.conn);
         }
     }

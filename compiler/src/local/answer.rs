@@ -4,7 +4,7 @@
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
 use super::asked::{Asked, Form, LocalError};
-use super::filter::{Arranging, arranged, shown};
+use super::filter::{Arranging, arranged, row_name, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::plan::LocalPlan;
 use super::value_pattern::places;
@@ -12,7 +12,7 @@ use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::{Open, Verifier};
-use crate::algebra::{AnswerColumns, Embedded, FromKind, Plan, PlanAnswer};
+use crate::algebra::{AnswerColumns, FromKind, Plan, PlanAnswer};
 use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
@@ -102,8 +102,10 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
     };
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
     let optimised = formed.optimised(asked)?;
-    let Optimised { draft, setting } = &optimised;
-    let printed = within_parser(&draft.plan, |plan| printed(&formed, plan, &draft.embedded, setting, asked));
+    let printed = within_parser(&optimised.draft.plan, |plan| {
+        let filter = formed.arrange(asked, plan, &optimised, &mut |_, _| {})?;
+        printed(&formed, plan, filter.as_ref(), &optimised, asked)
+    });
     let (template, outline) = printed.map_err(|error| error.at_rule(variant.most))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
@@ -128,7 +130,7 @@ pub(super) struct Formed<'v> {
 
 /// An optimised plan.
 pub(super) struct Optimised<'s> {
-    draft: Draft,
+    pub(super) draft: Draft,
     /// The setting it was optimised for.
     pub(super) setting: Setting<'s>,
 }
@@ -199,21 +201,25 @@ impl<'v> Formed<'v> {
         Ok(draft)
     }
 
-    /// Runs the passes that arrange a filter, if the form is one; `observe` sees the plan after each.
+    /// Arranges an optimised plan as a filter, if the form is one whose column has the answers; `observe`
+    /// sees the plan after each pass.
     pub(super) fn arrange(
         &self,
         asked: &Asked<'_>,
+        plan: &Plan,
         optimised: &Optimised<'_>,
         observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
-    ) -> Result<(), CompileError> {
+    ) -> Result<Option<Filter>, CompileError> {
         // A filter that tests each row is printed as it is.
-        let (Form::Filter { var, column }, None) = (asked.form, self.variant.column) else { return Ok(()) };
-        let Optimised { draft: Draft { plan, embedded }, setting } = optimised;
+        let (Form::Filter { var, column }, None) = (asked.form, self.variant.column) else { return Ok(None) };
+        let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
         let widths = widths(embedded);
         let verifier = Verifier { embedded: &widths, ..self.verifier(asked, setting) };
         let arranging = Arranging { plan, setting, embedded, verifier, column };
-        arranged(&arranging, &mut |pass, filter| observe(pass, &shown(filter, *var, &plan.tables)))?;
-        Ok(())
+        let observe = &mut |pass: &_, filter: &_| observe(pass, &shown(filter, *var, &plan.tables));
+        let mut filter = arranged(&arranging, observe)?;
+        filter.row = row_name(setting, column);
+        Ok(Some(filter))
     }
 
     fn verifier<'s>(&'s self, asked: &Asked<'s>, setting: &Setting<'_>) -> Verifier<'s> {
@@ -222,14 +228,15 @@ impl<'v> Formed<'v> {
     }
 }
 
-/// Prints an optimised plan in the form that is wanted.
+/// Prints an optimised plan in the form that is wanted; `filter` is the plan, arranged as one.
 fn printed(
     formed: &Formed<'_>,
     plan: &Plan,
-    embedded: &[Embedded],
-    setting: &Setting<'_>,
+    filter: Option<&Filter>,
+    optimised: &Optimised<'_>,
     asked: &Asked<'_>,
 ) -> Result<(Template, Outline), CompileError> {
+    let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
     let widths = widths(embedded);
     let constants = &formed.constants;
     let statement = LocalStatement {
@@ -251,9 +258,7 @@ fn printed(
             let names = output_columns(plan, columns)?;
             Ok((statement.rows(plan, &names)?, outline()))
         }
-        Form::Filter { var, column } => {
-            filter::print(statement, plan, setting, formed.variant.column, *var, column, asked)
-        }
+        Form::Filter { var, column } => filter::print(statement, plan, filter, *var, column, asked),
     }
 }
 

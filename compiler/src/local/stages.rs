@@ -46,7 +46,7 @@ fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileErro
     formed.after_passes(asked, &optimised.setting, &mut |pass, plan| {
         changes.after(pass, names.plan(plan));
     })?;
-    formed.arrange(asked, &optimised, &mut |pass, plan| {
+    formed.arrange(asked, &optimised.draft.plan, &optimised, &mut |pass, plan| {
         changes.after(pass, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);

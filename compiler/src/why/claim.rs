@@ -6,7 +6,7 @@
 
 use super::atoms::Attempted;
 use super::rows::Rows;
-use super::run::Run;
+use super::run::{Needs, Run};
 use super::state::AnswerTableId;
 use super::values::Value;
 use super::world::{Fault, World};
@@ -112,7 +112,8 @@ impl Sought {
                 continue;
             }
             let key = columns().map(|(arg, _)| arg.value).collect();
-            let table = match run.settle((Some(rel), key), !self.repeats()) {
+            let needs = if self.repeats() { Needs::All } else { Needs::Any };
+            let table = match run.settle((Some(rel), key), needs) {
                 Ok(table) => table,
                 Err(Fault::Open(_)) => {
                     is_open = true;

@@ -1,7 +1,7 @@
 //! Evaluates goals until they are settled: the attempts of the nearest goals first.
 
 use super::rows::Rows;
-use super::run::Run;
+use super::run::{Level, Needs, Run};
 use super::state::{AnswerTableId, Key};
 use super::world::Fault;
 use super::{height, step};
@@ -10,17 +10,17 @@ use std::cmp::Reverse;
 impl<R: Rows> Run<'_, '_, R> {
     /// Evaluates the question.
     pub(super) fn question(&mut self) -> Result<(), Fault<R::Error>> {
-        let root = self.open((None, Box::default()), None, true)?;
+        let root = self.open((None, Box::default()), None, Needs::Any)?;
         self.root = Some(root);
         self.finish()
     }
 
-    /// A goal with its answers, with all of them unless any will do.
-    pub(super) fn settle(&mut self, key: Key, any_answer: bool) -> Result<AnswerTableId, Fault<R::Error>> {
-        if let Some(settled) = self.settled(&key, any_answer) {
+    /// A goal with the answers that are needed.
+    pub(super) fn settle(&mut self, key: Key, needs: Needs) -> Result<AnswerTableId, Fault<R::Error>> {
+        if let Some(settled) = self.settled(&key, needs) {
             return Ok(settled);
         }
-        let table = self.open(key, None, any_answer)?;
+        let table = self.open(key, None, needs)?;
         self.finish().inspect_err(|_| self.levels.clear())?;
         Ok(table)
     }
@@ -35,7 +35,8 @@ impl<R: Rows> Run<'_, '_, R> {
             }
             match next {
                 Some(depth) if !(is_new_depth && self.is_settled(depth)) => self.turn()?,
-                _ => self.close(next.is_none()),
+                Some(_) => self.refute(),
+                None => self.complete(),
             }
         }
         Ok(())
@@ -44,7 +45,7 @@ impl<R: Rows> Run<'_, '_, R> {
     /// Whether the goal of the level has a proof that nothing at this distance can shorten.
     fn is_settled(&mut self, depth: usize) -> bool {
         let assumes = self.may_assume() > 0;
-        let Some(level) = self.levels.last().filter(|level| level.any_answer && !assumes) else {
+        let Some(level) = self.levels.last().filter(|level| level.needs == Needs::Any && !assumes) else {
             return false;
         };
         let (goal, first) = (level.goal, level.first_answer);
@@ -57,16 +58,24 @@ impl<R: Rows> Run<'_, '_, R> {
         heights.map(|(height, _)| height).min().is_some_and(|height| depth > height)
     }
 
-    /// Ends the level.
-    fn close(&mut self, is_finished: bool) {
+    /// Ends the level whose goals have all their answers.
+    fn complete(&mut self) {
         let Some(level) = self.levels.pop() else { return };
+        self.return_from(&level);
+        self.finished.extend(level.known);
+    }
+
+    /// Ends the level whose goal has the one answer that it needs.
+    fn refute(&mut self) {
+        let Some(level) = self.levels.pop() else { return };
+        self.return_from(&level);
+        let key = self.state.tables[level.goal].key.clone();
+        self.refuted.insert(key, level.goal);
+    }
+
+    /// Computes the heights of the level's answers, and continues the attempt that needs them.
+    fn return_from(&mut self, level: &Level) {
         height::compute(&mut self.state, self.world, level.first_answer);
-        if is_finished {
-            self.finished.extend(level.known);
-        } else {
-            let key = self.state.tables[level.goal].key.clone();
-            self.refuted.insert(key, level.goal);
-        }
         if let Some(reader) = level.reader {
             let table = self.state.frames[reader].table;
             self.state.tables[table].pending.push_front(reader);

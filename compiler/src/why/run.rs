@@ -40,8 +40,17 @@ pub(super) struct Level {
     pub(super) checked: usize,
     /// The attempt that needs it.
     pub(super) reader: Option<FrameId>,
-    /// Whether any answer will do.
-    pub(super) any_answer: bool,
+    /// Which answers it needs.
+    pub(super) needs: Needs,
+}
+
+/// Which answers of a goal are needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Any answer will do.
+    Any,
+    /// All of them.
+    All,
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
@@ -142,7 +151,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         &mut self,
         key: Key,
         reader: Option<FrameId>,
-        any_answer: bool,
+        needs: Needs,
     ) -> Result<AnswerTableId, Fault<R::Error>> {
         let level = Level {
             goal: AnswerTableId::from_index(self.state.tables.len()),
@@ -151,7 +160,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             first_answer: self.state.answers.len(),
             checked: 0,
             reader,
-            any_answer,
+            needs,
         };
         self.levels.push(level);
         let depth = usize::from(key.0.is_some());
@@ -159,8 +168,8 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     }
 
     /// A goal, if it is settled.
-    pub(super) fn settled(&self, key: &Key, any_answer: bool) -> Option<AnswerTableId> {
-        let refuted = || self.refuted.get(key).filter(|_| any_answer);
+    pub(super) fn settled(&self, key: &Key, needs: Needs) -> Option<AnswerTableId> {
+        let refuted = || self.refuted.get(key).filter(|_| needs == Needs::Any);
         self.finished.get(key).or_else(refuted).copied()
     }
 

@@ -2,7 +2,7 @@
 
 use super::choose::choose;
 use super::rows::Rows;
-use super::run::Run;
+use super::run::{Needs, Run};
 use super::state::{AnswerId, AnswerTableId, Derivations, FrameId, Key, Via};
 use super::terms::{bound, is_same, plain, scan_values, values_of};
 use super::values::Value;
@@ -164,10 +164,10 @@ fn negate<R: Rows>(
 ) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
     let key: Key = (Some(rel), values_of(run.world, args, &env));
-    let any_answer = !repeats(args);
-    let Some(table) = run.settled(&key, any_answer) else {
+    let needs = if repeats(args) { Needs::All } else { Needs::Any };
+    let Some(table) = run.settled(&key, needs) else {
         run.state.frames[frame].next = None;
-        run.open(key, Some(frame), any_answer)?;
+        run.open(key, Some(frame), needs)?;
         return Ok(());
     };
     run.state.frames[frame].called = Some(table);

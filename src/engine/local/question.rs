@@ -64,7 +64,7 @@ impl LocalQuestion {
                 facts::check_entity("actor", actor)?;
                 facts::check_action(action)?;
                 facts::check_type("resource_type", resource_type)?;
-                let question = questions::list(actor, action, resource_type, false);
+                let question = questions::list(actor, action, resource_type);
                 let wanted = QuestionVar::wanted("resource", Some(resource_type));
                 filter(question, wanted, column, document)
             }

@@ -62,7 +62,7 @@ async fn a_batch_is_never_seen_without_its_new_tables() {
 #[tokio::test]
 async fn what_is_asked_again_counts_once() {
     let engine = engine_with(POLICY, &[("granted", &["User:u", "Doc:d"])]).await;
-    let question = questions::list(&value("User", "u"), "read", "Doc", false).unwrap();
+    let question = questions::list(&value("User", "u"), "read", "Doc").unwrap();
     let (engine, question) = (&engine, &question);
     let asked = engine.store().consistently(|attempt| async move {
         let ids = engine.window(attempt, question, None, &[]).await?;

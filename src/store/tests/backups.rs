@@ -1,7 +1,7 @@
 //! Snapshots and backups: of one moment, whole, and refused if they are not.
 
 use super::*;
-use crate::store::{Access, Holdings, Snapshot, StoreError, restore};
+use crate::store::{Access, Existing, Holdings, Snapshot, StoreError, restore};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::fs;
@@ -60,13 +60,15 @@ async fn a_backup_under_load_is_a_prefix_of_whole_batches() {
         let file = folder.path().join(format!("{round}.db"));
         let before = acknowledged.load(Ordering::SeqCst);
         let mut told = Vec::new();
-        let held =
-            Snapshot::open(&dir).unwrap().back_up(&file, false, |done, all| told.push((done, all))).unwrap();
+        let held = Snapshot::open(&dir)
+            .unwrap()
+            .back_up(&file, Existing::Keep, |done, all| told.push((done, all)))
+            .unwrap();
         let after = acknowledged.load(Ordering::SeqCst);
         assert!(told.last().is_some_and(|(done, all)| done == all && *all > 0), "{told:?}");
 
         let restored = folder.path().join(format!("restored-{round}"));
-        assert_eq!(restore(&file, &restored, false).unwrap(), held);
+        assert_eq!(restore(&file, &restored, Existing::Keep).unwrap(), held);
         let restored = open(&restored);
         let n = batches(&restored).await;
         assert!((before..=after + 1).contains(&n), "{before} to {after} were acknowledged, {n} are there");
@@ -89,7 +91,7 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     store.put_policy("one".into(), "p.polar".into()).await.unwrap();
     let key = store.create_key("a".into(), "n".into(), Access::ReadOnly).await.unwrap();
     drop(store);
-    let held = Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
+    let held = Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap();
     assert_eq!(held, Holdings { offset: 2, facts: 1, policies: 1, keys: 1 });
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no other file is left");
     #[cfg(unix)]
@@ -104,12 +106,12 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     drop(plain);
 
     let restored = folder.path().join("b");
-    restore(&file, &restored, false).unwrap();
+    restore(&file, &restored, Existing::Keep).unwrap();
     let restored = open(&restored);
     assert_eq!(all(&restored).await, ["p(T:it's \"a\"\n)"]);
     assert_eq!(restored.policy(None).await.unwrap().unwrap().src, "one");
     assert_eq!(restored.verify_key(&key.text), Some(key.key));
-    let again = Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap_err();
+    let again = Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap_err();
     assert!(again.to_string().contains("already exists: choose another file"), "{again}");
 }
 
@@ -120,12 +122,12 @@ async fn what_is_not_whole_is_refused_and_leaves_no_trace() {
     let store = open(&dir);
     let facts: Vec<Fact> = (0..2_000).map(|n| fact("p", &[&format!("T:{n:05}"), "T:z"])).collect();
     store.apply(vec![insert(&facts)]).await.unwrap();
-    Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
+    Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap();
     let whole = fs::read(&file).unwrap();
     let target = folder.path().join("b");
     let refused = |bytes: &[u8]| {
         fs::write(&file, bytes).unwrap();
-        let error = restore(&file, &target, true).unwrap_err();
+        let error = restore(&file, &target, Existing::Replace).unwrap_err();
         assert!(matches!(&error, StoreError::BadBackup { .. }), "{error}");
         assert!(!target.exists(), "nothing was made");
     };
@@ -139,7 +141,7 @@ async fn what_is_not_whole_is_refused_and_leaves_no_trace() {
     }
     refused(&[&whole[..], b"more"].concat());
     fs::write(&file, &whole).unwrap();
-    assert_eq!(restore(&file, &target, false).unwrap().facts, 2_000);
+    assert_eq!(restore(&file, &target, Existing::Keep).unwrap().facts, 2_000);
 
     // A database that is whole by its digest and is not ours.
     let theirs = folder.path().join("theirs.db");
@@ -148,7 +150,7 @@ async fn what_is_not_whole_is_refused_and_leaves_no_trace() {
     let digest = Sha256::digest(&theirs).iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"));
     fs::write(&file, [&theirs[..], format!("\nportcullis backup 1, sha256 {digest}\n").as_bytes()].concat())
         .unwrap();
-    let error = restore(&file, &folder.path().join("c"), false).unwrap_err();
+    let error = restore(&file, &folder.path().join("c"), Existing::Keep).unwrap_err();
     assert!(matches!(&error, StoreError::NotAStore(_)), "{error}");
 }
 
@@ -158,10 +160,10 @@ async fn a_store_is_replaced_only_on_request_and_never_while_it_is_served() {
     let (dir, file) = (folder.path().join("a"), folder.path().join("a.db"));
     let store = open(&dir);
     store.apply(vec![insert(&[fact("p", &["T:then"])])]).await.unwrap();
-    Snapshot::open(&dir).unwrap().back_up(&file, false, |_, _| {}).unwrap();
+    Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap();
     store.apply(vec![insert(&[fact("p", &["T:later"])])]).await.unwrap();
-    for overwrite in [false, true] {
-        let error = restore(&file, &dir, overwrite).unwrap_err();
+    for existing in [Existing::Keep, Existing::Replace] {
+        let error = restore(&file, &dir, existing).unwrap_err();
         assert!(matches!(error, StoreError::Locked(_)), "{error}");
     }
     // The log of a process that was killed must not meet the restored file.
@@ -169,16 +171,16 @@ async fn a_store_is_replaced_only_on_request_and_never_while_it_is_served() {
     assert!(!log.is_empty());
     drop(store);
     fs::write(dir.join("store.db-wal"), &log).unwrap();
-    let error = restore(&file, &dir, false).unwrap_err();
+    let error = restore(&file, &dir, Existing::Keep).unwrap_err();
     assert!(matches!(error, StoreError::Exists(_)), "{error}");
-    restore(&file, &dir, true).unwrap();
+    restore(&file, &dir, Existing::Replace).unwrap();
     let store = open(&dir);
     assert_eq!(all(&store).await, ["p(T:then)"]);
     drop(store);
 
     // A store that is damaged beyond reading can be replaced, too.
     fs::write(dir.join("store.db"), "no database").unwrap();
-    restore(&file, &dir, true).unwrap();
+    restore(&file, &dir, Existing::Replace).unwrap();
     assert_eq!(all(&open(&dir)).await, ["p(T:then)"]);
 }
 
@@ -217,7 +219,10 @@ async fn a_snapshot_reads_the_log_of_a_process_that_was_killed() {
     for name in ["store.db", "store.db-wal", "store.db-mark"] {
         fs::copy(dir.join(name), left.join(name)).unwrap();
     }
-    let held = Snapshot::open(&left).unwrap().back_up(&folder.path().join("b.db"), false, |_, _| {}).unwrap();
+    let held = Snapshot::open(&left)
+        .unwrap()
+        .back_up(&folder.path().join("b.db"), Existing::Keep, |_, _| {})
+        .unwrap();
     assert_eq!(held.facts, 1);
     assert_eq!(all(&open(&left)).await, ["p(T:a)"], "it can be served as before");
 }

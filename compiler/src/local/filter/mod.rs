@@ -1,4 +1,4 @@
-//! Arranges the alternatives of a filter by their conditions on the caller's column, and prints them.
+//! Arranges the alternatives of a filter by their conditions on the caller's column.
 //!
 //! In: an optimised plan. Where the bindings promise that the column is the key of a table, its alternatives
 //! are conditions on the caller's row, see [`crate::optimise`]; otherwise they answer with the column's
@@ -18,23 +18,22 @@ mod row;
 mod sort;
 
 pub(super) use passes::{Arranging, arranged, shown};
-pub(super) use row::{fits, row};
+pub(super) use row::{fits, row, row_name};
 
 use super::asked::Asked;
 use crate::algebra::Plan;
-use crate::bindings::{ColumnExpr, SqlName};
-use crate::optimise::Setting;
+use crate::bindings::ColumnExpr;
 use crate::question::{CompileError, QuestionVarId};
+use crate::sql::local::filter::Filter;
 use crate::sql::local::statement::{LocalStatement, column_text};
 use crate::sql::local::template::Template;
 use crate::sql::outline::{FilterColumn, Outline, SlowPart};
 
-/// Prints the filter of an optimised plan.
+/// Prints a filter; without one, a plan that tests each row.
 pub(super) fn print(
     statement: LocalStatement<'_>,
     plan: &Plan,
-    setting: &Setting<'_>,
-    given: Option<QuestionVarId>,
+    filter: Option<&Filter>,
     var: QuestionVarId,
     column: &ColumnExpr,
     asked: &Asked<'_>,
@@ -42,20 +41,14 @@ pub(super) fn print(
     let ty = asked.question.vars[var].ty.as_deref().unwrap_or_default();
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
-    if given.is_some() {
+    let Some(filter) = filter else {
         let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
         return Ok((statement.row_test(plan, &text, var, representation)?, outline));
-    }
-    let LocalStatement { embedded, verifier, .. } = statement;
-    let mut filter = arranged(&Arranging { plan, setting, embedded, verifier, column }, &mut |_, _| {})?;
-    filter.row = setting.row.filter(|row| !row.is_looked_up).and_then(|row| {
-        let (_, qualifier) = column.name.as_ref()?.split_last()?;
-        Some((SqlName::path(qualifier), row.promised.column.clone()))
-    });
+    };
     let outline = if asked.explains {
-        statement.filter_outline(plan, &filter, &FilterColumn { var, column, ty })
+        statement.filter_outline(plan, filter, &FilterColumn { var, column, ty })
     } else {
         Outline::default()
     };
-    Ok((statement.filter(plan, &filter, var, &text, &representation)?, outline))
+    Ok((statement.filter(plan, filter, var, &text, &representation)?, outline))
 }

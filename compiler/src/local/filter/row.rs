@@ -2,7 +2,7 @@
 
 use super::super::asked::{Asked, Form};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
-use crate::bindings::Family;
+use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
 use crate::question::QuestionVarId;
 
@@ -36,6 +36,13 @@ pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
         }
         PlanAnswer::Decision(_) | PlanAnswer::Rows { .. } => true,
     }
+}
+
+/// What the caller calls the tested row, and its key, where the column itself is the key.
+pub(in super::super) fn row_name(setting: &Setting<'_>, column: &ColumnExpr) -> Option<(String, SqlName)> {
+    let row = setting.row.filter(|row| !row.is_looked_up)?;
+    let (_, qualifier) = column.name.as_ref()?.split_last()?;
+    Some((SqlName::path(qualifier), row.promised.column.clone()))
 }
 
 pub(super) fn needs_row(select: &Select) -> bool {
