@@ -1,15 +1,17 @@
-//! Splits alternatives on a row into a half that indexes answer completely, and one that each row they
-//! find is tested by.
+//! Splits alternatives on a row into a half that indexes answer completely, and one by which each row that
+//! they find is tested.
 //!
 //! PostgreSQL finds the rows of `a or (b and c)` by the indexes of `a` and `b`. As no index answers `c`,
 //! it then compares each of these rows with the whole condition again, and so searches the arrays of `a`
 //! and `b` from end to end. So the condition is split:
 //!
 //! ```text
-//! a or (b and c)   ─▶   (a or b) and (a or c)
+//! a or (b and c)   ─▶   (a or c) and (a or b)
 //! ```
 //!
-//! Nothing in the first half is compared again. The sets of the second are hashed.
+//! Nothing in the half that indexes answer is compared again. The sets of the other half are hashed, and it
+//! comes first: where PostgreSQL finds the rows in another way, such as in the order of a page, it compares
+//! each row with both halves, in this order unless their estimated costs differ.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
@@ -90,7 +92,8 @@ impl Arm {
     }
 }
 
-/// The two halves; `None` if the rows need not be compared again, or if that searches no array.
+/// The half that tests rows and the half that indexes answer; `None` if the rows need not be compared again,
+/// or if that searches no array.
 fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]> {
     let arms: Vec<Arm> = branches.iter().map(|branch| Arm::of(branch, anchors)).collect::<Option<_>>()?;
     let n_tested = arms.iter().filter(|arm| !arm.is_found()).count();
@@ -99,7 +102,7 @@ fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]
     }
     let mut tested: Vec<Select> = arms.iter().map(|arm| arm.tested(n_tested)).collect();
     tested.sort_by_key(cost);
-    Some([arms.into_iter().map(|arm| arm.found).collect(), tested])
+    Some([tested, arms.into_iter().map(|arm| arm.found).collect()])
 }
 
 /// The order of alternatives that a row is tested by: a comparison costs least, a query most.
