@@ -107,7 +107,7 @@ fn catalog() -> Catalog {
         table("is_public", &[&own]);
     }
     table("has_role", &["User", "String", "Group"]);
-    Catalog { relations }
+    Catalog { relations: relations.into() }
 }
 
 fn median(n: usize, run: impl Fn()) -> String {

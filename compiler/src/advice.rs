@@ -69,7 +69,8 @@ mod tests {
             args: vec![RelationArg::Column { ty: ty.into(), column: "c".into() }],
             source: RelationSource::Table { name: predicate.into() },
         };
-        let catalog = Catalog { relations: vec![relation("locked", "Doc"), relation("knows", "User")] };
+        let catalog =
+            Catalog { relations: vec![relation("locked", "Doc"), relation("knows", "User")].into() };
         let question = Question::atom(predicate, vars);
         let shape = Shape::of(&program, &question);
         let refusal = match crate::compile(&program, &catalog, &shape, Dialect::Postgresql) {
@@ -99,7 +100,7 @@ mod tests {
         let mut doc = QuestionVar::wanted("doc", Some("Doc"));
         doc.domain = Domain::Given("plan".into());
         let question = Question::atom("readable", vec![QuestionVar::wanted("user", Some("User")), doc]);
-        let catalog = Catalog { relations: Vec::new() };
+        let catalog = Catalog::default();
         let statement = crate::compile(&program, &catalog, &Shape::of(&program, &question), Dialect::Sqlite);
         assert_eq!(statement.expect("a statement").refused_if, None);
     }

@@ -4,7 +4,7 @@
 //! the request's context facts; for a local check, it is built from the caller's data bindings. The compiler
 //! treats all relations alike. Several relations of one predicate form a union.
 
-use crate::id_vec::id;
+use crate::id_vec::{IdVec, id};
 
 id!(/// A column of a source of rows, by its place among the source's columns: of a relation of the catalog, a
     /// bound query, a table of a plan or a select, or of rows of literals. It has a meaning only with its
@@ -40,20 +40,7 @@ impl ColumnId {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Catalog {
     /// In any order. The compiler keeps the order, so equal catalogs give equal SQL.
-    pub relations: Vec<Relation>,
-}
-
-impl Catalog {
-    /// The relation of an id, which is one of this catalog.
-    #[expect(clippy::indexing_slicing, reason = "ids come from the catalog that they index")]
-    pub(crate) fn relation(&self, source: SourceId) -> &Relation {
-        &self.relations[source.index()]
-    }
-
-    /// The relations with their ids, in order.
-    pub(crate) fn enumerate(&self) -> impl Iterator<Item = (SourceId, &Relation)> {
-        (0..).map(SourceId::from_index).zip(&self.relations)
-    }
+    pub relations: IdVec<SourceId, Relation>,
 }
 
 /// Rows that are facts of one predicate with fixed argument types.

@@ -189,7 +189,7 @@ mod tests {
             args: ["User", "String", "Doc"].map(arg).into(),
             source: RelationSource::Table { name: "granted".into() },
         };
-        let catalog = &Catalog { relations: vec![granted] };
+        let catalog = &Catalog { relations: vec![granted].into() };
         let passes = |action: QuestionVar| {
             let doc = QuestionVar::given("what", "Doc", "7");
             let question =

@@ -39,9 +39,8 @@ pub(crate) fn check(program: &Program) -> Option<Diagnostic> {
 fn entry(program: &Program) -> Span {
     let is_entry = |name: &str| name == ALLOW || name == HAS_PERMISSION;
     let starts_check = |rule: &&Rule| {
-        let head = program.predicates.get_index(rule.head.index());
         // The implied `allow` is nowhere in the text.
-        rule.span != Span::default() && head.is_some_and(|head| is_entry(&head.name))
+        rule.span != Span::default() && is_entry(&program.predicate(rule.head).name)
     };
     program.rules.iter().find(starts_check).map(|rule| rule.span).unwrap_or_default()
 }

@@ -233,6 +233,12 @@ impl<I, T> FromIterator<T> for IdVec<I, T> {
     }
 }
 
+impl<I, T> Extend<T> for IdVec<I, T> {
+    fn extend<E: IntoIterator<Item = T>>(&mut self, entries: E) {
+        self.entries.extend(entries);
+    }
+}
+
 impl<I, T> From<Vec<T>> for IdVec<I, T> {
     fn from(entries: Vec<T>) -> Self {
         entries.into_iter().collect()

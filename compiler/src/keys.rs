@@ -18,7 +18,7 @@ pub(crate) struct Keys<'k> {
 impl<'k> Keys<'k> {
     /// The columns of a source that are the unique column of their type's table, each with that table.
     pub(crate) fn of(self, source: SourceId) -> impl Iterator<Item = (ColumnId, &'k RowTable)> {
-        let relation = self.catalog.relation(source);
+        let relation = &self.catalog.relations[source];
         relation.column_ids().zip(relation.columns()).filter_map(move |(column, (ty, _))| {
             let promised = self.bindings.tables.get(ty)?;
             self.reads(source, column, promised).then_some((column, promised))
@@ -33,13 +33,13 @@ impl<'k> Keys<'k> {
     /// Whether a column is a key, and the row's columns compare as what they are: the SQL types of all are
     /// declared.
     pub(crate) fn is_typed_key(self, source: SourceId, column: ColumnId) -> bool {
-        let mut columns = self.catalog.relation(source).columns();
+        let mut columns = self.catalog.relations[source].columns();
         self.is_key(source, column) && columns.all(|(ty, _)| self.bindings.sql_types.contains_key(ty))
     }
 
     /// Whether a column of a source is the column of a table that the bindings promise to be unique.
     pub(crate) fn reads(self, source: SourceId, column: ColumnId, promised: &RowTable) -> bool {
-        match self.catalog.relation(source).source {
+        match self.catalog.relations[source].source {
             RelationSource::Bound { binding } => self.bindings.reads(binding, column, promised),
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,
         }

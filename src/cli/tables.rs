@@ -45,10 +45,7 @@ fn combinations(program: &Program, signature: &Signature) -> Vec<Vec<String>> {
     let mut combinations = vec![Vec::new()];
     for arg in &signature.args {
         let types: Vec<String> = match arg {
-            SignatureArg::OneOf(types) => {
-                let known = types.iter().filter_map(|ty| program.types.get(ty.index()));
-                known.map(|ty| ty.name.clone()).collect()
-            }
+            SignatureArg::OneOf(types) => types.iter().map(|ty| program.types[*ty].name.clone()).collect(),
             SignatureArg::Literal(_) => vec![STRING.to_owned()],
             SignatureArg::Any => concrete(program),
         };

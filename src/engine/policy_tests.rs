@@ -25,7 +25,7 @@ use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
 use portcullis_compiler::compile_for_store;
-use portcullis_compiler::ir::{Assertion, PredId, Program, Test, TypeId};
+use portcullis_compiler::ir::{Assertion, ConstId, PredId, Program, Test, TypeId};
 use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQuestion, Shape, Statement};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -64,7 +64,7 @@ pub(super) fn run_all(
 
 /// Runs one test and adds its result to the report.
 fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport) -> Result<(), EngineError> {
-    let bench = Bench::new(program, test, reader)?;
+    let bench = Bench::new(program, test, reader);
     let total = test.assertions.len();
     let mut failures = Vec::new();
     for assertion in &test.assertions {
@@ -129,21 +129,19 @@ struct Bench<'a> {
 }
 
 impl<'a> Bench<'a> {
-    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader) -> Result<Self, EngineError> {
-        let value = |id| {
-            let constant = program.constants.get_index(usize::try_from(id).ok()?)?;
-            let ty = program.types.get(constant.ty.index())?.name.clone();
-            Some(Value { ty, id: constant.text.clone() })
+    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader) -> Self {
+        let value = |id: &ConstId| {
+            let constant = program.literal(*id);
+            Value { ty: program.types[constant.ty].name.clone(), id: constant.text.clone() }
         };
-        let fact = |fact: &portcullis_compiler::ir::Fact| {
-            let args = fact.args.iter().map(|id| value(id.0)).collect::<Option<_>>()?;
-            Some(Fact { predicate: fact.predicate.clone(), args })
+        let fact = |fact: &portcullis_compiler::ir::Fact| Fact {
+            predicate: fact.predicate.clone(),
+            args: fact.args.iter().map(value).collect(),
         };
-        let facts: Option<Vec<Fact>> = test.facts.iter().map(fact).collect();
-        let facts = facts.ok_or_else(|| EngineError::Bug("a test's fact has no value".into()))?;
+        let facts: Vec<Fact> = test.facts.iter().map(fact).collect();
         let context = Context::of(&facts);
         let catalog = catalog::catalog(&[], &context.signatures);
-        Ok(Self { program, reader, context, catalog, now: unix_time() })
+        Self { program, reader, context, catalog, now: unix_time() }
     }
 
     /// Decides an assertion: what was found instead, or `None` if it holds.
@@ -185,16 +183,16 @@ impl<'a> Bench<'a> {
 
     /// Whether a predicate without arguments holds.
     fn holds(&self, pred: PredId) -> Result<bool, Trouble> {
-        let (statement, params) = self.prepare(&Question::atom(self.name(pred)?, Vec::new()))?;
+        let (statement, params) = self.prepare(&Question::atom(self.name(pred), Vec::new()))?;
         let holds = self.reader.decision(&statement.sql, &params);
         Ok(holds.map_err(|error| Unanswered::of(&statement, error))?)
     }
 
     /// The trial values for which a predicate with one argument holds.
     fn holding(&self, pred: PredId, ty: TypeId, among: &[TrialValue]) -> Result<BTreeSet<String>, Trouble> {
-        let type_name = self.program.types.get(ty.index()).map_or("", |ty| ty.name.as_str());
+        let type_name = &self.program.types[ty].name;
         let ids = || among.iter().map(|value| value.text.clone());
-        let question = questions::holds_of(self.name(pred)?, type_name, ids().collect());
+        let question = questions::holds_of(self.name(pred), type_name, ids().collect());
         let (statement, params) = self.prepare(&question)?;
         let mut holding = BTreeSet::new();
         let read =
@@ -222,10 +220,8 @@ impl<'a> Bench<'a> {
         Ok((statement, params))
     }
 
-    fn name(&self, pred: PredId) -> Result<&str, EngineError> {
-        let predicate = self.program.predicates.get_index(pred.index());
-        let name = predicate.map(|predicate| predicate.name.as_str());
-        name.ok_or_else(|| EngineError::Bug("an assertion's predicate does not exist".into()))
+    fn name(&self, pred: PredId) -> &str {
+        &self.program.predicate(pred).name
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn trial_values(program: &Program, ty: TypeId, now: i64) -> Vec<Trial
         return numbers.into_iter().map(|n| plain(n.to_string())).collect();
     }
     let texts: BTreeSet<&str> = occurring.map(|constant| constant.text.as_str()).collect();
-    let name = program.types.get(ty.index()).map_or("", |ty| ty.name.as_str());
+    let name = &program.types[ty].name;
     let mut fresh = "another".to_owned();
     while texts.contains(fresh.as_str()) {
         fresh.push('\'');

@@ -20,10 +20,8 @@ pub(super) fn hover(document: &OpenDocument, at: Position) -> Option<Hover> {
     let byte = position::byte(&document.source, at);
     let names = Names::of(&document.policy);
     // Implied rules have an empty span, and generated ones a name that begins with `'`.
-    let is_written = |rule: &Rule| {
-        let head = program.predicates.get_index(rule.head.index());
-        rule.span.start < rule.span.end && head.is_some_and(|head| !head.name.starts_with('\''))
-    };
+    let is_written =
+        |rule: &Rule| rule.span.start < rule.span.end && !program.predicate(rule.head).name.starts_with('\'');
     let holds = |span: Span| (span.start as usize..=span.end as usize).contains(&byte);
     let is_here = |rule: &&Rule| is_written(rule) && holds(rule.span);
     let rules: Vec<&Rule> = program.rules.iter().filter(is_here).collect();
@@ -55,12 +53,8 @@ fn of_variable(program: &Program, variable: &str, rules: &[&Rule]) -> Option<Str
     }
     types.sort_unstable();
     types.dedup();
-    let names: Vec<&str> = types
-        .iter()
-        .filter_map(|ty| program.types.get(ty.index()))
-        .map(|ty| ty.name.as_str())
-        .filter(|name| !name.is_empty())
-        .collect();
+    let names: Vec<&str> =
+        types.iter().map(|ty| program.types[*ty].name.as_str()).filter(|name| !name.is_empty()).collect();
     let shown = match names.as_slice() {
         [] => return (!rules.is_empty()).then(|| of_rules(program, rules)),
         [name] => format!("{variable}: {name}"),
@@ -98,8 +92,7 @@ fn of_rules(program: &Program, rules: &[&Rule]) -> String {
 fn reads(program: &Program, rule: &Rule, signature: &Signature) -> bool {
     rule.body.iter().any(|literal| match &literal.kind {
         LiteralKind::Atom { pred, args, .. } => {
-            let predicate = program.predicates.get_index(pred.index());
-            predicate.is_some_and(|predicate| predicate.name == signature.predicate)
+            program.predicate(*pred).name == signature.predicate
                 && args.len() == signature.args.len()
                 && args.iter().zip(&signature.args).all(|(term, arg)| agrees(program, rule, *term, arg))
         }
@@ -118,13 +111,14 @@ fn agrees(program: &Program, rule: &Rule, term: Term, arg: &SignatureArg) -> boo
         SignatureArg::Literal(text) => ([TypeId::STRING].as_slice(), Some(text)),
     };
     match term {
-        Term::Var(var) => match rule.vars.get(var.index()).map(|var| &var.ty) {
-            Some(VarType::OneOf(possible)) => types.iter().any(|ty| possible.contains(ty)),
-            Some(VarType::Any) | None => true,
+        Term::Var(var) => match &rule.vars[var].ty {
+            VarType::OneOf(possible) => types.iter().any(|ty| possible.contains(ty)),
+            VarType::Any => true,
         },
-        Term::Const(id) => program.constants.get_index(id.index()).is_some_and(|constant| {
+        Term::Const(id) => {
+            let constant = program.literal(id);
             types.contains(&constant.ty) && text.is_none_or(|text| *text == constant.text)
-        }),
+        }
         Term::Now => types.contains(&TypeId::INTEGER),
     }
 }

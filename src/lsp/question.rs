@@ -14,7 +14,7 @@ pub(super) fn about(program: &Program, line: usize) -> Vec<Question> {
     let in_line =
         |rule: &&Rule| rule.span.start < rule.span.end && program.source.locate(rule.span).line == line;
     let found = program.rules.iter().filter(in_line).find_map(|rule| {
-        let head = program.predicates.get_index(rule.head.index())?;
+        let head = program.predicate(rule.head);
         // Generated predicates are not part of a question.
         (!head.name.starts_with('\'')).then_some((rule, head.name.as_str()))
     });
@@ -32,15 +32,15 @@ pub(super) fn about(program: &Program, line: usize) -> Vec<Question> {
 
 /// A parameter of a rule's head as an argument of a question.
 fn argument(program: &Program, rule: &Rule, param: Term, is_wanted: bool) -> Option<QuestionVar> {
-    let type_name = |ty: TypeId| program.types.get(ty.index()).map(|def| def.name.as_str());
+    let type_name = |ty: TypeId| program.types[ty].name.as_str();
     match param {
         Term::Const(id) => {
-            let constant = program.constants.get_index(id.index())?;
-            Some(QuestionVar::given("", type_name(constant.ty)?, &constant.text))
+            let constant = program.literal(id);
+            Some(QuestionVar::given("", type_name(constant.ty), &constant.text))
         }
         Term::Var(var) => {
-            let types = match &rule.vars.get(var.index())?.ty {
-                VarType::OneOf(types) => types.iter().filter_map(|&ty| type_name(ty)).collect(),
+            let types = match &rule.vars[var].ty {
+                VarType::OneOf(types) => types.iter().map(|&ty| type_name(ty)).collect(),
                 VarType::Any => vec![STRING],
             };
             let ty = types.into_iter().find(|name| !name.is_empty())?;

@@ -44,5 +44,5 @@ fn readable(program: &Program, fact: &ir::Fact) -> Fact {
 }
 
 fn type_name(program: &Program, ty: TypeId) -> &str {
-    &program.types[ty.index()].name
+    &program.types[ty].name
 }

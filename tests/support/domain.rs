@@ -30,7 +30,7 @@ impl ActiveDomain {
     ) -> Self {
         let mut known: BTreeSet<Value> = mentioned.into_iter().cloned().collect();
         known.extend(facts.iter().flat_map(|fact| fact.args.iter().cloned()));
-        let name = |ty: TypeId| program.types[ty.index()].name.as_str();
+        let name = |ty: TypeId| program.types[ty].name.as_str();
         known.extend(program.constants.iter().map(|literal| Value::new(name(literal.ty), &literal.text)));
         known.extend(["true", "false"].map(|text| Value::new("Boolean", text)));
         let integers: Vec<i64> = known.iter().filter_map(Value::integer).collect();

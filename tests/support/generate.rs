@@ -92,7 +92,7 @@ impl Sample {
     }
 
     fn value_of(&self, program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
-        let name = |ty: &TypeId| program.types[ty.index()].name.as_str();
+        let name = |ty: &TypeId| program.types[*ty].name.as_str();
         let ty = match arg {
             // The policy's own text, which has its spelling.
             SignatureArg::Literal(text) => return Value::new("String", text),

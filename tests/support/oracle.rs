@@ -65,9 +65,8 @@ impl<'p> Oracle<'p> {
         let predicates = declared.chain(stored).collect();
         let now = domain.number(&clock);
         let patience = Counter::new(patience);
-        let number = |literal: &Constant| {
-            domain.number(&Value::new(&program.types[literal.ty.index()].name, &literal.text))
-        };
+        let number =
+            |literal: &Constant| domain.number(&Value::new(&program.types[literal.ty].name, &literal.text));
         let literals = program.constants.iter().map(number).collect();
         let model = Model::default();
         let heights = OnceCell::new();

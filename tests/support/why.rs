@@ -80,7 +80,7 @@ impl Judge<'_> {
                 }
             }
             WhyBy::Rule(instance) => {
-                let rule = &self.program.rules[instance.rule.index()];
+                let rule = &self.program.rules[instance.rule];
                 let used = self.instance(why, rule, atom, &instance.conditions)?;
                 if *height == 1 + used { Ok(()) } else { Err(format!("height {height} over {used}")) }
             }
@@ -131,7 +131,7 @@ impl Judge<'_> {
                 (_, Some(known)) if cell.covers(&known) => {}
                 (_, Some(known)) => return Err(format!("{known:?} became {cell:?}")),
                 (Term::Var(var), None) if matches!(cell, Cell::Value(_)) => {
-                    if !self.admits(&rule.vars[var.index()].ty, cell) {
+                    if !self.admits(&rule.vars[*var].ty, cell) {
                         return Err(format!("{cell:?} is not of the variable's type"));
                     }
                     env[var.index()] = Some(cell.clone());
@@ -235,7 +235,7 @@ impl Judge<'_> {
     }
 
     fn type_name(&self, ty: TypeId) -> &str {
-        &self.program.types[ty.index()].name
+        &self.program.types[ty].name
     }
 
     fn admits(&self, ty: &VarType, cell: &Cell) -> bool {

@@ -132,7 +132,7 @@ impl Anchors<'_> {
             Some(
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. },
             ) => {
-                let column = self.catalog.relation(source).column(column);
+                let column = self.catalog.relations[source].column(column);
                 column.is_some_and(|(ty, _)| !WIDE.contains(&ty))
             }
             Some(_) => true,

@@ -102,7 +102,7 @@ impl Names<'_> {
             Expr::Filler => "filler".to_owned(),
             Expr::TypeName(ty) => match ty.unmentioned_var() {
                 Some(var) => format!("type of given#{}", var.index()),
-                None => self.program.types.get(ty.index()).map_or("_".to_owned(), |ty| ty.name.clone()),
+                None => self.program.types[ty].name.clone(),
             },
             Expr::Unconstrained => "*".to_owned(),
         }

@@ -98,14 +98,14 @@ pub(crate) struct Clause {
     /// The conjuncts.
     pub(crate) goals: Vec<Goal>,
     /// Names of the clause's variables, for messages.
-    pub(crate) var_names: Vec<VarName>,
+    pub(crate) var_names: IdVec<VarId, VarName>,
 }
 
 impl Clause {
     /// The name of a variable, for messages.
     pub(crate) fn name(&self, term: Term) -> &VarName {
         match term {
-            Term::Var(var) => self.var_names.get(var.index()).unwrap_or(&VarName::UNNAMED),
+            Term::Var(var) => &self.var_names[var],
             Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => &VarName::UNNAMED,
         }
     }

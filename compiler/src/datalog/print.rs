@@ -24,8 +24,8 @@ pub(crate) struct Names<'n> {
 ///
 /// `Type?` is only tested there, `Type*` unconstrained.
 pub(crate) fn heading(program: &Program, pred: PredId, adornments: &[Adornment]) -> String {
-    let predicate = program.predicates.get_index(pred.index());
-    let ty = |ty: Option<TypeId>| match ty.and_then(|ty| program.types.get(ty.index())) {
+    // A type that the policy does not mention has no name here.
+    let ty = |ty: Option<TypeId>| match ty.and_then(|ty| program.types.find(ty)) {
         Some(ty) if !ty.name.is_empty() => ty.name.clone(),
         Some(_) | None => "_".to_owned(),
     };
@@ -39,8 +39,7 @@ pub(crate) fn heading(program: &Program, pred: PredId, adornments: &[Adornment])
         Adornment::Same { position, ty: tested } => format!("{}={position}", ty(tested)),
         Adornment::Unconstrained(open) => format!("{}*", ty(open)),
     });
-    let name = predicate.map_or("_", |predicate| predicate.name.as_str());
-    format!("{name}({})", args.collect::<Vec<_>>().join(", "))
+    format!("{}({})", program.predicate(pred).name, args.collect::<Vec<_>>().join(", "))
 }
 
 impl Names<'_> {
@@ -132,11 +131,10 @@ impl Names<'_> {
     fn term(&self, clause: &Clause, term: Term) -> String {
         match term {
             Term::Var(var) => {
-                let name = match clause.var_names.get(var.index()) {
-                    Some(VarName::Asked(var)) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
-                    Some(VarName::Written(name)) => name,
-                    Some(VarName::Made(name)) => name,
-                    None => "",
+                let name = match &clause.var_names[var] {
+                    VarName::Asked(var) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
+                    VarName::Written(name) => name,
+                    VarName::Made(name) => name,
                 };
                 format!("{name}_{}", var.0)
             }
@@ -154,7 +152,7 @@ impl Names<'_> {
     }
 
     pub(crate) fn source(&self, source: SourceId) -> String {
-        match &self.catalog.relation(source).source {
+        match &self.catalog.relations[source].source {
             RelationSource::Table { name } => name.clone(),
             RelationSource::Context { slot } => Slot::Context(*slot).to_string(),
             RelationSource::Bound { binding } => format!("{binding:?}"),

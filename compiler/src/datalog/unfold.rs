@@ -9,7 +9,7 @@ use crate::refusal::VarName;
 pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee: &Clause) -> Clause {
     let mut unfolded = clause.clone();
     unfolded.goals.remove(goal_at);
-    let mut names: IdVec<VarId, Option<Term>> = callee.var_names.iter().map(|_| None).collect();
+    let mut names: IdVec<VarId, Option<Term>> = IdVec::like(&callee.var_names, None);
     let mut equal = Vec::new();
     for (head, arg) in callee.head.iter().zip(args) {
         match head {
@@ -42,6 +42,5 @@ pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee
 
 /// A variable that the clause does not have yet.
 fn fresh(clause: &mut Clause, name: &VarName) -> Term {
-    clause.var_names.push(name.clone());
-    Term::Var(VarId::from_index(clause.var_names.len() - 1))
+    Term::Var(clause.var_names.push(name.clone()))
 }

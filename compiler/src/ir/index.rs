@@ -1,9 +1,10 @@
 //! Finds types, predicates and literals by name, and rules by call.
 
-use super::ids::TypeId;
+use super::ids::{PredId, RuleId, TypeId};
 use super::rule::Rule;
 use super::rules::RuleIndex;
 use super::symbols::{Constant, Predicate, Signature, TypeDef};
+use crate::id_vec::IdVec;
 use indexmap::{Equivalent, IndexSet};
 use rustc_hash::FxHashMap;
 
@@ -13,7 +14,7 @@ pub struct Index {
     pub(super) types: FxHashMap<String, TypeId>,
     /// For each predicate, the positions of its signatures in
     /// [`Program::signatures`](super::Program::signatures).
-    pub(super) signatures: Vec<Vec<usize>>,
+    pub(super) signatures: IdVec<PredId, Vec<usize>>,
     /// The rules by the calls that they can match.
     pub(crate) rules: RuleIndex,
 }
@@ -21,19 +22,19 @@ pub struct Index {
 impl Index {
     /// Indexes finished tables.
     pub fn new(
-        types: &[TypeDef],
+        types: &IdVec<TypeId, TypeDef>,
         predicates: &IndexSet<Predicate>,
         constants: &IndexSet<Constant>,
         signatures: &[Signature],
-        rules: &[Rule],
+        rules: &IdVec<RuleId, Rule>,
     ) -> Self {
-        let named = types.iter().enumerate().filter(|(_, ty)| !ty.name.is_empty());
-        let types = named.map(|(at, ty)| (ty.name.clone(), TypeId::from_index(at))).collect();
-        let mut by_predicate = vec![Vec::new(); predicates.len()];
+        let named = types.enumerate().filter(|(_, ty)| !ty.name.is_empty());
+        let types = named.map(|(id, ty)| (ty.name.clone(), id)).collect();
+        let mut by_predicate: IdVec<PredId, Vec<usize>> = vec![Vec::new(); predicates.len()].into();
         for (at, signature) in signatures.iter().enumerate() {
             let key = PredicateKey { name: &signature.predicate, arity: signature.args.len() };
-            if let Some(bucket) = predicates.get_index_of(&key).and_then(|pred| by_predicate.get_mut(pred)) {
-                bucket.push(at);
+            if let Some(pred) = predicates.get_index_of(&key) {
+                by_predicate[PredId::from_index(pred)].push(at);
             }
         }
         Self { types, signatures: by_predicate, rules: RuleIndex::new(predicates, constants, rules) }

@@ -6,21 +6,14 @@
 use super::ids::{ConstId, PredId, RuleId, TypeId};
 use super::index::{ConstantKey, PredicateKey};
 use super::program::Program;
-use super::rule::Rule;
 use super::symbols::{Constant, Predicate, Signature, SignatureArg, TypeKind};
 use crate::primitive::STRING;
 use std::fmt;
 
 impl Program {
-    /// A rule. Ids of rules come from the program that they index.
-    #[expect(clippy::indexing_slicing, reason = "a rule's id is its place among the program's rules")]
-    pub(crate) fn rule(&self, id: RuleId) -> &Rule {
-        &self.rules[id.index()]
-    }
-
     /// A literal of the policy. Ids of literals in its rules come from the program that they index.
     #[expect(clippy::indexing_slicing, reason = "a literal's id is its place among the program's literals")]
-    pub(crate) fn literal(&self, id: ConstId) -> &Constant {
+    pub fn literal(&self, id: ConstId) -> &Constant {
         &self.constants[id.index()]
     }
 
@@ -29,7 +22,7 @@ impl Program {
         clippy::indexing_slicing,
         reason = "a predicate's id is its place among the program's predicates"
     )]
-    pub(crate) fn predicate(&self, id: PredId) -> &Predicate {
+    pub fn predicate(&self, id: PredId) -> &Predicate {
         &self.predicates[id.index()]
     }
 
@@ -40,8 +33,8 @@ impl Program {
 
     /// The line of a rule, from 1; `None` for one that the policy implies.
     pub fn line_of_rule(&self, rule: RuleId) -> Option<usize> {
-        let rule = self.rules.get(rule.index()).filter(|rule| !rule.span.range().is_empty())?;
-        Some(self.source.locate(rule.span).line)
+        let span = self.rules[rule].span;
+        (!span.range().is_empty()).then(|| self.source.locate(span).line)
     }
 
     /// The String literal of this text, if the policy has one.
@@ -80,8 +73,7 @@ impl Program {
         arity: usize,
         first: &[(&str, &str)],
     ) -> impl Iterator<Item = &Signature> {
-        let bucket =
-            self.predicate_id(predicate, arity).and_then(|pred| self.index.signatures.get(pred.index()));
+        let bucket = self.predicate_id(predicate, arity).map(|pred| &self.index.signatures[pred]);
         let given: Vec<(Option<TypeId>, &str)> =
             first.iter().map(|(ty, id)| (self.type_id(ty), *id)).collect();
         bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).filter(move |signature| {
@@ -94,10 +86,10 @@ impl Program {
         match arg {
             SignatureArg::OneOf(types) => types.binary_search(&ty).is_ok(),
             SignatureArg::Literal(text) => ty == TypeId::STRING && text == id,
-            SignatureArg::Any => self.types.get(ty.index()).is_some_and(|def| match def.kind {
+            SignatureArg::Any => match self.types[ty].kind {
                 TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
                 TypeKind::Abstract | TypeKind::Foreign => false,
-            }),
+            },
         }
     }
 }

@@ -12,6 +12,7 @@ use super::ids::{ConstId, PredId, TypeId, VarId};
 use super::program::Program;
 use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
 use super::symbols::{Signature, SignatureArg};
+use crate::id_vec::IdVec;
 use std::fmt::Write as _;
 
 /// The types, the rules and the tests' assertions.
@@ -45,7 +46,8 @@ pub fn signatures(program: &Program) -> String {
 
 /// A rule as one line, without a newline.
 pub fn rule(program: &Program, rule: &Rule) -> String {
-    let mut printer = RulePrinter { program, rule, shown: vec![false; rule.vars.len()], names: names(rule) };
+    let mut printer =
+        RulePrinter { program, rule, shown: IdVec::like(&rule.vars, false), names: names(rule) };
     let mut text = printer.atom(rule.head, &rule.params);
     for (at, literal) in rule.body.iter().enumerate() {
         text.push_str(if at == 0 { " :- " } else { ", " });
@@ -66,7 +68,7 @@ pub fn signature(program: &Program, signature: &Signature) -> String {
 
 /// A literal in policy syntax.
 pub fn constant(program: &Program, constant: ConstId) -> String {
-    let Some(constant) = program.constants.get_index(constant.index()) else { return "?".to_owned() };
+    let constant = program.literal(constant);
     match constant.ty {
         TypeId::STRING => quote(&constant.text),
         TypeId::INTEGER | TypeId::BOOLEAN => constant.text.clone(),
@@ -75,8 +77,8 @@ pub fn constant(program: &Program, constant: ConstId) -> String {
 }
 
 /// Readable variable names, made unique.
-fn names(rule: &Rule) -> Vec<String> {
-    let mut names: Vec<String> = Vec::with_capacity(rule.vars.len());
+fn names(rule: &Rule) -> IdVec<VarId, String> {
+    let mut names = IdVec::new();
     for (at, var) in rule.vars.iter().enumerate() {
         let taken = var.name == "_" || rule.vars.iter().take(at).any(|other| other.name == var.name);
         names.push(if taken { format!("{}{at}", var.name) } else { var.name.clone() });
@@ -85,7 +87,10 @@ fn names(rule: &Rule) -> Vec<String> {
 }
 
 fn type_name(program: &Program, ty: TypeId) -> &str {
-    program.types.get(ty.index()).map_or("?", |def| if def.name.is_empty() { "(other)" } else { &def.name })
+    match program.types[ty].name.as_str() {
+        "" => "(other)",
+        name => name,
+    }
 }
 
 fn set(program: &Program, types: &[TypeId]) -> String {
@@ -103,8 +108,8 @@ struct RulePrinter<'p> {
     program: &'p Program,
     rule: &'p Rule,
     /// Which variables' types were printed.
-    shown: Vec<bool>,
-    names: Vec<String>,
+    shown: IdVec<VarId, bool>,
+    names: IdVec<VarId, String>,
 }
 
 impl RulePrinter<'_> {
@@ -133,7 +138,7 @@ impl RulePrinter<'_> {
     }
 
     fn atom(&mut self, pred: PredId, args: &[Term]) -> String {
-        let name = self.program.predicates.get_index(pred.index()).map_or("?", |pred| pred.name.as_str());
+        let name = &self.program.predicate(pred).name;
         let args: Vec<String> = args.iter().map(|&arg| self.term(arg)).collect();
         format!("{name}({})", args.join(", "))
     }
@@ -148,11 +153,11 @@ impl RulePrinter<'_> {
 
     /// The name, with its types at the first occurrence.
     fn variable(&mut self, var: VarId) -> String {
-        let name = self.names.get(var.index()).map_or("?", String::as_str);
-        let first = self.shown.get_mut(var.index()).is_some_and(|shown| !std::mem::replace(shown, true));
-        match &self.rule.var(var).ty {
+        let name = &self.names[var];
+        let first = !std::mem::replace(&mut self.shown[var], true);
+        match &self.rule.vars[var].ty {
             VarType::OneOf(types) if first => format!("{name}: {}", set(self.program, types)),
-            VarType::OneOf(_) | VarType::Any => name.to_owned(),
+            VarType::OneOf(_) | VarType::Any => name.clone(),
         }
     }
 }

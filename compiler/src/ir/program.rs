@@ -1,9 +1,10 @@
 //! A checked policy: its symbols and rules in tables, its blocks and its tests.
 
-use super::ids::{ConstId, PredId, TypeId};
+use super::ids::{ConstId, PredId, RuleId, TypeId};
 use super::index::Index;
 use super::rule::Rule;
 use super::symbols::{Constant, Predicate, Signature, TypeDef};
+use crate::id_vec::IdVec;
 use crate::source::{SourceMap, Span};
 use indexmap::IndexSet;
 use std::collections::BTreeSet;
@@ -14,11 +15,11 @@ pub struct Program {
     /// The text the spans point into.
     pub source: SourceMap,
     /// All types; the first six are fixed, see [`TypeId`]'s constants.
-    pub types: Vec<TypeDef>,
+    pub types: IdVec<TypeId, TypeDef>,
     /// All predicates, keyed by name and arity, in order of first mention.
     pub predicates: IndexSet<Predicate>,
     /// All rules, the implied `allow` rules included.
-    pub rules: Vec<Rule>,
+    pub rules: IdVec<RuleId, Rule>,
     /// Every literal of the policy, once.
     pub constants: IndexSet<Constant>,
     /// The facts that may be stored.
@@ -42,13 +43,13 @@ impl Program {
             source: source.clone(),
             types: types.clone(),
             predicates: predicates.clone(),
-            rules: Vec::new(),
+            rules: IdVec::new(),
             constants: constants.clone(),
             signatures: signatures.clone(),
             declared: declared.clone(),
             blocks: Vec::new(),
             tests: Vec::new(),
-            index: Index::new(types, predicates, constants, signatures, &[]),
+            index: Index::new(types, predicates, constants, signatures, &IdVec::new()),
         }
     }
 }

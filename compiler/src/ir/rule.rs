@@ -1,6 +1,7 @@
 //! A rule: its parameters, its variables, and a flat conjunction of literals.
 
 use super::ids::{ConstId, PredId, TypeId, VarId};
+use crate::id_vec::IdVec;
 use crate::source::Span;
 
 /// One alternative of a predicate.
@@ -10,20 +11,12 @@ pub struct Rule {
     pub head: PredId,
     /// The head's arguments: variables (perhaps repeated) and literals.
     pub params: Vec<Term>,
-    /// The variables, indexed by [`VarId`].
-    pub vars: Vec<Variable>,
+    /// The variables.
+    pub vars: IdVec<VarId, Variable>,
     /// The conditions, all of which must hold.
     pub body: Vec<Literal>,
     /// Its position in the source: of the shorthand rule if desugared, empty for the implied `allow`.
     pub span: Span,
-}
-
-impl Rule {
-    /// A variable. Ids of variables come from the rule that they index.
-    #[expect(clippy::indexing_slicing, reason = "a variable's id is its place among the rule's variables")]
-    pub(crate) fn var(&self, id: VarId) -> &Variable {
-        &self.vars[id.index()]
-    }
 }
 
 /// The concrete types that a variable may take.

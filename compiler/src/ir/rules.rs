@@ -81,15 +81,14 @@ impl RuleIndex {
     pub(crate) fn new(
         predicates: &IndexSet<Predicate>,
         constants: &IndexSet<Constant>,
-        all: &[Rule],
+        all: &IdVec<RuleId, Rule>,
     ) -> Self {
         let mut rules: IdVec<PredId, RulesOf> = IdVec::new();
         for predicate in predicates {
             rules.push(RulesOf { all: Vec::new(), positions: vec![RulesAt::default(); predicate.arity] });
         }
-        for (rule_idx, rule) in all.iter().enumerate() {
+        for (id, rule) in all.enumerate() {
             let of = &mut rules[rule.head];
-            let id = RuleId::from_index(rule_idx);
             of.all.push(id);
             for (param, at) in rule.params.iter().zip(&mut of.positions) {
                 at.add(rule, id, *param, constants);
@@ -128,7 +127,7 @@ impl RulesAt {
         let types: &[TypeId] = match param {
             Term::Const(literal) => &[constants[literal.index()].ty],
             Term::Now => &[TypeId::INTEGER],
-            Term::Var(var) => match &rule.var(var).ty {
+            Term::Var(var) => match &rule.vars[var].ty {
                 VarType::OneOf(types) => types,
                 VarType::Any => {
                     self.open = true;

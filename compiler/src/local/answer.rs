@@ -275,7 +275,7 @@ fn purpose(form: &Form, given: Option<QuestionVarId>) -> Purpose {
 
 /// The caller's queries that a plan reads.
 fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<BindingId> {
-    let bound = |source: SourceId| match catalog.relation(source).source {
+    let bound = |source: SourceId| match catalog.relations[source].source {
         RelationSource::Bound { binding } => Some(binding),
         RelationSource::Table { .. } | RelationSource::Context { .. } => None,
     };

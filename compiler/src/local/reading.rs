@@ -74,7 +74,7 @@ pub fn fact_rows(
     };
     let form =
         if columns.is_empty() { Form::Decision { name: HOLDS.to_owned() } } else { Form::Rows { columns } };
-    let catalog = Catalog { relations: vec![relation.clone()] };
+    let catalog = Catalog { relations: vec![relation.clone()].into() };
     let shape = Shape::of(facts, &question);
     let plan = super::plan(facts, &catalog, &shape, &form, bindings, limits::PARAMETERS)?;
     let asked = Asked {

@@ -133,7 +133,7 @@ impl Types<'_> {
     }
 
     fn of_source(&self, source: SourceId, column: ColumnId) -> Option<TypeId> {
-        let (ty, _) = self.catalog.relation(source).column(column)?;
+        let (ty, _) = self.catalog.relations[source].column(column)?;
         self.program.type_id(ty)
     }
 

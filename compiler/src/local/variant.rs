@@ -142,7 +142,7 @@ impl Variant {
     fn too_many(&self, part: Option<EmbeddedId>, most: usize, catalog: &Catalog) -> CompileError {
         let parts: Vec<EmbeddedId> = part.map_or_else(|| self.part_ids().collect(), |part| vec![part]);
         let sources = parts.into_iter().flat_map(|part| &part.of(&self.residual.parts).sources);
-        let keys: IndexSet<String> = sources.map(|source| catalog.relation(*source).key()).collect();
+        let keys: IndexSet<String> = sources.map(|source| catalog.relations[*source].key()).collect();
         let keys = keys.into_iter().collect();
         CompileError::Refused(Refusal::TooManyValues { keys, most })
     }
@@ -177,7 +177,7 @@ impl Variant {
     /// The predicates whose facts a part reads.
     pub(super) fn predicates(&self, part: EmbeddedId, catalog: &Catalog) -> Vec<String> {
         let sources = part.of(&self.residual.parts).sources.iter();
-        let names = sources.map(|source| catalog.relation(*source).predicate.clone());
+        let names = sources.map(|source| catalog.relations[*source].predicate.clone());
         let names: IndexSet<String> = names.collect();
         names.into_iter().collect()
     }

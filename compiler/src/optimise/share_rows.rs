@@ -168,7 +168,7 @@ impl LookUpFinder<'_> {
     /// The table of a look-up's rows, all columns.
     fn table(&self, look_up: KeyLookUp, name: String) -> Table {
         let KeyLookUp { source, column, equals } = look_up;
-        let n_columns = self.catalog.relation(source).columns().count();
+        let n_columns = self.catalog.relations[source].columns().count();
         let [leading, found] = [1, 2].map(Alias::of_number);
         let row = From { alias: found, kind: FromKind::Source(source) };
         let (from, right) = match equals {

@@ -80,7 +80,7 @@ impl SetUses<'_> {
         let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
         let (Some(FromKind::Source(source)), Some(bindings)) = (kind, self.bindings) else { return false };
         let catalog = self.anchors.catalog;
-        let ty = catalog.relation(source).column(column).map(|(ty, _)| ty);
+        let ty = catalog.relations[source].column(column).map(|(ty, _)| ty);
         let is_promised = ty.is_some_and(|ty| bindings.tables.contains_key(ty));
         !is_promised || Keys { catalog, bindings }.is_key(source, column)
     }

@@ -8,6 +8,7 @@ use crate::algebra::TableRef;
 use crate::catalog::SourceId;
 use crate::datalog::recursion::MemberId;
 use crate::datalog::{self, Adornment, RelId};
+use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId, Polarity, PredId, RuleId, VarId};
 use crate::question::{QuestionVarId, Slot};
 use crate::refusal::VarName;
@@ -33,7 +34,7 @@ pub(super) struct Clause {
     /// The conjuncts.
     pub(super) goals: Vec<Goal>,
     /// Names of the clause's variables, for messages.
-    pub(super) var_names: Vec<VarName>,
+    pub(super) var_names: IdVec<VarId, VarName>,
 }
 
 /// A term of a clause; see [`datalog::Term`].
@@ -110,13 +111,19 @@ pub(super) enum ScanArg {
 impl Clause {
     /// The name of a variable, for messages.
     pub(super) fn name(&self, term: Term) -> &VarName {
-        term.var().and_then(|var| self.var_names.get(var.index())).unwrap_or(&VarName::UNNAMED)
+        term.var().map_or(&VarName::UNNAMED, |var| &self.var_names[var])
     }
 
     /// A clause that another one is the pattern of: the same rule and variables, nothing else yet.
     pub(super) fn like(pattern: &datalog::Clause) -> Self {
         Self { rule: pattern.rule, head: Vec::new(), goals: Vec::new(), var_names: pattern.var_names.clone() }
     }
+}
+
+/// A variable without a name for each column.
+pub(super) fn unnamed_columns(n_columns: usize) -> (Vec<Term>, IdVec<VarId, VarName>) {
+    let names: IdVec<VarId, VarName> = vec![VarName::UNNAMED; n_columns].into();
+    (names.ids().map(Term::Var).collect(), names)
 }
 
 impl Goal {

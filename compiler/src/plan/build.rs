@@ -145,7 +145,7 @@ impl Build {
     /// Adds a clause's goals, with the clause's head met with the caller's terms.
     pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
         self.rule = clause.rule.or(self.rule);
-        let mut names: IdVec<VarId, Option<Term>> = clause.var_names.iter().map(|_| None).collect();
+        let mut names: IdVec<VarId, Option<Term>> = IdVec::like(&clause.var_names, None);
         let mut equal = Vec::new();
         for (head, arg) in clause.head.iter().zip(args) {
             match head {

@@ -59,7 +59,7 @@ impl Planner<'_> {
     fn is_stored_source(&self, kind: FromKind) -> bool {
         match kind {
             FromKind::Source(source) => {
-                !matches!(self.catalog.relation(source).source, RelationSource::Bound { .. })
+                !matches!(self.catalog.relations[source].source, RelationSource::Bound { .. })
             }
             // A step is of the table that it is in.
             FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,

@@ -16,7 +16,7 @@
 //! calls. It may not go through another call of the step. If only another call binds a call's values, the
 //! component is closed in full.
 
-use super::body::{Clause, Goal, Term, terms};
+use super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::closure::{ClosureCall, KnownColumn};
 use super::planner::{Asks, FlatClosures, PlanError, Planner};
 use super::separable::static_term;
@@ -24,9 +24,8 @@ use crate::algebra::{Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};
 use crate::datalog::{self, RelId};
-use crate::ir::{CompareOp, Polarity, VarId};
+use crate::ir::{CompareOp, Polarity};
 use crate::limits;
-use crate::refusal::VarName;
 
 /// The columns of one table for all members of a component.
 struct MemberColumns {
@@ -122,7 +121,7 @@ impl Planner<'_> {
         };
         let mut base = Vec::new();
         for (member, exit) in call.exits.enumerate() {
-            let (head, var_names) = columns(recursion, member);
+            let (head, var_names) = unnamed_columns(recursion.widths[member]);
             let mut goals: Vec<Goal> = demanded(member, &head).into_iter().collect();
             goals.push(Goal::call(*exit, head.clone()));
             goals.extend(layout.fixing(&head));
@@ -152,7 +151,7 @@ impl Planner<'_> {
             if demand.is_some() { "what is demanded of the component" } else { "the whole component" };
         let table = self.add_table(call.rel, purpose, layout.n_columns(), body);
         let own = recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let (head, var_names) = columns(recursion, own);
+        let (head, var_names) = unnamed_columns(recursion.widths[own]);
         let goals = vec![Goal::Rows { table, args: layout.row(own, &head, Term::Ignored) }];
         Ok(self.relation_like(call.rel, vec![Clause { rule: None, head, goals, var_names }]))
     }
@@ -279,11 +278,4 @@ fn binds(goal: &datalog::Goal) -> bool {
         datalog::Goal::Values { .. } => true,
         datalog::Goal::Compare { op, .. } => *op == CompareOp::Equal,
     }
-}
-
-/// A variable for each column of a member.
-fn columns(recursion: &Recursion, member: MemberId) -> (Vec<Term>, Vec<VarName>) {
-    let n_columns = recursion.widths[member];
-    let head = (0..n_columns).map(|column| Term::Var(VarId::from_index(column)));
-    (head.collect(), vec![VarName::UNNAMED; n_columns])
 }

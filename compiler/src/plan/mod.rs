@@ -118,7 +118,7 @@ fn most_clauses(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit>
     for rule in clauses.filter_map(|clause| clause.rule) {
         *n_clauses.entry(rule).or_default() += 1;
     }
-    let span = |rule: RuleId| program.rule(rule).span;
+    let span = |rule: RuleId| program.rules[rule].span;
     let written = n_clauses.into_iter().rev().filter(|(rule, _)| !span(*rule).range().is_empty());
     let (most, _) = written.max_by_key(|(_, n_clauses)| *n_clauses)?;
     Place::of_rule(&program.source, span(most)).map(RuleAtLimit::Most)

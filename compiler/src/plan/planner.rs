@@ -223,7 +223,7 @@ impl<'p> Planner<'p> {
 
     /// Whether a relation of the catalog says who holds what on a resource, actor first.
     pub(super) fn is_role(&self, source: SourceId) -> bool {
-        matches!(self.catalog.relation(source).predicate.as_str(), HAS_ROLE | HAS_PERMISSION)
+        matches!(self.catalog.relations[source].predicate.as_str(), HAS_ROLE | HAS_PERMISSION)
     }
 
     /// For each column: do the clauses only test it?
@@ -371,7 +371,7 @@ impl<'p> Planner<'p> {
 
     /// The position of a rule.
     fn place(&self, rule: Option<RuleId>) -> Option<Place> {
-        Place::of_rule(&self.program.source, self.program.rule(rule?).span)
+        Place::of_rule(&self.program.source, self.program.rules[rule?].span)
     }
 }
 

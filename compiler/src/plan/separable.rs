@@ -3,7 +3,7 @@
 //! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out:
 //! a relation without recursion over the tables that hold both.
 
-use super::body::{Clause, Goal, Term, terms};
+use super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::closure::{ClosureCall, KnownColumn, Mode};
 use super::planner::{PlanError, Planner};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
@@ -11,7 +11,7 @@ use crate::catalog::ColumnId;
 use crate::datalog::RelId;
 use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId};
 use crate::id_vec::IdVec;
-use crate::ir::{CompareOp, VarId};
+use crate::ir::CompareOp;
 use crate::refusal::VarName;
 
 impl Planner<'_> {
@@ -82,8 +82,7 @@ impl Planner<'_> {
             let mut clause = Clause::like(&rule.clause);
             let mut from = Vec::new();
             for _ in 0..n_started {
-                clause.var_names.push(VarName::UNNAMED);
-                let start = Term::Var(VarId::from_index(clause.var_names.len() - 1));
+                let start = Term::Var(clause.var_names.push(VarName::UNNAMED));
                 from.push(start);
                 clause.head.push(start);
             }
@@ -143,10 +142,9 @@ impl Planner<'_> {
         let n_columns = kept.len() + usize::from(has_tag);
         let table =
             self.add_table(call.rel, "all that is reached", n_columns, TableBody::Recursive { base, step });
-        let names = vec![VarName::UNNAMED; classes.of_column.len()];
-        let head: Vec<Term> = (0..names.len()).map(|column| Term::Var(VarId::from_index(column))).collect();
+        let (head, var_names) = unnamed_columns(classes.of_column.len());
         let args = tag(own).into_iter().chain(pick(&head)).collect();
-        Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names: names })
+        Ok(Clause { rule: None, head, goals: vec![Goal::Rows { table, args }], var_names })
     }
 }
 
@@ -158,9 +156,7 @@ fn exit_of_walks(
     walks: &[(ClassId, TableRef)],
     member: MemberId,
 ) -> Clause {
-    let width = classes.of_column.len();
-    let head: Vec<Term> = (0..width).map(|column| Term::Var(VarId::from_index(column))).collect();
-    let mut var_names = vec![VarName::UNNAMED; width];
+    let (head, mut var_names) = unnamed_columns(classes.of_column.len());
     let mut at_exit = head.clone();
     let mut goals = Vec::new();
     for (class, table) in walks {
@@ -175,8 +171,7 @@ fn exit_of_walks(
         }
         for (of, term) in classes.of_column.iter().zip(&mut at_exit) {
             if *of == Some(*class) {
-                var_names.push(VarName::UNNAMED);
-                *term = Term::Var(VarId::from_index(var_names.len() - 1));
+                *term = Term::Var(var_names.push(VarName::UNNAMED));
                 args.push(*term);
             }
         }

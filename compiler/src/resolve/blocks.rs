@@ -106,8 +106,7 @@ fn info(name: &str, names: &BlockNames<'_>, tables: &Tables) -> BlockInfo {
             NameKind::Role => info.roles.push(name.to_owned()),
             NameKind::Permission => info.permissions.push(name.to_owned()),
             NameKind::Relation(ty) => {
-                let ty = tables.types.get(ty.index()).map_or("", |def| &def.name);
-                info.relations.push((name.to_owned(), ty.to_owned()));
+                info.relations.push((name.to_owned(), tables.types[ty].name.clone()));
             }
         }
     }

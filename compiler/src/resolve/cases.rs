@@ -87,7 +87,7 @@ pub(super) fn cases(tables: &mut Tables, policy: &Policy) -> (Vec<ir::Test>, Tes
 pub(super) fn check_facts(program: &Program, facts: &TestFacts) -> Vec<Diagnostic> {
     let mut refused = Vec::new();
     for (fact, span) in facts {
-        let args: Vec<(&str, &str)> = fact.args.iter().filter_map(|&arg| value(program, arg)).collect();
+        let args: Vec<(&str, &str)> = fact.args.iter().map(|&arg| value(program, arg)).collect();
         if let Err(fact) = program.accepts(&fact.predicate, &args) {
             let label = "no rule reads such a fact";
             let diagnostic = Diagnostic::new(Code::FactNotAccepted, fact.title(), *span, label);
@@ -97,9 +97,9 @@ pub(super) fn check_facts(program: &Program, facts: &TestFacts) -> Vec<Diagnosti
     refused
 }
 
-fn value(program: &Program, constant: ir::ConstId) -> Option<(&str, &str)> {
-    let constant = program.constants.get_index(constant.index())?;
-    Some((program.types.get(constant.ty.index())?.name.as_str(), constant.text.as_str()))
+fn value(program: &Program, literal: ir::ConstId) -> (&str, &str) {
+    let literal = program.literal(literal);
+    (program.types[literal.ty].name.as_str(), literal.text.as_str())
 }
 
 fn twice(code: Code, things: &str, name: &Name, first: Span) -> Diagnostic {

@@ -11,7 +11,7 @@ use super::blocks::{Block, BlockNames, Blocks, Declared, NameKind};
 use super::inherit;
 use super::tables::Tables;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{TypeDef, TypeId, TypeKind};
+use crate::ir::{TypeId, TypeKind};
 use crate::source::Span;
 use crate::syntax::ast::{self, BlockKind, Item, Member, Name};
 
@@ -178,21 +178,15 @@ fn add_name<'a>(
 
 /// Records in the tables which concrete types each type admits.
 fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
-    let of_kind = |types: &[TypeDef], actors_only: bool| -> Vec<TypeId> {
+    let of_kind = |actors_only: bool| -> Vec<TypeId> {
         let wanted = |kind| match kind {
             TypeKind::Actor => true,
             TypeKind::Resource => !actors_only,
             TypeKind::Primitive | TypeKind::Abstract | TypeKind::Plain | TypeKind::Foreign => false,
         };
-        (0..types.len())
-            .filter(|&at| types.get(at).is_some_and(|def| wanted(def.kind)))
-            .map(TypeId::from_index)
-            .collect()
+        tables.types.enumerate().filter(|(_, def)| wanted(def.kind)).map(|(id, _)| id).collect()
     };
-    let mut admitted = vec![
-        (TypeId::ACTOR, of_kind(&tables.types, true)),
-        (TypeId::RESOURCE, of_kind(&tables.types, false)),
-    ];
+    let mut admitted = vec![(TypeId::ACTOR, of_kind(true)), (TypeId::RESOURCE, of_kind(false))];
     for block in &blocks.list {
         let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
         let mut types: Vec<TypeId> = subs.chain([block.ty]).collect();
@@ -200,8 +194,6 @@ fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
         admitted.push((block.ty, types));
     }
     for (ty, types) in admitted {
-        if let Some(def) = tables.types.get_mut(ty.index()) {
-            def.admits = types;
-        }
+        tables.types[ty].admits = types;
     }
 }

@@ -197,12 +197,12 @@ fn product(choices: Vec<Vec<Conjunction>>) -> Vec<Conjunction> {
 struct Renumber<'v> {
     all: &'v IdVec<VarId, Variable>,
     ids: IdVec<VarId, Option<VarId>>,
-    vars: Vec<Variable>,
+    vars: IdVec<VarId, Variable>,
 }
 
 impl<'v> Renumber<'v> {
     fn new(all: &'v IdVec<VarId, Variable>) -> Self {
-        Self { all, ids: IdVec::like(all, None), vars: Vec::new() }
+        Self { all, ids: IdVec::like(all, None), vars: IdVec::new() }
     }
 
     fn rule(mut self, head: PredId, params: &[Term], tests: Conjunction, span: Span) -> Rule {
@@ -228,15 +228,15 @@ impl<'v> Renumber<'v> {
         for test in types {
             if let TestKind::OfType { var, types, .. } = &test.kind {
                 let var = self.var(*var);
-                let Some(variable) = self.vars.get_mut(var.index()) else { continue };
+                let variable = &mut self.vars[var];
                 intersect(&mut variable.ty, types);
                 if variable.ty == VarType::OneOf(Vec::new()) && var.index() >= n_mentioned {
                     body.push(Literal { kind: LiteralKind::False, span: test.span });
                 }
             }
         }
-        self.vars.truncate(n_mentioned);
-        Rule { head, params, vars: self.vars, body, span }
+        let vars = self.vars.into_iter().take(n_mentioned).collect();
+        Rule { head, params, vars, body, span }
     }
 
     fn literal(&mut self, kind: TestKind) -> LiteralKind {
@@ -267,8 +267,7 @@ impl<'v> Renumber<'v> {
         if let Some(id) = self.ids[var] {
             return id;
         }
-        let id = VarId::from_index(self.vars.len());
-        self.vars.push(self.all[var].clone());
+        let id = self.vars.push(self.all[var].clone());
         self.ids[var] = Some(id);
         id
     }

@@ -189,7 +189,7 @@ pub(super) fn intersect(ty: &mut VarType, types: &[TypeId]) -> bool {
 
 /// The types of a term of a finished rule, if known.
 pub(super) fn term_types(tables: &Tables, rule: &Rule, term: Term) -> Option<Vec<TypeId>> {
-    types_of(tables, |var| &rule.var(var).ty, term)
+    types_of(tables, |var| &rule.vars[var].ty, term)
 }
 
 fn types_of<'v>(

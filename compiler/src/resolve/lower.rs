@@ -171,10 +171,7 @@ fn check_integer(tables: &mut Tables, draft: &NestedRule, term: Term, span: Span
 /// The diagnostic for an order comparison of values of these types.
 pub(super) fn not_an_integer(tables: &Tables, types: &[TypeId], span: Span) -> Diagnostic {
     let label = match types {
-        [only] => {
-            let name = tables.types.get(only.index()).map_or("", |def| def.name.as_str());
-            format!("this is of type `{name}`")
-        }
+        [only] => format!("this is of type `{}`", tables.types[*only].name),
         _ => "this is never an Integer".to_owned(),
     };
     Diagnostic::new(Code::NotAnInteger, "`<`, `<=`, `>` and `>=` compare Integers only", span, label)

@@ -13,6 +13,7 @@ use super::blocks::{Blocks, NameKind};
 use super::entry;
 use super::tables::Tables;
 use crate::builtin::{ALLOW, HAS_RELATION, HAS_ROLE};
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};
 use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
@@ -72,8 +73,7 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
 enum ArgTypes {
     /// Position in [`Signatures::sets`].
     OneOf(usize),
-    /// Position in the constants.
-    Literal(usize),
+    Literal(ConstId),
     Any,
 }
 
@@ -87,16 +87,14 @@ struct Signatures {
 pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stated]) -> Vec<Signature> {
     let mut signatures = Signatures::default();
     // By predicate id first: most uses repeat a signature, and looking up names costs more.
-    let mut used: Vec<IndexSet<Vec<ArgTypes>, FxBuildHasher>> =
-        vec![IndexSet::default(); tables.predicates.len()];
+    let mut used: IdVec<PredId, IndexSet<Vec<ArgTypes>, FxBuildHasher>> =
+        vec![IndexSet::default(); tables.predicates.len()].into();
     let mut buffer = Vec::new();
     let mut use_of = |pred: PredId, args: &mut dyn Iterator<Item = ArgTypes>| {
         buffer.clear();
         buffer.extend(args);
-        if let Some(set) = used.get_mut(pred.index())
-            && !set.contains(buffer.as_slice())
-        {
-            set.insert(buffer.clone());
+        if !used[pred].contains(buffer.as_slice()) {
+            used[pred].insert(buffer.clone());
         }
     };
     for rule in &tables.rules {
@@ -109,7 +107,7 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
     for &Stated { pred, first, name, last } in stated {
         let first = signatures.one_of(tables.admits(first));
         let last = last.map(|last| signatures.one_of(tables.admits(last)));
-        use_of(pred, &mut [first, ArgTypes::Literal(name.index())].into_iter().chain(last));
+        use_of(pred, &mut [first, ArgTypes::Literal(name)].into_iter().chain(last));
     }
     for (predicate, set) in tables.predicates.iter().zip(used) {
         if !set.is_empty() && !predicate.name.starts_with('\'') {
@@ -143,11 +141,11 @@ impl Signatures {
     fn arg(&mut self, tables: &Tables, rule: &Rule, term: Term) -> ArgTypes {
         match term {
             Term::Const(constant) => match tables.constant_type(constant) {
-                TypeId::STRING => ArgTypes::Literal(constant.index()),
+                TypeId::STRING => ArgTypes::Literal(constant),
                 ty => self.one_of(&[ty]),
             },
             Term::Now => self.one_of(&[TypeId::INTEGER]),
-            Term::Var(var) => match &rule.var(var).ty {
+            Term::Var(var) => match &rule.vars[var].ty {
                 VarType::OneOf(types) => self.one_of(types),
                 VarType::Any => ArgTypes::Any,
             },
@@ -235,10 +233,7 @@ impl Signatures {
             ArgTypes::OneOf(set) => {
                 SignatureArg::OneOf(self.sets.get_index(set).cloned().unwrap_or_default())
             }
-            ArgTypes::Literal(constant) => {
-                let text = tables.constants.get_index(constant).map_or("", |constant| &constant.text);
-                SignatureArg::Literal(text.to_owned())
-            }
+            ArgTypes::Literal(constant) => SignatureArg::Literal(tables.constant_text(constant).to_owned()),
             ArgTypes::Any => SignatureArg::Any,
         }
     }

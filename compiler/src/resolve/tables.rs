@@ -5,8 +5,10 @@
 
 use crate::builtin;
 use crate::diagnostic::{Code, Diagnostic, suggest};
+use crate::id_vec::IdVec;
 use crate::ir::{
-    ConstId, Constant, ConstantKey, PredId, Predicate, PredicateKey, Rule, TypeDef, TypeId, TypeKind, VarType,
+    ConstId, Constant, ConstantKey, PredId, Predicate, PredicateKey, Rule, RuleId, TypeDef, TypeId, TypeKind,
+    VarType,
 };
 use crate::limits;
 use crate::primitive::Primitive;
@@ -19,10 +21,10 @@ use rustc_hash::FxHashMap;
 /// The program so far, and the findings.
 #[derive(Debug)]
 pub(super) struct Tables {
-    pub(super) types: Vec<TypeDef>,
+    pub(super) types: IdVec<TypeId, TypeDef>,
     pub(super) predicates: IndexSet<Predicate>,
     pub(super) constants: IndexSet<Constant>,
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: IdVec<RuleId, Rule>,
     pub(super) diagnostics: Vec<Diagnostic>,
     type_ids: FxHashMap<String, TypeId>,
     /// Number of generated predicates, for their names.
@@ -35,10 +37,10 @@ impl Tables {
     /// Tables with the six fixed types.
     pub(super) fn new() -> Self {
         let mut tables = Self {
-            types: Vec::new(),
+            types: IdVec::new(),
             predicates: IndexSet::new(),
             constants: IndexSet::new(),
-            rules: Vec::new(),
+            rules: IdVec::new(),
             diagnostics: Vec::new(),
             type_ids: FxHashMap::default(),
             n_generated: 0,
@@ -81,12 +83,12 @@ impl Tables {
 
     /// The kind of a type.
     pub(super) fn kind(&self, ty: TypeId) -> TypeKind {
-        self.types.get(ty.index()).map_or(TypeKind::Foreign, |def| def.kind)
+        self.types[ty].kind
     }
 
     /// The concrete types that `x: ty` admits.
     pub(super) fn admits(&self, ty: TypeId) -> &[TypeId] {
-        self.types.get(ty.index()).map_or(&[], |def| &def.admits)
+        &self.types[ty].admits
     }
 
     /// The type set of a variable written `x: ty`.
@@ -118,8 +120,9 @@ impl Tables {
     }
 
     /// The name of a predicate.
+    #[expect(clippy::indexing_slicing, reason = "a predicate's id is its place among these predicates")]
     pub(super) fn predicate_name(&self, pred: PredId) -> &str {
-        self.predicates.get_index(pred.index()).map_or("", |predicate| &predicate.name)
+        &self.predicates[pred.index()].name
     }
 
     /// Whether the resolver generated the predicate, so that it has no stored facts.
@@ -146,14 +149,19 @@ impl Tables {
         self.constants.get_index_of(&ConstantKey { ty: TypeId::STRING, text }).map(ConstId::from_index)
     }
 
+    #[expect(clippy::indexing_slicing, reason = "a literal's id is its place among these literals")]
+    fn literal(&self, constant: ConstId) -> &Constant {
+        &self.constants[constant.index()]
+    }
+
     /// A literal's type.
     pub(super) fn constant_type(&self, constant: ConstId) -> TypeId {
-        self.constants.get_index(constant.index()).map_or(TypeId::FOREIGN, |constant| constant.ty)
+        self.literal(constant).ty
     }
 
     /// A literal's text.
     pub(super) fn constant_text(&self, constant: ConstId) -> &str {
-        self.constants.get_index(constant.index()).map_or("", |constant| &constant.text)
+        &self.literal(constant).text
     }
 
     /// Adds a rule. Rules beyond the limit are dropped, and reported once.

@@ -19,6 +19,7 @@ use super::partition::{ClassId, Classes, coarsest};
 use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
 use crate::refusal::VarName;
 use indexmap::{IndexMap, IndexSet};
@@ -182,7 +183,7 @@ impl RoleFinder<'_> {
     }
 
     fn is_role(&self, source: SourceId) -> bool {
-        self.catalog.relation(source).predicate == HAS_ROLE
+        self.catalog.relations[source].predicate == HAS_ROLE
     }
 
     /// The String literals of a scan's argument, ascending.
@@ -211,8 +212,7 @@ impl RoleFinder<'_> {
         let clauses = relation.clauses.iter().filter_map(|clause| {
             let place = self.place(own, clause)?;
             let mut clause = clause.clone();
-            let role = Term::Var(VarId::from_index(clause.var_names.len()));
-            clause.var_names.push(VarName::Made("role".into()));
+            let role = Term::Var(clause.var_names.push(VarName::Made("role".into())));
             clause.head.push(role);
             match place {
                 RoleSource::Scan(goal, arg) => {
@@ -244,7 +244,7 @@ fn list_of(pred: PredId, roles: &Roles) -> Relation {
         rule: None,
         head: vec![Term::Const(*role)],
         goals: Vec::new(),
-        var_names: Vec::new(),
+        var_names: IdVec::new(),
     };
     Relation {
         pred,
@@ -255,15 +255,14 @@ fn list_of(pred: PredId, roles: &Roles) -> Relation {
 
 /// `rel(…) :- all(…, role), list(role)`
 fn picks(relation: &Relation, all: RelId, list: RelId) -> Clause {
-    let n_columns = relation.n_columns();
-    let head: Vec<Term> = (0..n_columns).map(|column| Term::Var(VarId::from_index(column))).collect();
-    let role = Term::Var(VarId::from_index(n_columns));
+    let made = |column| VarName::Made(format!("v{column}").into());
+    let mut var_names: IdVec<VarId, VarName> = (0..relation.n_columns()).map(made).collect();
+    let head: Vec<Term> = var_names.ids().map(Term::Var).collect();
+    let role = Term::Var(var_names.push(VarName::Made("role".into())));
     let call = |rel, args| Goal::Call { polarity: Polarity::Positive, rel, args, guards: Vec::new() };
     let rule = relation.clauses.iter().find_map(|clause| clause.rule);
     let mut args = head.clone();
     args.push(role);
-    let names = (0..n_columns).map(|column| VarName::Made(format!("v{column}").into()));
-    let var_names = names.chain([VarName::Made("role".into())]).collect();
     Clause { rule, head, goals: vec![call(all, args), call(list, vec![role])], var_names }
 }
 

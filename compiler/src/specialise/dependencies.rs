@@ -46,7 +46,7 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
     for (table, entry) in work.tables.enumerate() {
         for solution in &entry.solutions {
             let Origin::Rule { rule, frame, choices } = &solution.origin else { continue };
-            let rule = program.rule(*rule);
+            let rule = &program.rules[*rule];
             for (literal_idx, literal) in rule.body.iter().enumerate() {
                 let LiteralKind::Atom { polarity, pred, args } = &literal.kind else { continue };
                 let read = match polarity {
@@ -89,7 +89,7 @@ fn head_patterns(program: &Program, rule: &Rule) -> Vec<Pattern> {
                 ty => vec![PatternArg::Typed(ty)],
             },
             Term::Now => vec![PatternArg::Typed(TypeId::INTEGER)],
-            Term::Var(var) => match &rule.var(*var).ty {
+            Term::Var(var) => match &rule.vars[*var].ty {
                 VarType::OneOf(types) if patterns.len() * types.len() <= HEAD_PATTERNS => {
                     types.iter().map(|ty| PatternArg::Typed(*ty)).collect()
                 }
@@ -109,7 +109,8 @@ fn name(program: &Program, pattern: &Pattern) -> String {
     let literals = pattern.args.iter().filter(|arg| matches!(arg, PatternArg::Literal(_)));
     let types = pattern.args.iter().map(|arg| match arg {
         PatternArg::Literal(literal) => format!("{:?}", program.literal(*literal).text),
-        PatternArg::Typed(ty) => program.types.get(ty.index()).map_or("_".into(), |ty| ty.name.clone()),
+        // Nothing is said of a type that the policy does not mention.
+        PatternArg::Typed(ty) => program.types.find(*ty).map_or("_".into(), |ty| ty.name.clone()),
         PatternArg::Untyped => "_".into(),
     });
     let generated = predicate.starts_with('\'');

@@ -12,7 +12,7 @@ use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 use crate::id_vec::IdVec;
-use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId};
+use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId, Variable};
 use crate::limits;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::question::CompileError;
@@ -109,7 +109,7 @@ pub(super) fn traced(
 ) -> Result<Option<TracedClause>, CompileError> {
     match &solution.origin {
         Origin::Rule { rule, frame, choices } => {
-            let written = work.program.rule(*rule);
+            let written = &work.program.rules[*rule];
             let body = Body::of_rule(work.program, *rule);
             let emitter = Emitter::new(work, numbering, &body, frame, choices);
             let Some(Goals { goals, literals }) = emitter.goals()? else { return Ok(None) };
@@ -121,7 +121,7 @@ pub(super) fn traced(
             let head = with_column.map(|(param, _)| emitter.term(*param)).collect();
             let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
             let clause = Clause { rule: Some(*rule), head, goals, var_names };
-            let vars = emitter.variables(written.vars.len());
+            let vars = emitter.variables(&written.vars);
             Ok(Some(TracedClause { clause, vars, literals }))
         }
         Origin::Source(id) => {
@@ -140,7 +140,7 @@ fn source_clause(
     let source = work.sources.find(id)?;
     let mut head = Vec::new();
     let mut args = Vec::new();
-    let mut var_names = Vec::new();
+    let mut var_names = IdVec::new();
     for (adornment, held) in adornments.iter().zip(&source.args) {
         match (adornment, held) {
             (Adornment::Literal(literal), SourceArg::Column(_)) => {
@@ -153,8 +153,8 @@ fn source_clause(
                 | Adornment::Unconstrained(_),
                 SourceArg::Column(_),
             ) => {
-                let var = Term::Var(VarId::from_index(var_names.len()));
-                var_names.push(VarName::Made(format!("x{}", var_names.len()).into()));
+                let name = VarName::Made(format!("x{}", var_names.len()).into());
+                let var = Term::Var(var_names.push(name));
                 head.push(var);
                 args.push(ScanArg::Term(var));
             }
@@ -212,9 +212,8 @@ impl<'e, 'p> Emitter<'e, 'p> {
     }
 
     /// What each of the rule's variables became, and its type, if it has one.
-    pub(super) fn variables(&self, n_vars: usize) -> IdVec<VarId, (Term, Option<TypeId>)> {
-        let vars = (0..n_vars).map(VarId::from_index);
-        vars.map(|var| (self.term(ir::Term::Var(var)), self.frame.only_type(var))).collect()
+    pub(super) fn variables(&self, vars: &IdVec<VarId, Variable>) -> IdVec<VarId, (Term, Option<TypeId>)> {
+        vars.ids().map(|var| (self.term(ir::Term::Var(var)), self.frame.only_type(var))).collect()
     }
 
     /// All goals; `None` if a test can never hold.

@@ -90,11 +90,11 @@ pub(super) struct Impossible;
 
 impl<'p> Frame<'p> {
     /// A frame that knows only the declared types; `None` if a variable can have no type at all.
-    pub(super) fn new(vars: &'p [Variable]) -> Option<Self> {
-        let cells = vars.iter().enumerate().map(|(index, var)| {
+    pub(super) fn new(vars: &'p IdVec<VarId, Variable>) -> Option<Self> {
+        let cells = vars.enumerate().map(|(id, var)| {
             let types = TypeSet::declared(&var.ty);
             let possible = !matches!(&types, TypeSet::OneOf(types) if types.is_empty());
-            possible.then(|| Cell { root: VarId::from_index(index), types, value: None, bound: false })
+            possible.then_some(Cell { root: id, types, value: None, bound: false })
         });
         Some(Self { cells: cells.collect::<Option<_>>()?, equal: Vec::new() })
     }

@@ -41,7 +41,7 @@ impl Sources {
     /// Resolves a catalog; relations with an unknown predicate or type can match nothing and are left out.
     pub(super) fn new(program: &Program, catalog: &Catalog) -> Self {
         let mut sources = Self::default();
-        for (id, relation) in catalog.enumerate() {
+        for (id, relation) in catalog.relations.enumerate() {
             let Some(pred) = program.predicate_id(&relation.predicate, relation.args.len()) else { continue };
             let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
             if let Some(args) = args {

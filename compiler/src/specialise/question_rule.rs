@@ -8,7 +8,7 @@ use super::traced::TracedClause;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
 use crate::id_vec::IdVec;
-use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarType, Variable};
+use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
 use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, Slot};
 use crate::refusal::VarName;
 use crate::source::Span;
@@ -16,7 +16,7 @@ use crate::source::Span;
 /// The question as a rule without a head: its variables are the question's.
 #[derive(Debug)]
 pub(super) struct QuestionRule {
-    vars: Vec<Variable>,
+    vars: IdVec<VarId, Variable>,
     literals: Vec<Literal>,
     domains: IdVec<QuestionVarId, (ShapeDomain, Option<TypeId>)>,
 }
@@ -122,7 +122,7 @@ impl QuestionRule {
             }
             let var_names = self.domains.ids().map(VarName::Asked).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
-            let root = TracedClause { clause, vars: emitter.variables(self.vars.len()), literals };
+            let root = TracedClause { clause, vars: emitter.variables(&self.vars), literals };
             if !roots.contains(&root) {
                 roots.push(root);
             }

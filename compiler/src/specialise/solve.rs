@@ -35,7 +35,7 @@ pub(super) enum BodyOf<'b> {
 impl<'b> Body<'b> {
     /// The body of a rule.
     pub(super) fn of_rule(program: &'b Program, id: RuleId) -> Self {
-        let Rule { params, body, .. } = program.rule(id);
+        let Rule { params, body, .. } = &program.rules[id];
         let of = BodyOf::Rule { id, locals: program.index.rules.locals(id) };
         Self { params, literals: body, of }
     }
@@ -70,7 +70,7 @@ impl<'p> Specialiser<'p> {
         found: &mut Vec<Solution<'p>>,
     ) -> Result<(), CompileError> {
         let program = self.program;
-        let rule = program.rule(rule_id);
+        let rule = &program.rules[rule_id];
         let Some(mut frame) = Frame::new(&rule.vars) else { return Ok(()) };
         if self.unify_head(&mut frame, &rule.params, pattern).is_err() {
             return Ok(());
@@ -267,7 +267,7 @@ impl<'p> Specialiser<'p> {
     pub(super) fn reached_in(&self, body: &Body<'_>, error: CompileError) -> CompileError {
         match body.of {
             BodyOf::Rule { id, .. } => {
-                let place = Place::of_rule(&self.program.source, self.program.rule(id).span);
+                let place = Place::of_rule(&self.program.source, self.program.rules[id].span);
                 error.at_rule(place.map(RuleAtLimit::Reached))
             }
             BodyOf::Question => error,
@@ -283,7 +283,7 @@ impl<'p> Specialiser<'p> {
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
         let var = match body.of {
             BodyOf::Question => VarName::Asked(var.in_question()),
-            BodyOf::Rule { id, .. } => VarName::Written(self.program.rule(id).var(var).name.clone()),
+            BodyOf::Rule { id, .. } => VarName::Written(self.program.rules[id].vars[var].name.clone()),
         };
         CompileError::Refused(Refusal::Untyped { var, test: Place::of(&self.program.source, span) })
     }

@@ -122,7 +122,7 @@ impl<'l> Lowering<'l, Hosted<'_>> {
 
     fn stored(&self, kind: FromKind) -> Result<&'l Relation, CompileError> {
         match kind {
-            FromKind::Source(source) => Ok(self.inputs.catalog.relation(source)),
+            FromKind::Source(source) => Ok(&self.inputs.catalog.relations[source]),
             FromKind::Table(_)
             | FromKind::Values(_)
             | FromKind::Embedded(_)

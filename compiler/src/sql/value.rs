@@ -26,10 +26,12 @@ where
             }
             Expr::Tag(member) => Ok(build::lit(&member.index().to_string())),
             Expr::Filler => Ok(build::lit("0")),
-            Expr::TypeName(ty) => match (ty.unmentioned_var(), self.inputs.program.types.get(ty.index())) {
-                (Some(var), _) => self.value(Slot::TypeOf(var)),
-                (None, Some(ty)) if !ty.name.is_empty() => Ok(build::lit(&ty.name)),
-                (None, _) => Err(CompileError::Bug("an answer of a type without a name".into())),
+            Expr::TypeName(ty) => match ty.unmentioned_var() {
+                Some(var) => self.value(Slot::TypeOf(var)),
+                None => match self.inputs.program.types[ty].name.as_str() {
+                    "" => Err(CompileError::Bug("an answer of a type without a name".into())),
+                    name => Ok(build::lit(name)),
+                },
             },
             Expr::Unconstrained => Ok(build::null()),
         }

@@ -2,7 +2,7 @@
 
 use super::explanation::{Arg, Atom};
 use super::rows::Rows;
-use super::state::{AnswerId, Derivations, FrameId};
+use super::state::{AnswerId, Derivations, Env, FrameId};
 use super::values::Value;
 use super::world::World;
 use crate::catalog::{RelationArg, SourceId};
@@ -16,7 +16,7 @@ use crate::specialise::TracedClause;
 pub(super) struct Attempted<'s> {
     pub(super) traced: &'s TracedClause,
     pub(super) rule: Option<&'s Rule>,
-    pub(super) env: &'s [Option<Value>],
+    pub(super) env: &'s Env,
 }
 
 impl<'s> Attempted<'s> {
@@ -34,24 +34,24 @@ impl<'s> Attempted<'s> {
         world: &World<'w, R>,
         state: &Derivations,
         frame: FrameId,
-        env: &'s [Option<Value>],
+        env: &'s Env,
     ) -> Option<Attempted<'s>> {
         let frame = &state.frames[frame];
         let traced = world.clauses(state.tables[frame.table].key.0).get(frame.clause)?;
-        let rule = traced.clause.rule.and_then(|rule| world.program.rules.get(rule.index()));
+        let rule = traced.clause.rule.map(|rule| &world.program.rules[rule]);
         Some(Attempted { traced, rule, env })
     }
 
     /// The values of its variables, with those of a goal where the rule holds of every value.
-    pub(super) fn asked_for<R: Rows>(&self, world: &mut World<'_, R>, goal: &Atom) -> Box<[Option<Value>]> {
-        let mut env: Box<[Option<Value>]> = self.env.into();
+    pub(super) fn asked_for<R: Rows>(&self, world: &mut World<'_, R>, goal: &Atom) -> Env {
+        let mut env = self.env.clone();
         let params = self.rule.map_or(&[][..], |rule| rule.params.as_slice());
         for (param, arg) in params.iter().zip(&goal.args) {
             let (Term::Var(var), Some(id)) = (param, &arg.id) else { continue };
             if let (crate::datalog::Term::Var(root), _) = self.traced.vars[*var]
-                && let Some(open @ None) = env.get_mut(root.index())
+                && env[root].is_none()
             {
-                *open = Some(world.values.of(id));
+                env[root] = Some(world.values.of(id));
             }
         }
         env
@@ -129,8 +129,7 @@ pub(super) fn test<R: Rows>(
         }
         LiteralKind::NotOfType { var, types } => {
             let value = rule_arg(world, attempted, Term::Var(*var));
-            let types = types.iter().filter_map(|ty| world.program.types.get(ty.index()));
-            let types: Vec<&str> = types.map(|ty| ty.name.as_str()).collect();
+            let types: Vec<&str> = types.iter().map(|ty| world.program.types[*ty].name.as_str()).collect();
             format!("{value} is not of type {}", types.join(" or "))
         }
         LiteralKind::False => "false".to_owned(),
@@ -140,7 +139,7 @@ pub(super) fn test<R: Rows>(
 
 /// The fact in a relation of the catalog with these values.
 pub(super) fn fact<R: Rows>(world: &World<'_, R>, source: SourceId, values: &[Option<Value>]) -> Atom {
-    let relation = world.rules.catalog.relation(source);
+    let relation = &world.rules.catalog.relations[source];
     let mut values = values.iter().copied();
     let args = relation.args.iter().map(|arg| match arg {
         RelationArg::Column { ty, .. } => {
@@ -156,12 +155,11 @@ fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
     match term {
         Term::Var(var) => variable(world, attempted, var),
         Term::Const(literal) => {
-            let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
             let value = world.constant(literal);
-            arg(world, ty, Some(value))
+            arg(world, Some(world.program.literal(literal).ty), Some(value))
         }
         Term::Now => {
-            let value = world.term(crate::datalog::Term::Now, &[]);
+            let value = world.term(crate::datalog::Term::Now, attempted.env);
             arg(world, Some(TypeId::INTEGER), value)
         }
     }
@@ -186,7 +184,7 @@ fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) 
     if let Some(var) = ty.and_then(TypeId::unmentioned_var) {
         return Arg { ty: world.question.vars[var].ty.clone(), id };
     }
-    let named = ty.and_then(|ty| world.program.types.get(ty.index())).filter(|ty| !ty.name.is_empty());
+    let named = ty.map(|ty| &world.program.types[ty]).filter(|ty| !ty.name.is_empty());
     let asked = || {
         let value = value?;
         let var = world.question.vars.ids().find(|var| world.given(*var).contains(&value))?;
@@ -196,7 +194,7 @@ fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) 
 }
 
 fn predicate(program: &Program, pred: PredId) -> String {
-    program.predicates.get_index(pred.index()).map_or_else(String::new, |pred| pred.name.clone())
+    program.predicate(pred).name.clone()
 }
 
 /// The question's only predicate, with the values that it gives.

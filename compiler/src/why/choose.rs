@@ -6,7 +6,7 @@
 
 use super::rows::Rows;
 use super::run::Run;
-use super::state::FrameId;
+use super::state::{Env, FrameId};
 use super::terms::{plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, RowQuery, World};
@@ -68,13 +68,7 @@ pub(super) fn choose<R: Rows>(
 impl Left {
     /// Adds a condition, if it can be taken up. Returns whether it is to be taken up at once: a test, values
     /// of the question, or a look-up of a whole fact.
-    fn add<R: Rows>(
-        &mut self,
-        world: &mut World<'_, R>,
-        idx: usize,
-        goal: &Goal,
-        env: &[Option<Value>],
-    ) -> bool {
+    fn add<R: Rows>(&mut self, world: &mut World<'_, R>, idx: usize, goal: &Goal, env: &Env) -> bool {
         match goal {
             Goal::Values { .. } => return true,
             Goal::Compare { op, left, right } => {
@@ -147,9 +141,9 @@ impl Left {
 }
 
 /// Whether a term of a negation has a value, or is local to it.
-fn is_known(term: Term, env: &[Option<Value>]) -> bool {
+fn is_known(term: Term, env: &Env) -> bool {
     match term {
-        Term::Var(var) => env.get(var.index()).copied().flatten().is_some(),
+        Term::Var(var) => env[var].is_some(),
         Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => true,
     }
 }

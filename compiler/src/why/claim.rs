@@ -143,9 +143,9 @@ impl Sought {
 
     fn stored<R: Rows>(&self, world: &mut World<'_, R>, source: SourceId) -> Result<Claim, Fault<R::Error>> {
         let (program, rules) = (world.program, world.rules);
-        let wanted = rules.catalog.relation(source);
+        let wanted = &rules.catalog.relations[source];
         let mut differs = false;
-        for (source, relation) in rules.catalog.enumerate().take(rules.n_stored) {
+        for (source, relation) in rules.catalog.relations.enumerate().take(rules.n_stored) {
             if relation.predicate != wanted.predicate || relation.args.len() != self.args.len() {
                 continue;
             }
@@ -226,11 +226,11 @@ fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
     match term {
         ir::Term::Var(var) => variable(world, attempted, var),
         ir::Term::Const(literal) => {
-            let ty = world.program.constants.get_index(literal.index()).map(|held| held.ty);
-            KnownArg { ty, value: Some(world.constant(literal)), open: None }
+            let ty = world.program.literal(literal).ty;
+            KnownArg { ty: Some(ty), value: Some(world.constant(literal)), open: None }
         }
         ir::Term::Now => {
-            KnownArg { ty: Some(TypeId::INTEGER), value: world.term(Term::Now, &[]), open: None }
+            KnownArg { ty: Some(TypeId::INTEGER), value: world.term(Term::Now, attempted.env), open: None }
         }
     }
 }

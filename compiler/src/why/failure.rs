@@ -156,7 +156,7 @@ impl Failures {
     ) -> Result<Option<Attempt>, Fault<R::Error>> {
         let Some(attempted) = Attempted::of(run.world, &run.state, frame) else { return Ok(None) };
         let env = goal.map(|goal| attempted.asked_for(run.world, goal));
-        let env = env.unwrap_or_else(|| attempted.env.into());
+        let env = env.unwrap_or_else(|| attempted.env.clone());
         let Some(attempted) = Attempted::with(run.world, &run.state, frame, &env) else { return Ok(None) };
         let (Some(next), called) = (run.state.frames[frame].next, run.state.frames[frame].called) else {
             return Ok(None);

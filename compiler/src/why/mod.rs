@@ -74,7 +74,7 @@ impl<E> WhyError<E> {
 
 impl<E> WhyError<E> {
     fn open(OpenClause { rule, var }: OpenClause, program: &Program) -> Self {
-        let rule = rule.and_then(|rule| Place::of_rule(&program.source, program.rule(rule).span));
+        let rule = rule.and_then(|rule| Place::of_rule(&program.source, program.rules[rule].span));
         Self::Refused(Refusal::NotExplainable { var, rule })
     }
 }
@@ -106,7 +106,7 @@ impl Rules {
             }
             Err(error) => return Err(error),
         };
-        let heads = program.rules.iter().filter_map(|rule| program.predicates.get_index(rule.head.index()));
+        let heads = program.rules.iter().map(|rule| program.predicate(rule.head));
         let (derived, others): (OrderedSet<String>, OrderedSet<String>) = heads
             .map(|predicate| predicate.name.clone())
             .partition(|name| name == ALLOW || name == HAS_PERMISSION);

@@ -6,6 +6,7 @@
 
 use crate::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
 use crate::ir::{Program, Signature, SignatureArg, TypeId, TypeKind};
+use crate::primitive::STRING;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
@@ -100,18 +101,15 @@ fn kinds(program: &Program, signature: &Signature) -> Option<Vec<Vec<RelationArg
     for arg in &signature.args {
         let args = match arg {
             SignatureArg::OneOf(types) => columns(program, types.iter().copied()),
-            SignatureArg::Any => {
-                let concrete = (0..program.types.len()).map(TypeId::from_index).filter(|ty| {
-                    program.types.get(ty.index()).is_some_and(|ty| match ty.kind {
-                        TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
-                        TypeKind::Abstract | TypeKind::Foreign => false,
-                    })
-                });
-                columns(program, concrete)
-            }
+            SignatureArg::Any => columns(
+                program,
+                program.types.ids().filter(|ty| match program.types[*ty].kind {
+                    TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
+                    TypeKind::Abstract | TypeKind::Foreign => false,
+                }),
+            ),
             SignatureArg::Literal(text) => {
-                let ty = program.types.get(TypeId::STRING.index())?.name.clone();
-                vec![RelationArg::Constant { ty, text: text.clone() }]
+                vec![RelationArg::Constant { ty: STRING.to_owned(), text: text.clone() }]
             }
         };
         if kinds.len().saturating_mul(args.len()) > MOST {
@@ -127,6 +125,6 @@ fn kinds(program: &Program, signature: &Signature) -> Option<Vec<Vec<RelationArg
 }
 
 fn columns(program: &Program, types: impl Iterator<Item = TypeId>) -> Vec<RelationArg> {
-    let known = types.filter_map(|ty| program.types.get(ty.index()));
-    known.map(|ty| RelationArg::Column { ty: ty.name.clone(), column: String::new() }).collect()
+    let names = types.map(|ty| program.types[ty].name.clone());
+    names.map(|ty| RelationArg::Column { ty, column: String::new() }).collect()
 }

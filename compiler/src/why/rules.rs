@@ -26,7 +26,7 @@ impl Rules {
     /// Whether a fact of this relation may be suggested: one that the policy derives anyway would not be a
     /// useful suggestion.
     pub(super) fn may_assume(&self, source: SourceId, assumable: Assumable) -> bool {
-        let predicate = &self.catalog.relation(source).predicate;
+        let predicate = &self.catalog.relations[source].predicate;
         let is_wanted = match assumable {
             Assumable::Stored => !self.helpers.contains(predicate),
             Assumable::Any => true,

@@ -12,8 +12,8 @@
 
 use super::rows::Rows;
 use super::state::{
-    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, Derivations, FactId, FrameId, GoalAnswer,
-    Key, Via,
+    AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, Derivations, Env, FactId, FrameId,
+    GoalAnswer, Key, Via,
 };
 use super::suggest::search::Assumable;
 use super::terms::bound;
@@ -21,7 +21,6 @@ use super::values::Value;
 use super::world::{Fault, OpenClause, World};
 use crate::catalog::SourceId;
 use crate::datalog::{Goal, Term};
-use crate::ir::VarId;
 use crate::refusal::VarName;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
@@ -54,7 +53,7 @@ pub(super) enum Needs {
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
-type AttemptKey = (AnswerTableId, usize, Box<[Option<Value>]>, Box<[u64]>, Assumed);
+type AttemptKey = (AnswerTableId, usize, Env, Box<[u64]>, Assumed);
 
 /// One evaluation.
 #[derive(Debug)]
@@ -127,8 +126,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         let clause = &clauses.get(clause).ok_or(Fault::Lost)?.clause;
         let mut first = None;
         let mut look = |term: Term| {
-            let is_unbound = |var: VarId| env.get(var.index()).is_none_or(Option::is_none);
-            if first.is_none() && matches!(term, Term::Var(var) if is_unbound(var)) {
+            if first.is_none() && matches!(term, Term::Var(var) if env[var].is_none()) {
                 first = Some(term);
             }
         };
@@ -224,8 +222,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             calls: crate::ordered::OrderedSet::default(),
         });
         for (clause_idx, traced) in clauses.iter().enumerate() {
-            let n_vars = traced.vars.len().max(traced.clause.var_names.len());
-            let env = vec![None; n_vars].into_boxed_slice();
+            let env = Env::like(&traced.clause.var_names, None);
             let Some(env) = bound(self.world, &traced.clause.head, &key.1, env) else { continue };
             let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
             let frame = ClauseFrame {
@@ -270,7 +267,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         &mut self,
         from: FrameId,
         goal: usize,
-        env: Box<[Option<Value>]>,
+        env: Env,
         via: Via,
         assumed: Assumed,
     ) -> Result<(), Fault<R::Error>> {
@@ -299,7 +296,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         &mut self,
         from: FrameId,
         goal: usize,
-        env: Box<[Option<Value>]>,
+        env: Env,
         via: Via,
     ) -> Result<(), Fault<R::Error>> {
         let assumed = self.state.frames[from].assumed.clone();

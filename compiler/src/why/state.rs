@@ -4,6 +4,7 @@ use super::values::Value;
 use crate::catalog::SourceId;
 use crate::datalog::RelId;
 use crate::id_vec::{IdVec, id};
+use crate::ir::VarId;
 use crate::ordered::OrderedSet;
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
@@ -42,6 +43,9 @@ pub(super) struct AnswerTable {
     pub(super) calls: OrderedSet<AnswerTableId>,
 }
 
+/// The values of the variables of an attempt's clause, those that are known.
+pub(super) type Env = IdVec<VarId, Option<Value>>;
+
 /// Facts that are assumed to exist: few, ascending.
 pub(super) type Assumed = Box<[FactId]>;
 
@@ -52,8 +56,8 @@ pub(super) struct ClauseFrame {
     pub(super) table: AnswerTableId,
     /// The clause of the goal's relation.
     pub(super) clause: usize,
-    /// The values of the clause's variables.
-    pub(super) env: Box<[Option<Value>]>,
+    /// The values of its variables.
+    pub(super) env: Env,
     /// The conditions that are satisfied, one bit each.
     pub(super) done: Box<[u64]>,
     /// How many they are.

@@ -3,7 +3,7 @@
 use super::choose::choose;
 use super::rows::Rows;
 use super::run::{Needs, Run};
-use super::state::{AnswerId, AnswerTableId, Derivations, FrameId, Key, Via};
+use super::state::{AnswerId, AnswerTableId, Derivations, Env, FrameId, Key, Via};
 use super::terms::{bound, is_same, plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, World};
@@ -185,7 +185,7 @@ pub(super) fn refutation(state: &Derivations, table: AnswerTableId, args: &[Term
 }
 
 /// Whether every guard of a negation holds.
-fn guarded<R: Rows>(world: &mut World<'_, R>, guards: &[(Term, ConstId)], env: &[Option<Value>]) -> bool {
+fn guarded<R: Rows>(world: &mut World<'_, R>, guards: &[(Term, ConstId)], env: &Env) -> bool {
     guards.iter().all(|(term, literal)| world.term(*term, env) == Some(world.constant(*literal)))
 }
 
@@ -203,8 +203,8 @@ fn compare<R: Rows>(
     op: CompareOp,
     left: Term,
     right: Term,
-    env: Box<[Option<Value>]>,
-) -> Option<Box<[Option<Value>]>> {
+    env: Env,
+) -> Option<Env> {
     let values = (world.term(left, &env), world.term(right, &env));
     let (Some(one), Some(other)) = values else {
         let (term, value) = if values.0.is_none() { (left, values.1) } else { (right, values.0) };

@@ -1,6 +1,7 @@
 //! The terms of a condition and their values in an attempt.
 
 use super::rows::Rows;
+use super::state::Env;
 use super::values::Value;
 use super::world::World;
 use crate::datalog::{ScanArg, Term};
@@ -16,16 +17,12 @@ pub(super) fn plain(arg: &ScanArg) -> Option<Term> {
 pub(super) fn scan_values<R: Rows>(
     world: &mut World<'_, R>,
     args: &[ScanArg],
-    env: &[Option<Value>],
+    env: &Env,
 ) -> Box<[Option<Value>]> {
     args.iter().map(|arg| plain(arg).and_then(|term| world.term(term, env))).collect()
 }
 
-pub(super) fn values_of<R: Rows>(
-    world: &mut World<'_, R>,
-    args: &[Term],
-    env: &[Option<Value>],
-) -> Box<[Option<Value>]> {
+pub(super) fn values_of<R: Rows>(world: &mut World<'_, R>, args: &[Term], env: &Env) -> Box<[Option<Value>]> {
     args.iter().map(|term| world.term(*term, env)).collect()
 }
 
@@ -34,8 +31,8 @@ pub(super) fn bound<R: Rows>(
     world: &mut World<'_, R>,
     args: &[Term],
     values: &[Option<Value>],
-    mut env: Box<[Option<Value>]>,
-) -> Option<Box<[Option<Value>]>> {
+    mut env: Env,
+) -> Option<Env> {
     for (term, value) in args.iter().zip(values) {
         let Some(value) = value else { continue };
         match (*term, world.term(*term, &env)) {
@@ -44,7 +41,7 @@ pub(super) fn bound<R: Rows>(
                     return None;
                 }
             }
-            (Term::Var(var), None) => *env.get_mut(var.index())? = Some(*value),
+            (Term::Var(var), None) => env[var] = Some(*value),
             (Term::Given(_) | Term::Const(_) | Term::Now, None) => return None,
             (Term::Local(_) | Term::Ignored, None) => {}
         }

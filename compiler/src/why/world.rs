@@ -2,7 +2,7 @@
 
 use super::rows::{Budget, Rows};
 use super::rules::Rules;
-use super::state::Missing;
+use super::state::{Env, Missing};
 use super::values::{Texts, Value};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
@@ -134,9 +134,9 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// The value of a term, if it has one.
-    pub(super) fn term(&mut self, term: Term, env: &[Option<Value>]) -> Option<Value> {
+    pub(super) fn term(&mut self, term: Term, env: &Env) -> Option<Value> {
         match term {
-            Term::Var(var) => env.get(var.index()).copied().flatten(),
+            Term::Var(var) => env[var],
             Term::Const(id) => Some(self.constant(id)),
             Term::Given(var) => self.given[var].first().copied(),
             Term::Now => Some(self.now),
@@ -154,7 +154,7 @@ impl<'w, R: Rows> World<'w, R> {
         let (source, bound) = query;
         let read = if source.index() < self.rules.n_stored {
             self.work(1)?;
-            let relation = self.rules.catalog.relation(*source);
+            let relation = &self.rules.catalog.relations[*source];
             let bound: Vec<Option<&str>> =
                 bound.iter().map(|value| value.map(|value| self.values.text(value))).collect();
             self.rows.rows(*source, relation, &bound, most).map_err(Fault::Rows)?
@@ -181,7 +181,7 @@ impl<'w, R: Rows> World<'w, R> {
 
     /// The fact that a row with these values would be.
     pub(super) fn fact(&self, source: SourceId, row: &[Value]) -> Option<Missing> {
-        let relation = self.rules.catalog.relation(source);
+        let relation = &self.rules.catalog.relations[source];
         let mut row = row.iter();
         let args = relation.args.iter().map(|arg| match arg {
             RelationArg::Column { ty, .. } => Some((ty.clone(), self.values.text(*row.next()?).to_owned())),

@@ -21,7 +21,7 @@ impl Engine {
         let mut rules: Vec<LocalRule> = sql
             .rules
             .iter()
-            .filter_map(|rule| program.rules.get(rule.index()))
+            .map(|rule| &program.rules[*rule])
             // An implied entry point has no line.
             .filter(|rule| !rule.span.range().is_empty())
             .map(|rule| LocalRule {

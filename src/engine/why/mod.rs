@@ -119,9 +119,8 @@ impl Why {
 
     /// A rule of the explanation.
     pub fn rule(&self, rule: RuleId) -> WhyRule {
-        let nothing = WhyRule { line: None, text: String::new() };
-        let Some(policy) = &self.policy else { return nothing };
-        let Some(rule) = policy.rules.get(rule.index()) else { return nothing };
+        let Some(policy) = &self.policy else { return WhyRule { line: None, text: String::new() } };
+        let rule = &policy.rules[rule];
         let written = policy.source.snippet(rule.span);
         if written.is_empty() {
             return WhyRule { line: None, text: portcullis_compiler::ir::print::rule(policy, rule) };

@@ -161,7 +161,7 @@ fn statement(text: &str, dialect: Dialect) -> String {
         QuestionVar::given("action", "String", "read"),
         QuestionVar::wanted("resource", Some("Folder")),
     ];
-    let catalog = Catalog { relations: vec![relation] };
+    let catalog = Catalog { relations: vec![relation].into() };
     let question = Question::atom("allow", vars);
     let compiled = compile_text(&PROGRAM, &catalog, &question, dialect, 0);
     compiled.unwrap_or_else(|told| panic!("{told:?}")).sql

@@ -10,7 +10,7 @@ use portcullis::engine::{
     ANY, ArgPattern, Change, Engine, EngineError, Fact, FactPattern, PolicyOptions, PolicyRefusal, Value,
 };
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
-use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeDef, TypeId, TypeKind};
+use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeDef, TypeKind};
 use portcullis_compiler::question::{CompileError, Question, QuestionVar};
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Dialect, check, compile_text};
@@ -89,14 +89,10 @@ fn value(program: &Program, arg: &SignatureArg, which: usize) -> Option<Value> {
         Value::new(&ty.name, id[which])
     };
     match arg {
-        SignatureArg::OneOf(types) => type_of(program, *types.get(which).or(types.first())?).map(of),
+        SignatureArg::OneOf(types) => types.get(which).or(types.first()).map(|ty| of(&program.types[*ty])),
         SignatureArg::Literal(text) => Some(Value::new("String", text)),
         SignatureArg::Any => Some(Value::new("String", "any")),
     }
-}
-
-fn type_of(program: &Program, id: TypeId) -> Option<&TypeDef> {
-    program.types.get(id.index())
 }
 
 /// What actors may do to resources, asked in every way.

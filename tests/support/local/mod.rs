@@ -313,7 +313,7 @@ fn unbound(program: &Program, split: &Split) -> Vec<Key> {
     let known: BTreeSet<&str> = facts.map(|fact| fact.predicate.as_str()).collect();
     let arg = |arg: &SignatureArg| match arg {
         SignatureArg::Literal(_) => Some(("String".to_owned(), None)),
-        SignatureArg::OneOf(types) => Some((program.types[types.first()?.index()].name.clone(), None)),
+        SignatureArg::OneOf(types) => Some((program.types[*types.first()?].name.clone(), None)),
         SignatureArg::Any => None,
     };
     let unstated = program

@@ -34,9 +34,8 @@ impl Renaming {
         others: &BTreeSet<Value>,
     ) -> Self {
         let is_primitive = |ty: &str| matches!(ty, "String" | "Integer" | "Boolean");
-        let is_named = |ty: &str| {
-            program.constants.iter().any(|literal| program.types[literal.ty.index()].name.as_str() == ty)
-        };
+        let is_named =
+            |ty: &str| program.constants.iter().any(|literal| program.types[literal.ty].name.as_str() == ty);
         let types: BTreeSet<&str> = held.iter().chain(others).map(|value| value.ty.as_str()).collect();
         let kinds: BTreeMap<String, Kind> = types
             .into_iter()

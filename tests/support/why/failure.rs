@@ -73,7 +73,7 @@ impl Judge<'_> {
             Said::Passed | Said::Failed(_) => 3,
         });
         let Some(rule) = attempt.rule else { return asks(question, &said) };
-        let rule = &self.program.rules[rule.index()];
+        let rule = &self.program.rules[rule];
         let Some(atom) = goal.atom.as_ref().filter(|atom| atom.predicate == self.name(rule.head.index()))
         else {
             return Err("a rule of another predicate".into());

@@ -228,7 +228,7 @@ impl ReferenceWalk<'_> {
     fn columns(&self, kind: FromKind, place: SelectPlace) -> Verified<KnownValues> {
         match kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                let relation = self.verifier.catalog.relations.get(source.index());
+                let relation = self.verifier.catalog.relations.find(source);
                 let relation = relation.ok_or_else(|| format!("no relation {}", source.index()))?;
                 Ok(relation
                     .columns()

@@ -108,7 +108,7 @@ pub(crate) fn split(plan: &Plan, keys: Keys<'_>, column: Option<QuestionVarId>, 
 
 fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
     match kind {
-        FromKind::Source(source) => match catalog.relation(source).source {
+        FromKind::Source(source) => match catalog.relations[source].source {
             RelationSource::Table { .. } | RelationSource::Context { .. } => true,
             RelationSource::Bound { .. } => false,
         },

@@ -48,7 +48,7 @@ impl RowEqualities {
                     self.equalities.hold(left, right)
                 };
                 if keys.of(*source).any(|(key, _)| is_equal(key)) {
-                    for column in keys.catalog.relation(*source).column_ids() {
+                    for column in keys.catalog.relations[*source].column_ids() {
                         let [left, right] = pair(column);
                         has_joined |= self.equalities.join(left, right);
                     }

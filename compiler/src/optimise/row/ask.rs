@@ -78,10 +78,8 @@ impl Asker<'_> {
     /// The column of a relation that is the key of the caller's row.
     fn key(&self, source: SourceId) -> Option<ColumnId> {
         let keys = Keys { catalog: self.setting.catalog, bindings: self.bindings };
-        keys.catalog
-            .relation(source)
-            .column_ids()
-            .find(|column| keys.reads(source, *column, self.row.promised))
+        let mut columns = keys.catalog.relations[source].column_ids();
+        columns.find(|column| keys.reads(source, *column, self.row.promised))
     }
 
     /// Writes the caller's column for every value that equals it, and keeps one equality for each.

@@ -91,7 +91,7 @@ impl Desugar<'_, '_, '_> {
 
     /// Reports `on` a relation to a type without a block.
     pub(super) fn no_block(&mut self, relation: &Name, ty: TypeId) -> Refused {
-        let ty = self.tables.types.get(ty.index()).map_or("", |def| &def.name);
+        let ty = &self.tables.types[ty].name;
         let name = &relation.value;
         let mut diagnostic = Diagnostic::new(
             Code::UnknownRelatedBlock,

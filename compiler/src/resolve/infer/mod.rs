@@ -24,7 +24,7 @@ use super::lower;
 use super::tables::Tables;
 use crate::diagnostic::Diagnostic;
 use crate::id_vec::IdSet;
-use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, Signature};
+use crate::ir::{CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Rule, RuleId, Signature};
 use crate::ir::{Term, TypeId, VarId, VarType};
 use crate::source::Span;
 use parts::Parts;
@@ -40,7 +40,7 @@ const ROUNDS: usize = 64;
 pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signature]) {
     let mut rules = std::mem::take(&mut tables.rules);
     let open: Vec<OpenRule> =
-        rules.iter().enumerate().filter_map(|(at, rule)| OpenRule::of(tables, at, rule)).collect();
+        rules.enumerate().filter_map(|(id, rule)| OpenRule::of(tables, id, rule)).collect();
     let mut infer = Infer {
         tables,
         blocks,
@@ -65,9 +65,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
         }
         let mut changed = false;
         for open in &open {
-            if let Some(rule) = rules.get_mut(open.at) {
-                changed |= infer.rule(rule, open);
-            }
+            changed |= infer.rule(&mut rules[open.id], open);
         }
         if !changed {
             break;
@@ -80,7 +78,7 @@ pub(super) fn infer(tables: &mut Tables, blocks: &Blocks<'_>, declared: &[Signat
 
 /// A rule in which types may be inferred.
 struct OpenRule {
-    at: usize,
+    id: RuleId,
     /// The variables without a type annotation.
     untyped: IdSet<VarId>,
     /// Whether a `has_…` predicate with a literal name may give types.
@@ -90,11 +88,10 @@ struct OpenRule {
 }
 
 impl OpenRule {
-    fn of(tables: &Tables, at: usize, rule: &Rule) -> Option<Self> {
-        let vars = rule.vars.iter().enumerate();
-        let untyped = vars.filter(|(_, var)| var.ty == VarType::Any);
-        let untyped = untyped.map(|(index, _)| VarId::from_index(index)).collect();
-        let mut open = Self { at, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
+    fn of(tables: &Tables, id: RuleId, rule: &Rule) -> Option<Self> {
+        let untyped = rule.vars.enumerate().filter(|(_, var)| var.ty == VarType::Any);
+        let untyped = untyped.map(|(var, _)| var).collect();
+        let mut open = Self { id, untyped, by_name: false, by_rules: tables.is_generated(rule.head) };
         let mut compares = false;
         for called in &rule.body {
             match &called.kind {
@@ -297,7 +294,7 @@ impl Infer<'_, '_, '_> {
 /// Narrows a term, if it is a variable, to these sorted types.
 fn narrow(rule: &mut Rule, term: Term, types: &[TypeId]) -> bool {
     match term {
-        Term::Var(var) => rule.vars.get_mut(var.index()).is_some_and(|var| intersect(&mut var.ty, types)),
+        Term::Var(var) => intersect(&mut rule.vars[var].ty, types),
         Term::Const(_) | Term::Now => false,
     }
 }

@@ -1,7 +1,8 @@
 //! The argument types of predicates that have rules.
 
 use super::uses::{SeenTypes, noun};
-use crate::ir::{LiteralKind, PredId, Rule, Signature, SignatureArg, Term};
+use crate::id_vec::IdVec;
+use crate::ir::{LiteralKind, PredId, Rule, RuleId, Signature, SignatureArg, Term};
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
 use rustc_hash::FxHashMap;
@@ -17,7 +18,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Collects the types from the rules, as inferred so far, and from the `declare`s.
-    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
+    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &IdVec<RuleId, Rule>) -> Self {
         let mut parts = Self::default();
         let add = |into: &mut FxHashMap<PredId, Vec<SeenTypes>>, pred: PredId, args: &[Term], rule: &Rule| {
             let seen = into.entry(pred).or_insert_with(|| vec![SeenTypes::default(); args.len()]);

@@ -2,7 +2,8 @@
 //! `declare`s.
 
 use crate::builtin::{HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
-use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId};
+use crate::id_vec::IdVec;
+use crate::ir::{ConstId, LiteralKind, PredId, Rule, RuleId, Signature, SignatureArg, Term, TypeId};
 use crate::resolve::blocks::Blocks;
 use crate::resolve::formula::term_types;
 use crate::resolve::tables::Tables;
@@ -59,7 +60,7 @@ pub(super) struct Uses(FxHashMap<(PredId, Option<ConstId>), [SeenTypes; 2]>);
 
 impl Uses {
     /// Collects the types from the rules, as inferred so far, and from the `declare`s.
-    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &[Rule]) -> Self {
+    pub(super) fn of(tables: &Tables, declared: &[Signature], rules: &IdVec<RuleId, Rule>) -> Self {
         let mut uses = Self::default();
         for rule in rules {
             if let ([first, name, last], Some(_)) = (rule.params.as_slice(), noun(tables, rule.head)) {

@@ -21,9 +21,10 @@ fn shown(text: &str) -> String {
         }
         for assertion in &test.assertions {
             let word = if assertion.positive { "assert" } else { "assert_not" };
-            let types = assertion.var_types.as_ref().map(|types| {
-                types.iter().map(|ty| program.types[ty.index()].name.as_str()).collect::<Vec<_>>()
-            });
+            let types = assertion
+                .var_types
+                .as_ref()
+                .map(|types| types.iter().map(|ty| program.types[*ty].name.as_str()).collect::<Vec<_>>());
             let _ = writeln!(
                 shown,
                 "  {word} {} {types:?} iff {:?}",

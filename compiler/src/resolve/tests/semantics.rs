@@ -178,7 +178,7 @@ fn variables(literal: &Literal) -> Vec<VarId> {
 
 /// Whether a variable of a rule has the value's type.
 fn may_be(program: &Program, rule: &Rule, var: VarId, value: Value) -> bool {
-    match &rule.vars[var.index()].ty {
+    match &rule.vars[var].ty {
         VarType::Any => true,
         VarType::OneOf(types) => types.contains(&program.type_id(value.0).unwrap()),
     }
@@ -193,7 +193,7 @@ fn value(program: &Program, bound: &Bound, term: Term) -> Value {
         Term::Var(var) => bound[&var],
         Term::Const(constant) => {
             let constant = &program.constants[constant.index()];
-            let name = &program.types[constant.ty.index()].name;
+            let name = &program.types[constant.ty].name;
             DOMAIN.into_iter().find(|(ty, id)| ty == name && *id == constant.text).unwrap()
         }
         Term::Now => panic!("no time here"),

@@ -89,7 +89,7 @@ impl Caller<'_> {
 
     /// The type of a bound relation's column, by name.
     fn column_type(&self, source: SourceId, column: ColumnId) -> Option<&str> {
-        let relation = self.inputs.catalog.relation(source);
+        let relation = &self.inputs.catalog.relations[source];
         match relation.source {
             RelationSource::Bound { .. } => {}
             RelationSource::Table { .. } | RelationSource::Context { .. } => return None,
@@ -101,7 +101,8 @@ impl Caller<'_> {
     /// wide for the type is one of the wider type.
     fn of_literal(&self, literal: ConstId) -> Representation {
         let Some(literal) = self.inputs.constant(literal) else { return Representation::Text };
-        let ty = self.inputs.program.types.get(literal.ty.index());
+        // A type that the policy does not mention has no representation of its own.
+        let ty = self.inputs.program.types.find(literal.ty);
         match ty.map(|ty| Representation::of(self.bindings.sql_types.get(&ty.name), None)) {
             Some(Representation::Native(ty)) => match ty.fit(&literal.text) {
                 Fit::Value => Representation::Native(ty),

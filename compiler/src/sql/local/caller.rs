@@ -41,7 +41,7 @@ impl<'l> Lowering<'_, Local<'l>> {
 
     /// The binding of a bound relation.
     fn binding(&self, source: SourceId) -> Result<BindingId, CompileError> {
-        match self.inputs.catalog.relation(source).source {
+        match self.inputs.catalog.relations[source].source {
             RelationSource::Bound { binding } => Ok(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => {
                 Err(CompileError::Bug("a stored relation in a caller's database".into()))
@@ -60,7 +60,7 @@ impl<'l> Lowering<'_, Local<'l>> {
         if let Some(plain) = &query.plain {
             return Ok(build::raw_table(&SqlName::path(&plain.table), alias, &[]));
         }
-        let n_columns = self.inputs.catalog.relation(source).columns().count();
+        let n_columns = self.inputs.catalog.relations[source].columns().count();
         if self.inputs.features.derived_columns {
             let names = column_names(n_columns);
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
@@ -186,7 +186,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
                 conditions.push(if is_never_null { build::is_true(condition) } else { condition });
             }
-            for column in self.inputs.catalog.relation(source).column_ids() {
+            for column in self.inputs.catalog.relations[source].column_ids() {
                 let expr = Expr::Column { alias: from.alias, column };
                 // The key is tested once: for all alternatives, or where the row is read.
                 let is_key = match from.kind {

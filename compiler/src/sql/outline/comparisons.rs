@@ -95,7 +95,7 @@ impl Walk<'_, '_> {
             }
             Expr::Column { alias, column } => match at.scope.kind(alias)? {
                 FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                    let relation = self.lowering.inputs.catalog.relation(source);
+                    let relation = &self.lowering.inputs.catalog.relations[source];
                     let (ty, _) = relation.column(column)?;
                     (Some(BoundColumn { binding: self.binding(source)?, column }), ty.to_owned())
                 }

@@ -88,8 +88,7 @@ pub(in crate::sql) fn repeats_of_only(table: &Table, only: &Select) -> Repeats {
 fn reads_recursion(select: &Select, tables: &[Table]) -> bool {
     let mut found = false;
     select.for_each_source(&mut |from| {
-        let read = from.kind.table().and_then(|table| tables.get(table.index()));
-        found |= read.is_some_and(|read| match &read.body {
+        found |= from.kind.table().is_some_and(|table| match &table.of(tables).body {
             TableBody::Union(selects) => selects.iter().any(|select| reads_recursion(select, tables)),
             TableBody::Recursive { .. } => true,
             // It is read from arrays already.

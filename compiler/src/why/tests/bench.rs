@@ -162,9 +162,8 @@ impl Bench {
     }
 
     fn line(&self, rule: Option<crate::ir::RuleId>) -> String {
-        let Some(rule) = rule.and_then(|rule| self.program.rules.get(rule.index())) else {
-            return "question".into();
-        };
+        let Some(rule) = rule else { return "question".into() };
+        let rule = &self.program.rules[rule];
         if rule.span.start == rule.span.end {
             return "implied".into();
         }

@@ -28,7 +28,7 @@ fn catalog() -> Catalog {
         args: types.iter().map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() }).collect(),
         source: RelationSource::Table { name: predicate.into() },
     };
-    Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])] }
+    Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])].into() }
 }
 
 fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
