@@ -14,7 +14,7 @@ const PLACES: usize = 64;
 type WithoutLiteral = (Vec<Term>, Vec<Goal>);
 
 /// A goal of a clause, and an argument of the goal.
-type ArgPlace = (usize, usize);
+pub(super) type ArgPlace = (usize, usize);
 
 /// Merges the clauses of every relation.
 pub(super) fn merge_clauses(program: &mut Specialised) {
@@ -68,7 +68,8 @@ fn literal_places(at: usize, goal: &Goal) -> Vec<ArgPlace> {
     }
 }
 
-fn scan_arg(goals: &mut [Goal], (goal, arg): ArgPlace) -> Option<&mut ScanArg> {
+/// The argument of a positive scan at a place.
+pub(super) fn scan_arg(goals: &mut [Goal], (goal, arg): ArgPlace) -> Option<&mut ScanArg> {
     match goals.get_mut(goal) {
         Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(arg),
         _ => None,

@@ -15,6 +15,7 @@
 //! roles read as calls of any copy. A clause that no role decides stays where it is, and a relation that has
 //! one is not read as roles by others.
 
+use super::literals::{ArgPlace, scan_arg};
 use super::partition::{ClassId, Classes, coarsest};
 use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
@@ -30,10 +31,10 @@ type Roles = Vec<ConstId>;
 
 /// Where a clause gets its role from: a scan's column, or a call. INVARIANT: it is used for the goals of that
 /// clause only.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum RoleSource {
-    /// The goal and the argument.
-    Scan(usize, usize),
+    /// The argument, and the roles that it asks for.
+    Scan(ArgPlace, Roles),
     /// The goal, and the relation that it calls.
     Call(usize, RelId),
 }
@@ -127,7 +128,7 @@ impl RoleFinder<'_> {
                 for clause in &relation.clauses {
                     let Some(place) = self.place(rel, clause) else { continue };
                     let asked = match place {
-                        RoleSource::Scan(goal, arg) => self.literals(clause, goal, arg),
+                        RoleSource::Scan(_, roles) => Some(roles),
                         RoleSource::Call(_, callee) => self.roles.get(&callee).cloned(),
                     };
                     let Some(asked) = asked else { continue };
@@ -159,13 +160,13 @@ impl RoleFinder<'_> {
         for (goal_at, goal) in clause.goals.iter().enumerate() {
             let place = match goal {
                 Goal::Scan { polarity: Polarity::Positive, source, args, .. } if self.is_role(*source) => {
-                    let mut places =
-                        (0..args.len()).filter(|arg| self.literals(clause, goal_at, *arg).is_some());
-                    let Some(arg) = places.next() else { continue };
-                    if places.next().is_some() {
+                    let args = args.iter().enumerate();
+                    let mut asking = args.filter_map(|(at, arg)| Some((at, self.literals(arg)?)));
+                    let Some((arg_at, roles)) = asking.next() else { continue };
+                    if asking.next().is_some() {
                         return None;
                     }
-                    RoleSource::Scan(goal_at, arg)
+                    RoleSource::Scan((goal_at, arg_at), roles)
                 }
                 Goal::Call { polarity: Polarity::Positive, rel: callee, .. }
                     if !self.impure.contains(callee)
@@ -186,10 +187,9 @@ impl RoleFinder<'_> {
         self.catalog.relations[source].predicate == HAS_ROLE
     }
 
-    /// The String literals of a scan's argument, ascending.
-    fn literals(&self, clause: &Clause, goal: usize, arg: usize) -> Option<Roles> {
-        let Some(Goal::Scan { args, .. }) = clause.goals.get(goal) else { return None };
-        let literals = match args.get(arg)? {
+    /// The String literals that a scan's argument is one of, ascending.
+    fn literals(&self, arg: &ScanArg) -> Option<Roles> {
+        let literals = match arg {
             ScanArg::OneOf(literals) => literals.clone(),
             ScanArg::Term(Term::Const(literal)) => vec![*literal],
             ScanArg::Term(_) => return None,
@@ -215,11 +215,9 @@ impl RoleFinder<'_> {
             let role = Term::Var(clause.var_names.push(VarName::Made("role".into())));
             clause.head.push(role);
             match place {
-                RoleSource::Scan(goal, arg) => {
-                    if let Some(Goal::Scan { args, .. }) = clause.goals.get_mut(goal)
-                        && let Some(slot) = args.get_mut(arg)
-                    {
-                        *slot = ScanArg::Term(role);
+                RoleSource::Scan(place, _) => {
+                    if let Some(arg) = scan_arg(&mut clause.goals, place) {
+                        *arg = ScanArg::Term(role);
                     }
                 }
                 RoleSource::Call(goal, callee) => {
@@ -297,11 +295,9 @@ impl RoleFinder<'_> {
         let mut goals = clause.goals.clone();
         let mut class = None;
         match place {
-            RoleSource::Scan(goal, arg) => {
-                if let Some(Goal::Scan { args, .. }) = goals.get_mut(goal)
-                    && let Some(slot) = args.get_mut(arg)
-                {
-                    *slot = ScanArg::OneOf(Vec::new());
+            RoleSource::Scan(place, _) => {
+                if let Some(arg) = scan_arg(&mut goals, place) {
+                    *arg = ScanArg::OneOf(Vec::new());
                 }
             }
             RoleSource::Call(goal, callee) => {
