@@ -101,13 +101,13 @@ fn kinds(program: &Program, signature: &Signature) -> Option<Vec<Vec<RelationArg
     for arg in &signature.args {
         let args = match arg {
             SignatureArg::OneOf(types) => columns(program, types.iter().copied()),
-            SignatureArg::Any => columns(
-                program,
-                program.types.ids().filter(|ty| match program.types[*ty].kind {
+            SignatureArg::Any => {
+                let is_concrete = |ty: &TypeId| match program.types[*ty].kind {
                     TypeKind::Primitive | TypeKind::Actor | TypeKind::Resource | TypeKind::Plain => true,
                     TypeKind::Abstract | TypeKind::Foreign => false,
-                }),
-            ),
+                };
+                columns(program, program.types.ids().filter(is_concrete))
+            }
             SignatureArg::Literal(text) => {
                 vec![RelationArg::Constant { ty: STRING.to_owned(), text: text.clone() }]
             }
