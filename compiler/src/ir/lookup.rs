@@ -3,7 +3,7 @@
 //! In: the tables of a finished [`Program`]. Look-ups take constant time for any size of policy, because a
 //! bulk load calls [`Program::accepts`] for every fact.
 
-use super::ids::{ConstId, PredId, RuleId, TypeId};
+use super::ids::{ConstId, PredId, TypeId};
 use super::index::{ConstantKey, PredicateKey};
 use super::program::Program;
 use super::symbols::{Constant, Predicate, Signature, SignatureArg, TypeKind};
@@ -29,12 +29,6 @@ impl Program {
     /// The type of this name.
     pub fn type_id(&self, name: &str) -> Option<TypeId> {
         self.index.types.get(name).copied()
-    }
-
-    /// The line of a rule, from 1; `None` for one that the policy implies.
-    pub fn line_of_rule(&self, rule: RuleId) -> Option<usize> {
-        let span = self.rules[rule].span;
-        (!span.range().is_empty()).then(|| self.source.locate(span).line)
     }
 
     /// The String literal of this text, if the policy has one.
