@@ -12,25 +12,30 @@ use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::Refusal;
 
 /// The refusal with the advice that helps.
-pub(crate) fn helpful(request: &Request<'_>, refusal: Refusal) -> Refusal {
+///
+/// # Errors
+/// [`CompileError::Bug`] if a question with a value breaks an invariant.
+pub(crate) fn helpful(request: &Request<'_>, refusal: Refusal) -> Result<Refusal, CompileError> {
     refusal.advise(|refusal, var| helps(request, refusal, var))
 }
 
 /// The error with the advice that helps, if it is a refusal.
 pub(crate) fn helpful_error(request: &Request<'_>, error: CompileError) -> CompileError {
     match error {
-        CompileError::Refused(refusal) => CompileError::Refused(helpful(request, refusal)),
+        CompileError::Refused(refusal) => {
+            helpful(request, refusal).map_or_else(|bug| bug, CompileError::Refused)
+        }
         bug @ CompileError::Bug(_) => bug,
     }
 }
 
 /// Whether the question is not refused for the same reason if a value is given for a variable. Without a type
 /// that cannot be tried.
-fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> bool {
+fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> Result<bool, CompileError> {
     let mut shape: Shape = request.shape.clone();
     let var = &mut shape.vars[var];
     if var.ty.is_none() {
-        return true;
+        return Ok(true);
     }
     var.domain = ShapeDomain::Given;
     let request = Request { shape: &shape, ..*request };
@@ -39,8 +44,9 @@ fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> bool {
         first_fit(candidates, |planned| Ok(planned.refusal.map(|(_, refusal)| refusal)))
     });
     match planned {
-        Ok(None) | Err(CompileError::Bug(_)) => true,
-        Ok(Some(other)) | Err(CompileError::Refused(other)) => !refusal.has_cause_of(&other),
+        Ok(None) => Ok(true),
+        Ok(Some(other)) | Err(CompileError::Refused(other)) => Ok(!refusal.has_cause_of(&other)),
+        Err(bug @ CompileError::Bug(_)) => Err(bug),
     }
 }
 

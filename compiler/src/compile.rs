@@ -14,7 +14,7 @@ use crate::pass::Pass;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
 use crate::question::{CompileError, Domain, Question, QuestionVarId, Slot, Statement};
-use crate::rewrite::{self, Context, FormId, RoleForm};
+use crate::rewrite::{self, Context, RoleForm, RoleFormId};
 use crate::specialise;
 use crate::sql;
 use crate::sql::hosted::{LiteralValue, Values};
@@ -61,9 +61,9 @@ pub(crate) fn planned_statement(
     let forms = forms(request)?;
     let order = if target.features.bounds_readings() { Order::Closest } else { Order::Smaller };
     first_fit(Candidates::new(*request, &forms, Ends::Asked, order), |planned| {
-        let (approach, most) = (planned.approach, planned.most);
+        let (approach, largest_rule) = (planned.approach, planned.largest_rule);
         let statement = finish(request, target, planned, &mut |_, _| {});
-        Ok((approach, statement.map_err(|error| error.at_rule(most))?))
+        Ok((approach, statement.map_err(|error| error.at_rule(largest_rule))?))
     })
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn planned_statement(
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
-pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<FormId, RoleForm>, CompileError> {
+pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
     Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))

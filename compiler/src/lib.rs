@@ -138,7 +138,7 @@ fn advised(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, Comp
     let statement = compile::statement(request, target);
     let mut statement = statement.map_err(|error| advice::helpful_error(request, error))?;
     if let Some(refused_if) = &mut statement.refused_if {
-        refused_if.refusal = advice::helpful(request, refused_if.refusal.clone());
+        refused_if.refusal = advice::helpful(request, refused_if.refusal.clone())?;
     }
     Ok(statement)
 }

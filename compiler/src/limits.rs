@@ -42,8 +42,7 @@ pub const BRANCHES: usize = 4_000;
 /// as many.
 pub const NESTED_BRANCHES: usize = 10;
 
-/// The same in a plan for a parser whose stack of symbols has a fixed size, which the plan with more did not
-/// fit.
+/// The same limit for the plan that is tried after a statement overflowed a parser's stack of fixed size.
 pub const FEW_NESTED_BRANCHES: usize = 3;
 
 /// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
@@ -83,8 +82,9 @@ pub const BODY: usize = 10;
 /// this many is printed with `DISTINCT`; shorter joins rarely repeat rows.
 pub const LONG_JOIN: usize = 5;
 
-/// Sources of one plan, those of a table counted wherever it is read. Beyond it another plan comes first.
-/// Every database accepts that many, and those that it leaves to a caller's statement around a filter.
+/// Sources of one plan, those of a table counted wherever it is read. A plan with
+/// more is tried after a smaller one. Every database accepts this many next to those of a caller's statement
+/// around a filter.
 pub const TABLE_READINGS: usize = 960;
 
 /// With at most this many embedded values of stored facts, the alternative plan is not evaluated.

@@ -190,15 +190,15 @@ pub struct Statement {
     pub answer: Answer,
     /// When the rows would not be the whole answer.
     pub refused_if: Option<RefusedIf>,
-    /// The rule that most of it comes from, see [`Statement::too_deep`].
-    pub most: Option<RuleAtLimit>,
+    /// The rule that most of it comes from, see [`Statement::too_many_readings`].
+    pub largest_rule: Option<RuleAtLimit>,
 }
 
 impl Statement {
-    /// The refusal of a question whose statement is too deep for the store's database. The database reports
-    /// this only when it runs the statement.
-    pub fn too_deep(&self) -> RefusedQuestion {
-        RefusedQuestion::unnamed(Refusal::TooLarge { limit: Limit::StoreReadings, rule: self.most })
+    /// The refusal of a question whose statement reads tables in more places than the store's database
+    /// accepts, which the database reports only when it runs the statement.
+    pub fn too_many_readings(&self) -> RefusedQuestion {
+        RefusedQuestion::unnamed(Refusal::TooLarge { limit: Limit::StoreReadings, rule: self.largest_rule })
     }
 }
 
@@ -317,12 +317,15 @@ mod tests {
         };
         let given = Domain::Given("ada".into());
         let narrower = |by| {
-            format!("the question needs more than 9 copies of rules: {by}, or split the rules that it reads")
+            format!(
+                "the question needs more than 9 copies of rules: {by}, or give the rules' variables narrower types"
+            )
         };
         assert_eq!(told(None, given.clone()), narrower("give `actor` a type"));
         assert_eq!(told(Some("User"), Domain::Wanted), narrower("give `actor` a value"));
         for domain in [given, Domain::GivenOneOf(vec!["ada".into()])] {
-            let split = "the question needs more than 9 copies of rules: split the rules that it reads";
+            let split =
+                "the question needs more than 9 copies of rules: give the rules' variables narrower types";
             assert_eq!(told(Some("User"), domain), split);
         }
     }

@@ -42,7 +42,7 @@ impl Unanswered {
     /// here.
     pub(super) fn of(statement: &Statement, error: StoreError) -> Self {
         match error {
-            StoreError::TooDeep => Self::Refused(Box::new(statement.too_deep())),
+            StoreError::TooManyReadings => Self::Refused(Box::new(statement.too_many_readings())),
             error => Self::Store(error),
         }
     }
@@ -349,10 +349,10 @@ mod tests {
 
     #[test]
     fn a_statement_that_is_too_deep_for_the_store_is_a_refusal_that_names_a_rule() {
-        let most = Some(RuleAtLimit::Most(Place { span: Span::default(), line: 7 }));
+        let largest_rule = Some(RuleAtLimit::Largest(Place { span: Span::default(), line: 7 }));
         let (sql, slots, answer) = (String::new(), Vec::new(), Answer::Decision);
-        let statement = Statement { sql, slots, answer, refused_if: None, most };
-        let Unanswered::Refused(refused) = Unanswered::of(&statement, StoreError::TooDeep) else {
+        let statement = Statement { sql, slots, answer, refused_if: None, largest_rule };
+        let Unanswered::Refused(refused) = Unanswered::of(&statement, StoreError::TooManyReadings) else {
             panic!("refused")
         };
         assert_eq!(refused.refusal.code(), "question_too_large");

@@ -91,7 +91,7 @@ impl From<StoreError> for EngineError {
                 Self::BadRequest(error.to_string())
             }
             // A question's statement is refused where it is run.
-            StoreError::TooDeep => Self::Bug(error.to_string()),
+            StoreError::TooManyReadings => Self::Bug(error.to_string()),
             StoreError::Bug(text) => Self::Bug(text),
             StoreError::Io(_)
             | StoreError::IoAt { .. }

@@ -263,7 +263,7 @@ impl From<StoreError> for ApiError {
             StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
                 Self::BadRequest(error.to_string())
             }
-            StoreError::Timeout(_) | StoreError::TooDeep => EngineError::from(error).into(),
+            StoreError::Timeout(_) | StoreError::TooManyReadings => EngineError::from(error).into(),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed | StoreError::Locked(_) => {
                 Self::Unavailable(error.to_string())

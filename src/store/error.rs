@@ -144,7 +144,7 @@ pub enum StoreError {
     #[error(
         "a statement reads its own tables in too many places: give types or values for the question's variables"
     )]
-    TooDeep,
+    TooManyReadings,
     /// A pattern of a deletion matches more facts than allowed.
     #[error(
         "a pattern to delete matches {matched} facts, at most {allowed} are allowed: delete fewer at once, or raise `max_delete`"
@@ -182,7 +182,7 @@ impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
         let text = message(&error);
         if text.contains(TOO_DEEP) {
-            return Self::TooDeep;
+            return Self::TooManyReadings;
         }
         let Some(code) = error.sqlite_error_code() else {
             return Self::Bug(text);

@@ -129,7 +129,7 @@ pub fn kind(refusal: &Refusal) -> Kind {
             }
             Limit::Readings { .. } => Kind::Readings,
             Limit::StoreReadings => Kind::StoreReadings,
-            Limit::Nesting => Kind::Nesting,
+            Limit::Nesting { .. } => Kind::Nesting,
             Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. } => Kind::Select,
         },
         Refusal::TooManyValues { .. } => Kind::Values,

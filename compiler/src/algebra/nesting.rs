@@ -4,8 +4,8 @@ use super::plan::Plan;
 use super::select::{Condition, Select};
 
 impl Plan {
-    /// How many tests and sets are inside each other.
-    pub(crate) fn n_nested(&self) -> usize {
+    /// How deep tests and sets are nested.
+    pub(crate) fn nesting_depth(&self) -> usize {
         self.selects().map(|select| depth(select.branches())).max().unwrap_or(0)
     }
 
@@ -18,9 +18,9 @@ impl Plan {
 }
 
 impl Select {
-    /// How many selects are inside this one.
-    pub(crate) fn n_inside(&self) -> usize {
-        self.branches().map(|branch| 1 + branch.n_inside()).sum()
+    /// How many selects are inside this one, at any depth.
+    pub(crate) fn n_nested(&self) -> usize {
+        self.branches().map(|branch| 1 + branch.n_nested()).sum()
     }
 
     fn sort_by_depth(&mut self) {
@@ -45,7 +45,7 @@ fn to_front<T>(items: &mut [T], depth: impl Fn(&T) -> usize) {
     }
 }
 
-/// How many selects are inside each other.
+/// How deep selects are nested.
 fn depth<'s>(selects: impl Iterator<Item = &'s Select>) -> usize {
     selects.map(|select| 1 + depth(select.branches())).max().unwrap_or(0)
 }

@@ -25,10 +25,7 @@ pub(crate) struct Names<'n> {
 /// `Type?` is only tested there, `Type*` unconstrained.
 pub(crate) fn heading(program: &Program, pred: PredId, adornments: &[Adornment]) -> String {
     // A type that the policy does not mention has no name here.
-    let ty = |ty: Option<TypeId>| match ty.and_then(|ty| program.types.find(ty)) {
-        Some(ty) if !ty.name.is_empty() => ty.name.clone(),
-        Some(_) | None => "_".to_owned(),
-    };
+    let ty = |ty: Option<TypeId>| ty.and_then(|ty| program.types.find(ty)?.named()).unwrap_or("_").to_owned();
     let args = adornments.iter().map(|adornment| match *adornment {
         Adornment::Literal(literal) => {
             let held = program.constants.get_index(literal.index());

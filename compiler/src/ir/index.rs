@@ -28,8 +28,7 @@ impl Index {
         signatures: &[Signature],
         rules: &IdVec<RuleId, Rule>,
     ) -> Self {
-        let named = types.enumerate().filter(|(_, ty)| !ty.name.is_empty());
-        let types = named.map(|(id, ty)| (ty.name.clone(), id)).collect();
+        let types = types.enumerate().filter_map(|(id, ty)| Some((ty.named()?.to_owned(), id))).collect();
         let mut by_predicate: IdVec<PredId, Vec<usize>> = vec![Vec::new(); predicates.len()].into();
         for (at, signature) in signatures.iter().enumerate() {
             let key = PredicateKey { name: &signature.predicate, arity: signature.args.len() };

@@ -27,8 +27,8 @@ pub fn program(program: &Program) -> String {
 pub fn types(program: &Program) -> String {
     let mut text = String::new();
     for def in &program.types {
-        if !def.name.is_empty() {
-            let _ = writeln!(text, "{} = {}", def.name, set(program, &def.admits));
+        if let Some(name) = def.named() {
+            let _ = writeln!(text, "{name} = {}", set(program, &def.admits));
         }
     }
     text

@@ -5,12 +5,26 @@ use super::ids::TypeId;
 /// A type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TypeDef {
-    /// Its name; empty for [`TypeId::FOREIGN`].
+    /// Its name; empty for [`TypeKind::Foreign`], see [`TypeDef::named`].
     pub name: String,
     /// Its kind.
     pub kind: TypeKind,
     /// The concrete types whose values `x: ThisType` admits, sorted; a concrete type admits itself.
     pub admits: Vec<TypeId>,
+}
+
+impl TypeDef {
+    /// Its name, if it has one.
+    pub fn named(&self) -> Option<&str> {
+        match self.kind {
+            TypeKind::Foreign => None,
+            TypeKind::Primitive
+            | TypeKind::Abstract
+            | TypeKind::Actor
+            | TypeKind::Resource
+            | TypeKind::Plain => Some(&self.name),
+        }
+    }
 }
 
 /// What kind of type it is.

@@ -40,22 +40,22 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
-        let made = text(self.taken(asked, fetch)?, asked);
-        let made = match (&self.flat, made) {
-            (Some(flat), Err(CompileError::Refused(refusal))) if refusal.is_too_deep() => {
-                text(flat.taken(asked, fetch)?, asked)
-            }
-            (_, made) => made,
-        };
-        made.map_err(LocalError::Compile)
+        let (_, text) = self.fitting(asked, fetch)?;
+        text.map_err(LocalError::Compile)
     }
 
-    /// The plan itself, or the flat one if the text of the other is too deep.
-    pub(super) fn fitting<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<&Self, LocalError<E>> {
-        let Some(flat) = &self.flat else { return Ok(self) };
-        match text(self.taken(asked, fetch)?, asked) {
-            Err(CompileError::Refused(refusal)) if refusal.is_too_deep() => Ok(flat),
-            Ok(_) | Err(CompileError::Refused(_) | CompileError::Bug(_)) => Ok(self),
+    /// The plan itself and its text, or the shallow one and its text if the first text overflows the
+    /// database's parser.
+    pub(super) fn fitting<E>(
+        &self,
+        asked: &Asked<'_>,
+        fetch: Fetch<'_, E>,
+    ) -> Result<(&Self, Result<LocalSql, CompileError>), LocalError<E>> {
+        match (&self.shallow, text(self.taken(asked, fetch)?, asked)) {
+            (Some(shallow), Err(CompileError::Refused(refusal))) if refusal.overflows_parser() => {
+                Ok((shallow, text(shallow.taken(asked, fetch)?, asked)))
+            }
+            (_, text) => Ok((self, text)),
         }
     }
 
@@ -106,7 +106,7 @@ fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
         let filter = formed.arrange(asked, plan, &optimised, &mut |_, _| {})?;
         printed(&formed, plan, filter.as_ref(), &optimised, asked)
     });
-    let (template, outline) = printed.map_err(|error| error.at_rule(variant.most))?;
+    let (template, outline) = printed.map_err(|error| error.at_rule(variant.largest_rule))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
     Ok(LocalSql {
         template,

@@ -14,7 +14,7 @@ pub struct LocalPlan {
     /// For a filter: the question with the column's value given.
     pub(super) row: Option<Ways>,
     /// The same with the deep tests as tables, for a text that is too deep for the database's parser.
-    pub(super) flat: Option<Box<LocalPlan>>,
+    pub(super) shallow: Option<Box<LocalPlan>>,
     /// How many relations the catalog has over which it was made.
     pub(super) n_relations: usize,
 }
@@ -22,14 +22,14 @@ pub struct LocalPlan {
 impl LocalPlan {
     /// All plans that may make its text.
     pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
-        [Some(self), self.flat.as_deref()].into_iter().flatten().flat_map(|plan| {
+        [Some(self), self.shallow.as_deref()].into_iter().flatten().flat_map(|plan| {
             let refusal = plan.refusal.as_ref().map(|(ways, _)| ways);
             plan.ways.iter().chain(refusal).chain(&plan.row).flat_map(Ways::variants)
         })
     }
 
     /// How many tests and sets are inside each other.
-    pub(super) fn n_nested(&self) -> usize {
-        self.variants().map(|variant| variant.residual.plan.n_nested()).max().unwrap_or(0)
+    pub(super) fn nesting_depth(&self) -> usize {
+        self.variants().map(|variant| variant.residual.plan.nesting_depth()).max().unwrap_or(0)
     }
 }

@@ -22,7 +22,7 @@ use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
 use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar};
 use crate::refusal::{Limit, Refusal};
-use crate::rewrite::{FormId, RoleForm};
+use crate::rewrite::{RoleForm, RoleFormId};
 
 /// Plans a shape over a catalog with the relations of `bindings`; `most_rows` bounds what is read of each
 /// part.
@@ -48,9 +48,9 @@ pub fn plan(
     let planner = |(most_readings, order)| LocalPlanner { keys, most_readings, order, most_rows };
     let features = bindings.dialect.features();
     let mut plan = found(&mut asked, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
-    if features.limits.parser_stack.is_fixed() && plan.n_nested() > limits::FEW_NESTED_BRANCHES {
-        let flat = found(&mut asked, row.as_mut(), [planner((None, Order::Flat))].into_iter())?;
-        plan.flat = or_refused(flat.into_plan(&request))?.ok().map(Box::new);
+    if features.limits.parser_stack.is_fixed() && plan.nesting_depth() > limits::FEW_NESTED_BRANCHES {
+        let shallow = found(&mut asked, row.as_mut(), [planner((None, Order::Shallow))].into_iter())?;
+        plan.shallow = or_refused(shallow.into_plan(&request))?.ok().map(Box::new);
     }
     Ok(plan)
 }
@@ -100,7 +100,7 @@ struct Rewritten<'q> {
     request: Request<'q>,
     /// The variable whose value is the caller's column.
     column: Option<QuestionVarId>,
-    forms: Option<Result<IdVec<FormId, RoleForm>, CompileError>>,
+    forms: Option<Result<IdVec<RoleFormId, RoleForm>, CompileError>>,
 }
 
 /// A question with the forms of its program.
@@ -108,7 +108,7 @@ struct Rewritten<'q> {
 struct Posed<'q> {
     request: Request<'q>,
     column: Option<QuestionVarId>,
-    forms: &'q IdVec<FormId, RoleForm>,
+    forms: &'q IdVec<RoleFormId, RoleForm>,
 }
 
 impl Rewritten<'_> {
@@ -161,11 +161,12 @@ impl FoundPlans {
         let row = self.row.and_then(Result::ok).flatten();
         let advised = |refusal| advice::helpful(request, refusal);
         let (ways, refusal) = match asked {
-            Ok((ways, refusal)) => (Ok(ways), refusal.map(|(ways, refusal)| (ways, advised(refusal)))),
-            Err(refusal) if row.is_none() => return Err(CompileError::Refused(advised(refusal))),
-            Err(refusal) => (Err(advised(refusal)), None),
+            Ok((ways, None)) => (Ok(ways), None),
+            Ok((ways, Some((refusing, refusal)))) => (Ok(ways), Some((refusing, advised(refusal)?))),
+            Err(refusal) if row.is_none() => return Err(CompileError::Refused(advised(refusal)?)),
+            Err(refusal) => (Err(advised(refusal)?), None),
         };
-        Ok(LocalPlan { ways, refusal, row, flat: None, n_relations: request.catalog.relations.len() })
+        Ok(LocalPlan { ways, refusal, row, shallow: None, n_relations: request.catalog.relations.len() })
     }
 }
 
@@ -234,12 +235,12 @@ impl LocalPlanner<'_> {
 
     fn variant(&self, question: Posed<'_>, planned: Planned) -> Result<Variant, CompileError> {
         let Posed { request, column, .. } = question;
-        let most_clauses = planned.most;
+        let largest_rule = planned.largest_rule;
         let variant = Variant::new(&request, self.keys, planned, column, self.most_rows);
-        let variant = variant.map_err(|error| error.at_rule(most_clauses))?;
+        let variant = variant.map_err(|error| error.at_rule(largest_rule))?;
         match self.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {
-                Err(CompileError::too_large(Limit::Readings { most }).at_rule(most_clauses))
+                Err(CompileError::too_large(Limit::Readings { most }).at_rule(largest_rule))
             }
             Some(_) | None => Ok(variant),
         }

@@ -24,7 +24,8 @@ impl LocalPlan {
         asked: &Asked<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<Vec<Stage>, LocalError<E>> {
-        stages(self.fitting(asked, fetch)?.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+        let (plan, _) = self.fitting(asked, fetch)?;
+        stages(plan.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) struct Variant {
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
     /// The rule that most clauses come from, for messages.
-    pub(super) most: Option<RuleAtLimit>,
+    pub(super) largest_rule: Option<RuleAtLimit>,
     /// The approach that planned it.
     pub(super) approach: Approach,
     /// The question's variables.
@@ -67,15 +67,26 @@ impl Variant {
         let verifier = Verifier { embedded: &embedded, ..verifier };
         verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
-        let (rules, most) = (planned.rules, planned.most);
+        let (rules, largest_rule) = (planned.rules, planned.largest_rule);
         let statement = |part: &Part| {
-            let planned = part.planned(approach, &constants, most);
+            let planned = part.planned(approach, &constants, largest_rule);
             compile::finish(request, &Target::PART, planned, &mut |_, _| {})
         };
         let statements = residual.parts.iter().map(statement).collect::<Result<_, _>>()?;
         let is_by_values = residual.is_by_values();
         let vars = shape.vars.clone();
-        Ok(Self { residual, types, statements, constants, rules, most, approach, vars, is_by_values, column })
+        Ok(Self {
+            residual,
+            types,
+            statements,
+            constants,
+            rules,
+            largest_rule,
+            approach,
+            vars,
+            is_by_values,
+            column,
+        })
     }
 
     /// Puts values and rows into the plan.
@@ -160,7 +171,7 @@ impl Variant {
         let mut stages = vec![Stage::new("what the store is asked, and what is left", asked + &left)];
         for (id, part) in parts() {
             let mut changes = Changes::since(shown(id, &part.plan));
-            let planned = part.planned(self.approach, &self.constants, self.most);
+            let planned = part.planned(self.approach, &self.constants, self.largest_rule);
             compile::finish(request, &Target::PART, planned, &mut |pass, plan| {
                 changes.after(pass, shown(id, plan));
             })?;
@@ -189,7 +200,7 @@ impl Part {
         &self,
         approach: Approach,
         constants: &IndexSet<Constant>,
-        most: Option<RuleAtLimit>,
+        largest_rule: Option<RuleAtLimit>,
     ) -> Planned {
         Planned {
             approach,
@@ -197,7 +208,7 @@ impl Part {
             refusal: None,
             extra_constants: constants.clone(),
             rules: IndexSet::new(),
-            most,
+            largest_rule,
             has_other_end: false,
         }
     }

@@ -4,8 +4,7 @@
 //! rewritten by those of the [`PASSES`] that apply, in their order. Each pass has its law in its own file,
 //! and says what it [keeps](Keeps) of a plan; the verifier holds it to that whenever it changed one.
 //!
-//! The conditions of a caller's filter are sorted once more, by how they depend on the caller's row: see
-//! [`crate::local`].
+//! The alternatives of a caller's filter then go through the passes of [`crate::local`]'s `filter`.
 
 mod bans;
 mod closures;

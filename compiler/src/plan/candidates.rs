@@ -15,7 +15,7 @@ use crate::id_vec::IdVec;
 use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Refusal;
-use crate::rewrite::{FormId, RoleForm};
+use crate::rewrite::{RoleForm, RoleFormId};
 use std::collections::VecDeque;
 
 /// The order in which the plans of a form are tried.
@@ -27,27 +27,27 @@ pub(crate) enum Order {
     /// refuses.
     Smaller,
     /// Only plans whose deep tests are tables.
-    Flat,
+    Shallow,
 }
 
 /// The plans of one question.
 pub(crate) struct Candidates<'c> {
     request: Request<'c>,
-    forms: &'c IdVec<FormId, RoleForm>,
+    forms: &'c IdVec<RoleFormId, RoleForm>,
     order: Order,
     /// The approaches that remain to be tried.
     queue: VecDeque<Approach>,
     /// A plan that waits until a smaller one is refused.
     large: Option<Planned>,
     /// Why each form was refused, its closest plan if that was tried.
-    refusals: IdVec<FormId, Option<Refusal>>,
+    refusals: IdVec<RoleFormId, Option<Refusal>>,
 }
 
 impl<'c> Candidates<'c> {
     /// The plans of the forms, from one end of stored facts.
     pub(crate) fn new(
         request: Request<'c>,
-        forms: &'c IdVec<FormId, RoleForm>,
+        forms: &'c IdVec<RoleFormId, RoleForm>,
         ends: Ends,
         order: Order,
     ) -> Self {
@@ -59,7 +59,7 @@ impl<'c> Candidates<'c> {
                 // The smallest plans, whose tables ignore the demand of their readers.
                 close.chain(all(Shares::Relations)).collect()
             }
-            Order::Flat => all(Shares::DeepTests).collect(),
+            Order::Shallow => all(Shares::DeepTests).collect(),
         };
         let refusals = IdVec::like(forms, None);
         Self { request, forms, order, queue, large: None, refusals }
@@ -102,7 +102,7 @@ impl<'c> Candidates<'c> {
         if shares == Shares::Rows && !refusal.another_plan_may_help() {
             self.queue.retain(|other| other.form != form);
         }
-        if shares == Shares::Rows && refusal.is_too_deep() {
+        if shares == Shares::Rows && refusal.overflows_parser() {
             self.queue.push_front(Approach { shares: Shares::DeepTests, ..approach });
         }
         let reason = &mut self.refusals[form];

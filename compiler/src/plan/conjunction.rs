@@ -165,7 +165,7 @@ impl Planner<'_> {
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
         // What the select tests already is copied into each alternative.
-        let n_copied = build.select.n_inside().saturating_mul(alternatives.saturating_sub(1));
+        let n_copied = build.select.n_nested().saturating_mul(alternatives.saturating_sub(1));
         let copies_much = n_copied > limits::SPLITS;
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
         let is_table = match goal_use {

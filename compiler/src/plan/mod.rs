@@ -35,7 +35,7 @@ use crate::id_vec::IdVec;
 use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
 use crate::refusal::{Place, Refusal, RuleAtLimit};
-use crate::rewrite::{FormId, RoleForm};
+use crate::rewrite::{RoleForm, RoleFormId};
 use indexmap::IndexSet;
 use planner::{Planner, Shares};
 use std::collections::BTreeMap;
@@ -55,7 +55,7 @@ pub(crate) struct Request<'r> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Approach {
     /// The form of its program.
-    pub(crate) form: FormId,
+    pub(crate) form: RoleFormId,
     shares: Shares,
     ends: Ends,
 }
@@ -71,7 +71,7 @@ pub(crate) struct Planned {
     /// The rules that the question could reach.
     pub(crate) rules: IndexSet<RuleId>,
     /// The rule that most clauses come from, for messages.
-    pub(crate) most: Option<RuleAtLimit>,
+    pub(crate) largest_rule: Option<RuleAtLimit>,
     /// Whether a plan with other [`Ends`] may differ.
     pub(crate) has_other_end: bool,
 }
@@ -89,7 +89,7 @@ impl Planned {
 /// [`CompileError::Refused`] if it cannot be planned so.
 pub(crate) fn plan(
     request: &Request<'_>,
-    forms: &IdVec<FormId, RoleForm>,
+    forms: &IdVec<RoleFormId, RoleForm>,
     approach: Approach,
 ) -> Result<Planned, CompileError> {
     let Approach { form, shares, ends } = approach;
@@ -106,12 +106,20 @@ pub(crate) fn plan(
         verifier.check("plan", &plan)?;
         refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
     }
-    let most = most_clauses(request.program, datalog);
-    Ok(Planned { approach, plan, refusal, extra_constants, rules: form.rules.clone(), most, has_other_end })
+    let largest_rule = largest_rule(request.program, datalog);
+    Ok(Planned {
+        approach,
+        plan,
+        refusal,
+        extra_constants,
+        rules: form.rules.clone(),
+        largest_rule,
+        has_other_end,
+    })
 }
 
 /// The rule of the policy's text that most clauses of a program come from; the first of several.
-fn most_clauses(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit> {
+fn largest_rule(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit> {
     let roots = datalog.roots.iter().map(|root| &root.clause);
     let clauses = datalog.relations.iter().flat_map(|relation| &relation.clauses).chain(roots);
     let mut n_clauses: BTreeMap<RuleId, usize> = BTreeMap::new();
@@ -120,8 +128,8 @@ fn most_clauses(program: &Program, datalog: &Specialised) -> Option<RuleAtLimit>
     }
     let span = |rule: RuleId| program.rules[rule].span;
     let written = n_clauses.into_iter().rev().filter(|(rule, _)| !span(*rule).range().is_empty());
-    let (most, _) = written.max_by_key(|(_, n_clauses)| *n_clauses)?;
-    Place::of_rule(&program.source, span(most)).map(RuleAtLimit::Most)
+    let (rule, _) = written.max_by_key(|(_, n_clauses)| *n_clauses)?;
+    Place::of_rule(&program.source, span(rule)).map(RuleAtLimit::Largest)
 }
 
 #[cfg(test)]

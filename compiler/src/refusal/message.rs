@@ -158,7 +158,9 @@ fn ordinal(n: usize) -> String {
 fn at_limit(rule: Option<RuleAtLimit>) -> String {
     match rule {
         Some(RuleAtLimit::Reached(rule)) => format!(" (reached in the rule at line {})", rule.line),
-        Some(RuleAtLimit::Most(rule)) => format!(" (most of it comes from the rule at line {})", rule.line),
+        Some(RuleAtLimit::Largest(rule)) => {
+            format!(" (most of it comes from the rule at line {})", rule.line)
+        }
         None => String::new(),
     }
 }
@@ -189,8 +191,10 @@ impl Limit {
                 "reads the results of rules in more places than the store takes in one statement".to_owned()
             }
             Self::UnionArms { most } => format!("{ALTERNATIVES} union takes at most {most}"),
-            Self::Nesting => {
-                "has more conditions inside each other than the parser of the database takes".to_owned()
+            Self::Nesting { most } => {
+                format!(
+                    "has conditions nested too deeply for the database's parser, which holds {most} symbols at once"
+                )
             }
             Self::StatementBytes { most } => format!("needs a statement of more than {most} bytes"),
             Self::SelectAlternatives { most } => {
@@ -205,12 +209,12 @@ impl Limit {
     /// What to do with the rules.
     fn remedy(self) -> &'static str {
         match self {
-            Self::RuleCopies { .. }
-            | Self::Denials { .. }
-            | Self::Alternatives { .. }
-            | Self::UnionArms { .. }
-            | Self::StatementBytes { .. } => "split the rules that it reads",
-            Self::Nesting => "put fewer negations inside each other in the rules that it reads",
+            Self::RuleCopies { .. } => "give the rules' variables narrower types",
+            Self::Denials { .. } => "negate fewer predicates with several rules in one rule",
+            Self::Alternatives { .. } | Self::UnionArms { .. } | Self::StatementBytes { .. } => {
+                "move some of the rules to a predicate that another question asks about"
+            }
+            Self::Nesting { .. } => "put fewer negations inside each other in the rules that it reads",
             Self::Readings { .. } | Self::StoreReadings => "split the rules",
             Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "split the rule",
         }
@@ -330,17 +334,17 @@ mod tests {
         let said = |rule| message(&Refusal::TooLarge { limit, rule: Some(rule) }, &[GIVEN]);
         assert_eq!(
             said(RuleAtLimit::Reached(at(7))),
-            "the question needs more than 9 copies of rules (reached in the rule at line 7): split the rules that it reads"
+            "the question needs more than 9 copies of rules (reached in the rule at line 7): give the rules' variables narrower types"
         );
         assert_eq!(
-            said(RuleAtLimit::Most(at(7))),
-            "the question needs more than 9 copies of rules (most of it comes from the rule at line 7): split the rules that it reads"
+            said(RuleAtLimit::Largest(at(7))),
+            "the question needs more than 9 copies of rules (most of it comes from the rule at line 7): give the rules' variables narrower types"
         );
     }
 
     #[test]
     fn a_refusal_of_the_store_names_a_rule_and_both_remedies() {
-        let rule = Some(RuleAtLimit::Most(at(7)));
+        let rule = Some(RuleAtLimit::Largest(at(7)));
         let refusal = Refusal::TooLarge { limit: Limit::StoreReadings, rule };
         assert_eq!(
             message(&refusal, &[]),
@@ -350,11 +354,11 @@ mod tests {
 
     #[test]
     fn conditions_that_are_too_deep_are_refused_with_a_remedy() {
-        let rule = Some(RuleAtLimit::Most(at(7)));
-        let refusal = Refusal::TooLarge { limit: Limit::Nesting, rule };
+        let rule = Some(RuleAtLimit::Largest(at(7)));
+        let refusal = Refusal::TooLarge { limit: Limit::Nesting { most: 98 }, rule };
         assert_eq!(
             message(&refusal, &[GIVEN]),
-            "the question has more conditions inside each other than the parser of the database takes (most of it comes from the rule at line 7): put fewer negations inside each other in the rules that it reads"
+            "the question has conditions nested too deeply for the database's parser, which holds 98 symbols at once (most of it comes from the rule at line 7): put fewer negations inside each other in the rules that it reads"
         );
     }
 

@@ -116,19 +116,19 @@ pub enum RuleAtLimit {
     Reached(Place),
     /// The limit shows only in the finished statement, and more of the question's clauses come from this rule
     /// than from any other.
-    Most(Place),
+    Largest(Place),
 }
 
 impl RuleAtLimit {
     /// The rule's position.
     pub fn place(self) -> Place {
         match self {
-            Self::Reached(place) | Self::Most(place) => place,
+            Self::Reached(place) | Self::Largest(place) => place,
         }
     }
 }
 
-/// A limit on one statement, and its value.
+/// A limit on one statement, and its value if the compiler knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// Copies of rules, one for each combination of types and literals.
@@ -162,8 +162,11 @@ pub enum Limit {
         /// The limit.
         most: usize,
     },
-    /// Conditions inside each other: the database's parser holds only so many symbols at once.
-    Nesting,
+    /// Symbols that the database's parser holds at once, of conditions inside each other.
+    Nesting {
+        /// The maximum.
+        most: usize,
+    },
     /// Bytes of its text.
     StatementBytes {
         /// The limit.
@@ -207,7 +210,8 @@ impl Refusal {
         }
     }
 
-    /// Whether two questions are refused for the same reason: the same variable in the same rule.
+    /// Whether two questions are refused for the same reason: the same variable, or recursive predicate, in
+    /// the same rule.
     pub(crate) fn has_cause_of(&self, other: &Self) -> bool {
         match (self, other) {
             (
@@ -231,19 +235,27 @@ impl Refusal {
     }
 
     /// Keeps only those variables that a caller is advised to give values for.
-    pub(crate) fn advise(mut self, helps: impl Fn(&Self, QuestionVarId) -> bool) -> Self {
+    pub(crate) fn advise<E>(
+        mut self,
+        helps: impl Fn(&Self, QuestionVarId) -> Result<bool, E>,
+    ) -> Result<Self, E> {
         let all = match &self {
             Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } => wanted.clone(),
             Self::NotExplainable { .. }
             | Self::Untyped { .. }
             | Self::TooLarge { .. }
-            | Self::TooManyValues { .. } => return self,
+            | Self::TooManyValues { .. } => return Ok(self),
         };
-        let helpful: Vec<QuestionVarId> = all.into_iter().filter(|var| helps(&self, *var)).collect();
+        let mut helpful = Vec::new();
+        for var in all {
+            if helps(&self, var)? {
+                helpful.push(var);
+            }
+        }
         if let Self::NotEnumerable { wanted, .. } | Self::Unseeded { wanted, .. } = &mut self {
             *wanted = helpful;
         }
-        self
+        Ok(self)
     }
 
     /// Whether a smaller plan for the same question may succeed.
@@ -272,8 +284,8 @@ impl Refusal {
     }
 
     /// Whether the text would be too deep for the database's parser.
-    pub(crate) fn is_too_deep(&self) -> bool {
-        matches!(self, Self::TooLarge { limit: Limit::Nesting, .. })
+    pub(crate) fn overflows_parser(&self) -> bool {
+        matches!(self, Self::TooLarge { limit: Limit::Nesting { .. }, .. })
     }
 
     /// Approximate size in memory, in bytes.

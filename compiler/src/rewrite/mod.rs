@@ -34,7 +34,7 @@ pub(crate) struct Context<'c> {
 }
 
 id!(/// A role form of a question's program, see [`statement`].
-    pub(crate) FormId, "form");
+    pub(crate) RoleFormId, "form");
 
 /// A program that answers the question.
 #[derive(Clone, Debug)]
@@ -152,7 +152,7 @@ pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
     observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
-) -> IdVec<FormId, RoleForm> {
+) -> IdVec<RoleFormId, RoleForm> {
     let mut run = |passes, form: &mut RoleForm| {
         let Ok(()) = pass::run(passes, form, context, &mut |pass, form| {
             observe(pass, form);

@@ -41,7 +41,7 @@ pub(crate) fn within_parser<T>(
     print: impl Fn(&Plan) -> Result<T, CompileError>,
 ) -> Result<T, CompileError> {
     match print(plan) {
-        Err(CompileError::Refused(refusal)) if refusal.is_too_deep() => print(&plan.deepest_first()),
+        Err(CompileError::Refused(refusal)) if refusal.overflows_parser() => print(&plan.deepest_first()),
         printed => printed,
     }
 }
@@ -81,5 +81,5 @@ pub(crate) fn to_sql(
             Some(RefusedIf { sql, slots, refusal: refusal.clone() })
         }
     };
-    Ok(Statement { sql, slots, answer, refused_if, most: planned.most })
+    Ok(Statement { sql, slots, answer, refused_if, largest_rule: planned.largest_rule })
 }

@@ -28,9 +28,9 @@ where
             Expr::Filler => Ok(build::lit("0")),
             Expr::TypeName(ty) => match ty.unmentioned_var() {
                 Some(var) => self.value(Slot::TypeOf(var)),
-                None => match self.inputs.program.types[ty].name.as_str() {
-                    "" => Err(CompileError::Bug("an answer of a type without a name".into())),
-                    name => Ok(build::lit(name)),
+                None => match self.inputs.program.types[ty].named() {
+                    Some(name) => Ok(build::lit(name)),
+                    None => Err(CompileError::Bug("an answer of a type without a name".into())),
                 },
             },
             Expr::Unconstrained => Ok(build::null()),

@@ -1,4 +1,6 @@
 //! What the unit tests of several modules need.
 
+#[expect(unreachable_pub, reason = "the test kit exports it")]
+#[path = "../../../tests/support/processor.rs"]
 pub(crate) mod processor;
 pub(crate) mod random;

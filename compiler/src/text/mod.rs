@@ -62,7 +62,7 @@ fn check(
     if let Some(most) = features.limits.parser_stack.most(extent)
         && parser_stack::symbols(tokens) > most
     {
-        return Err(CompileError::too_large(Limit::Nesting));
+        return Err(CompileError::too_large(Limit::Nesting { most }));
     }
     if n_bytes > limits::STATEMENT_BYTES {
         return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));

@@ -10,7 +10,7 @@
 
 use super::tokens::PrintedToken;
 
-/// Counts them in the tokens of a statement.
+/// The largest number of symbols on the parser's stack while it reads a statement.
 pub(super) fn symbols(tokens: &[PrintedToken<'_>]) -> usize {
     let words = tokens.iter().map(|token| token.text).filter(|word| !word.trim().is_empty());
     let words: Vec<String> = words.map(str::to_ascii_uppercase).collect();
@@ -26,16 +26,16 @@ pub(super) fn symbols(tokens: &[PrintedToken<'_>]) -> usize {
 /// An operator that waits for its right side.
 #[derive(Clone, Copy, Debug)]
 struct Operator {
-    /// An operator takes what is before it from those that do not bind more loosely.
+    /// Operators that bind at least as tightly are reduced when the next one is read.
     precedence: u8,
-    /// It and what is before it.
+    /// The symbols of its left operand and its own.
     symbols: usize,
 }
 
 /// One open parenthesis or `CASE`, or the statement itself.
 #[derive(Clone, Debug, Default)]
 struct OpenParenthesis {
-    /// Everything before it.
+    /// The symbols before it.
     outside: usize,
     /// The common table expressions before the current place.
     with: OpenWith,
@@ -43,11 +43,51 @@ struct OpenParenthesis {
     is_query: bool,
     /// The selects of the union before the current one.
     selects: usize,
-    /// The clauses of the select before the current place, or the values of a list.
-    clause: usize,
-    /// Between `FROM` and what follows it.
-    in_from: bool,
+    /// What the current place is in.
+    clause: Clause,
     operators: Vec<Operator>,
+}
+
+/// A part of a select, a `CASE` or a list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Clause {
+    #[default]
+    Start,
+    /// A value of a list, after the first.
+    List,
+    /// The columns of a select, or `VALUES`.
+    Columns,
+    /// The sources of a select.
+    Sources,
+    /// A condition after `ON`.
+    JoinCondition,
+    /// `WHERE` or `PARTITION BY`.
+    Where,
+    /// A case of a `CASE`.
+    Case,
+    Having,
+    /// `GROUP BY`, `WINDOW` or `LIMIT`.
+    Group,
+    /// `ORDER BY` or `OFFSET`.
+    Order,
+}
+
+impl Clause {
+    /// The symbols of the clauses before the current place, with its own keyword.
+    fn symbols(self) -> usize {
+        match self {
+            Self::Start => 0,
+            Self::List => 2,
+            Self::Columns => 4,
+            Self::Sources | Self::Where => 5,
+            // The operand, the earlier cases, `WHEN`, a condition and `THEN`.
+            Self::Case => 6,
+            Self::Having => 7,
+            Self::Group => 9,
+            Self::Order => 11,
+            Self::JoinCondition => 12,
+        }
+    }
 }
 
 /// Where a `WITH` is.
@@ -56,14 +96,14 @@ enum OpenWith {
     /// There is none.
     #[default]
     Absent,
-    /// Between it and the query that it belongs to.
+    /// The current place is among its tables.
     Open {
         /// `WITH` or `WITH RECURSIVE`.
         words: usize,
         /// The tables before the current one, and the comma.
         before: usize,
     },
-    /// Before the current place.
+    /// The current place is in the query that follows it.
     Over {
         /// `WITH` or `WITH RECURSIVE`.
         words: usize,
@@ -84,11 +124,11 @@ impl OpenWith {
 impl OpenParenthesis {
     fn symbols(&self) -> usize {
         let operators: usize = self.operators.iter().map(|operator| operator.symbols).sum();
-        self.outside + self.with.symbols() + self.selects + self.clause + operators
+        self.outside + self.with.symbols() + self.selects + self.clause.symbols() + operators
     }
 
-    fn clause(&mut self, symbols: usize) {
-        (self.clause, self.in_from) = (symbols, false);
+    fn begin(&mut self, clause: Clause) {
+        self.clause = clause;
         self.operators.clear();
     }
 
@@ -111,7 +151,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// Reads a word between these two.
+    /// Reads one word; `before` and `after` are its neighbours.
     fn word(&mut self, word: &str, before: &str, after: &str) {
         let Some(level) = self.open.last_mut() else { return };
         if matches!(before, "." | "AS") && word != "(" {
@@ -122,10 +162,8 @@ impl Reader {
             "(" => return self.open(before),
             ")" | "END" => return self.close(),
             "CASE" => {
-                // Its operand, its earlier cases, `WHEN`, a condition and `THEN`.
-                let case =
-                    OpenParenthesis { outside: level.symbols(), clause: 6, ..OpenParenthesis::default() };
-                self.open.push(case);
+                let (outside, clause) = (level.symbols(), Clause::Case);
+                self.open.push(OpenParenthesis { outside, clause, ..OpenParenthesis::default() });
             }
             "WITH" => level.with = OpenWith::Open { words: 1, before: 0 },
             "RECURSIVE" => level.with = OpenWith::Open { words: 2, before: 0 },
@@ -134,28 +172,21 @@ impl Reader {
                     level.with = OpenWith::Over { words };
                 }
                 level.is_query = true;
-                level.clause(0);
+                level.begin(Clause::Start);
                 self.most = self.most.max(level.symbols() + SELECT);
-                level.clause(4);
+                level.begin(Clause::Columns);
             }
             "UNION" | "EXCEPT" | "INTERSECT" => {
                 level.selects = 2;
-                level.clause(0);
+                level.begin(Clause::Start);
             }
-            "FROM" if before != "DISTINCT" => {
-                level.clause(5);
-                level.in_from = true;
-            }
-            "JOIN" => {
-                level.clause(5);
-                level.in_from = true;
-            }
-            "ON" => level.clause(12),
-            "WHERE" => level.clause(5),
-            "HAVING" => level.clause(7),
-            "PARTITION" => level.clause(5),
-            "GROUP" | "WINDOW" | "LIMIT" => level.clause(9),
-            "ORDER" | "OFFSET" => level.clause(11),
+            "FROM" if before == "DISTINCT" => {}
+            "FROM" | "JOIN" => level.begin(Clause::Sources),
+            "ON" => level.begin(Clause::JoinCondition),
+            "WHERE" | "PARTITION" => level.begin(Clause::Where),
+            "HAVING" => level.begin(Clause::Having),
+            "GROUP" | "WINDOW" | "LIMIT" => level.begin(Clause::Group),
+            "ORDER" | "OFFSET" => level.begin(Clause::Order),
             "WHEN" | "THEN" | "ELSE" => level.operators.clear(),
             "," => Self::comma(level),
             _ => Self::operator(level, word, before, after),
@@ -169,11 +200,12 @@ impl Reader {
         level.operators.clear();
         match &mut level.with {
             OpenWith::Open { before, .. } => *before = 2,
-            OpenWith::Absent | OpenWith::Over { .. } if !level.is_query => level.clause = level.clause.max(2),
-            // Between sources, behind a condition of a join: what may follow is less.
-            OpenWith::Absent | OpenWith::Over { .. } if level.clause == 12 => {
-                level.clause(5);
-                level.in_from = true;
+            OpenWith::Absent | OpenWith::Over { .. } if level.clause == Clause::Start => {
+                level.clause = Clause::List;
+            }
+            // A comma after a join condition starts the next source.
+            OpenWith::Absent | OpenWith::Over { .. } if level.clause == Clause::JoinCondition => {
+                level.begin(Clause::Sources);
             }
             OpenWith::Absent | OpenWith::Over { .. } => {}
         }
@@ -185,7 +217,7 @@ impl Reader {
             "NOT" if before == "IS" || after == "IN" => {}
             "NOT" => level.operators.push(Operator { precedence: 3, symbols: 1 }),
             "~" => level.operators.push(Operator { precedence: 12, symbols: 1 }),
-            // Its `AND` takes nothing from it.
+            // The `AND` of a `BETWEEN` does not reduce it.
             "BETWEEN" => level.operators.push(Operator { precedence: 0, symbols: 4 }),
             "OR" => level.infix(1),
             "AND" => level.infix(2),
@@ -214,7 +246,7 @@ impl Reader {
             // A function and its arguments.
             "OVER" | "FILTER" => 8,
             _ if is_keyword(before) => 1,
-            _ if level.in_from && !matches!(before, "," | "(") => 3,
+            _ if level.clause == Clause::Sources && !matches!(before, "," | "(") => 3,
             // A function, and its `DISTINCT`.
             _ if before.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '`')) => 3,
             _ => 1,

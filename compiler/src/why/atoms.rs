@@ -184,13 +184,13 @@ fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) 
     if let Some(var) = ty.and_then(TypeId::unmentioned_var) {
         return Arg { ty: world.question.vars[var].ty.clone(), id };
     }
-    let named = ty.map(|ty| &world.program.types[ty]).filter(|ty| !ty.name.is_empty());
+    let named = ty.and_then(|ty| world.program.types[ty].named());
     let asked = || {
         let value = value?;
         let var = world.question.vars.ids().find(|var| world.given(*var).contains(&value))?;
         world.question.vars[var].ty.clone()
     };
-    Arg { ty: named.map(|ty| ty.name.clone()).or_else(asked), id }
+    Arg { ty: named.map(str::to_owned).or_else(asked), id }
 }
 
 fn predicate(program: &Program, pred: PredId) -> String {

@@ -180,7 +180,7 @@ pub(in crate::cli) fn of_store(error: StoreError) -> Cow<'static, str> {
         | StoreError::NotMigrated { .. } => CommandCode::UnusableStore,
         StoreError::NoArguments(_)
         | StoreError::Timeout(_)
-        | StoreError::TooDeep
+        | StoreError::TooManyReadings
         | StoreError::TooLarge(_)
         | StoreError::Reach { .. }
         | StoreError::Busy

@@ -253,7 +253,7 @@ fn fetch(
     read(reader, statement, most, &params).map_err(|error| match Unanswered::of(statement, error) {
         Unanswered::Refused(refused) => {
             *failed = Some(EngineError::Refused(refused));
-            StoreError::TooDeep
+            StoreError::TooManyReadings
         }
         Unanswered::Store(error) => error,
     })

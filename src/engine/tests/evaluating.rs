@@ -229,12 +229,12 @@ differs(x, y) if x != y;"
     };
     assert_eq!(
         ask(&["open what"], &[("what", "Doc", None)]).await,
-        "the question needs too many alternatives: one statement takes at most 256 per condition, 4000 in all, and 400 tables (reached in the rule at line 3): give `what` a value, or split the rules that it reads"
+        "the question needs too many alternatives: one statement takes at most 256 per condition, 4000 in all, and 400 tables (reached in the rule at line 3): give `what` a value, or move some of the rules to a predicate that another question asks about"
     );
     let vars = ["a", "b", "c", "d", "e", "f"].map(|name| (name, "String", None));
     assert_eq!(
         ask(&["code a b c d e f"], &vars).await,
-        "the question needs more than 200000 copies of rules (reached in the rule at line 4): give `a` or `b` or `c` or `d` or `e` or `f` a value, or split the rules that it reads"
+        "the question needs more than 200000 copies of rules (reached in the rule at line 4): give `a` or `b` or `c` or `d` or `e` or `f` a value, or give the rules' variables narrower types"
     );
     let pattern = FactPattern {
         predicate: Some("differs".into()),

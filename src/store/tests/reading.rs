@@ -318,7 +318,7 @@ async fn a_statement_that_reads_its_tables_in_too_many_places_is_refused() {
     let tables: Vec<String> = std::iter::once("t0(x) AS (SELECT 1)".to_owned()).chain(doubled).collect();
     let sql = format!("WITH {} SELECT EXISTS (SELECT 1 FROM t13)", tables.join(", "));
     let error = store.read(move |reader| reader.decision(&sql, &[])).await.unwrap_err();
-    assert!(matches!(error, StoreError::TooDeep), "{error}");
+    assert!(matches!(error, StoreError::TooManyReadings), "{error}");
 }
 
 #[tokio::test]

@@ -268,9 +268,9 @@ impl<'a> Atoms<'a> {
                 ReadFrom::Relation(source)
             }
             FromKind::Table(TableRef::Itself) => ReadFrom::Itself,
-            FromKind::Table(TableRef::Table(table)) => ReadFrom::Table(
-                self.plan.tables.get(table.index()).map_or_else(String::new, |table| table.name.clone()),
-            ),
+            FromKind::Table(TableRef::Table(table)) => {
+                ReadFrom::Table(table.of(&self.plan.tables).name.clone())
+            }
             FromKind::Values(slot) => ReadFrom::Values(slot),
             FromKind::Embedded(_) => ReadFrom::Rows,
         }

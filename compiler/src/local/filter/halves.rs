@@ -9,9 +9,10 @@
 //! a or (b and c)   ─▶   (a or c) and (a or b)
 //! ```
 //!
-//! Nothing in the half that indexes answer is compared again. The sets of the other half are hashed, and it
-//! comes first: where PostgreSQL finds the rows in another way, such as in the order of a page, it compares
-//! each row with both halves, in this order unless their estimated costs differ.
+//! PostgreSQL does not compare the second half again, because indexes answer all of it. The sets of the
+//! first half are hashed. It comes first because where PostgreSQL finds the rows in another way, such as
+//! in the order of a page, it compares each row with both halves, in this order unless their estimated
+//! costs differ.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
@@ -69,13 +70,14 @@ impl Arm {
             .then_some(Self { found: Select { from, filter: found, ..Select::default() }, others })
     }
 
-    /// Whether an index answers all of it.
+    /// Whether an index answers the whole alternative.
     fn is_found(&self) -> bool {
         self.others.is_unit()
     }
 
-    /// What a row is tested by, if that is so of `n_tested` alternatives. A row that no other one
-    /// lets pass was found by the only one with other conditions.
+    /// The alternative as a test of one row, where `n_tested` have conditions that no index answers. If it
+    /// is the only one, its indexed condition is left out: a row that passes no other alternative was found
+    /// by it.
     fn tested(&self, n_tested: usize) -> Select {
         let mut both = self.others.clone();
         if n_tested > 1 || self.is_found() {

@@ -72,7 +72,7 @@ const PASSES: &[Pass<Filter>] = &[
     Pass {
         name: "look-up-keys",
         does: "turns conditions that need a row of the promised table into a look-up of the column among the table's keys",
-        applies: |_| true,
+        applies: |arranging| matches!(arranging.alternatives(), Alternatives::OfKeys(..)),
         keeps: Keeps::Once,
         run: |filter, arranging| match arranging.alternatives() {
             Alternatives::OfKeys(_, table) => look_up(filter, table, arranging.column),
