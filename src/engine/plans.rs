@@ -18,7 +18,7 @@ use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{self, Form, LocalPlan, Template};
+use portcullis_compiler::local::{self, LocalPlan, SqlForm, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::why::Rules;
 use quick_cache::Weighter;
@@ -128,7 +128,7 @@ impl Plans {
         &self,
         key: LocalKey,
         document: &Document,
-        form: &Form,
+        form: &SqlForm,
         most_values: usize,
     ) -> PlannedLocal {
         let catalog = self.local_catalog(&key, document);
@@ -296,7 +296,7 @@ fn bytes(n: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Catalog, Form, KeptPlan, Question, Relation, Shape, local};
+    use super::{Catalog, KeptPlan, Question, Relation, Shape, SqlForm, local};
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{BindingId, RelationArg, RelationSource};
     use portcullis_compiler::check;
@@ -326,7 +326,7 @@ mod tests {
         };
         let vars = vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")];
         let question = Question::atom("allow", vars);
-        let (shape, form) = (Shape::of(&program, &question), Form::Decision { name: "allowed".into() });
+        let (shape, form) = (Shape::of(&program, &question), SqlForm::Decision { name: "allowed".into() });
         let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), 100).unwrap();
         KeptPlan { catalog, plan }
     }

@@ -129,7 +129,7 @@ impl Names<'_> {
         match term {
             Term::Var(var) => {
                 let name = match &clause.var_names[var] {
-                    VarName::Asked(var) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
+                    VarName::OfQuestion(var) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
                     VarName::Written(name) => name,
                     VarName::Made(name) => name,
                 };

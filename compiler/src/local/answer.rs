@@ -3,10 +3,10 @@
 //! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
-use super::asked::{Asked, Form, LocalError};
 use super::filter::{Arranging, arranged, row_name, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::plan::LocalPlan;
+use super::request::{LocalError, SqlForm, SqlRequest};
 use super::value_pattern::places;
 use super::variant::Variant;
 use super::ways::{Taken, Ways};
@@ -37,10 +37,10 @@ impl LocalPlan {
     /// for what `fetch` fails with.
     pub fn sql<E>(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<LocalSql, LocalError<E>> {
-        let (_, text) = self.fitting(asked, fetch)?;
+        let (_, text) = self.fitting(request, fetch)?;
         text.map_err(LocalError::Compile)
     }
 
@@ -48,12 +48,12 @@ impl LocalPlan {
     /// database's parser.
     pub(super) fn fitting<E>(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         fetch: Fetch<'_, E>,
     ) -> Result<(&Self, Result<LocalSql, CompileError>), LocalError<E>> {
-        match (&self.shallow, text(self.taken(asked, fetch)?, asked)) {
+        match (&self.shallow, text(self.taken(request, fetch)?, request)) {
             (Some(shallow), Err(CompileError::Refused(refusal))) if refusal.overflows_parser() => {
-                Ok((shallow, text(shallow.taken(asked, fetch)?, asked)))
+                Ok((shallow, text(shallow.taken(request, fetch)?, request)))
             }
             (_, text) => Ok((self, text)),
         }
@@ -62,16 +62,16 @@ impl LocalPlan {
     /// The plan that answers one question, with values and stored rows in it.
     pub(super) fn taken<E>(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         fetch: Fetch<'_, E>,
     ) -> Result<Taken<'_>, LocalError<E>> {
-        if asked.catalog.relations.len() != self.n_relations {
+        if request.catalog.relations.len() != self.n_relations {
             return Err(LocalError::Compile(CompileError::Bug("a plan over another catalog".into())));
         }
         let incomplete = match &self.refusal {
             None => None,
             Some((ways, refusal)) => {
-                let Taken { folded, .. } = ways.fold(asked, fetch)?;
+                let Taken { folded, .. } = ways.fold(request, fetch)?;
                 (!folded.plan.answer.selects().is_empty()).then_some(refusal)
             }
         };
@@ -81,7 +81,7 @@ impl LocalPlan {
                 self.by_row(refusal).map_err(LocalError::Compile)?
             }
         };
-        ways.fold(asked, fetch)
+        ways.fold(request, fetch)
     }
 
     /// A filter that tests each row, where the values that pass cannot be enumerated.
@@ -91,20 +91,20 @@ impl LocalPlan {
 }
 
 /// The text of a plan with every value in it.
-fn text(taken: Taken<'_>, asked: &Asked<'_>) -> Result<LocalSql, CompileError> {
+fn text(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<LocalSql, CompileError> {
     let Taken { variant, folded: Folded { plan, embedded, read }, constants, end } = taken;
-    let Asked { program, catalog, .. } = *asked;
+    let SqlRequest { program, catalog, .. } = *request;
     let bindings = bindings(&plan, catalog);
-    let explained = if asked.explains {
-        Names { program, catalog, extra_constants: &constants, asked: &asked.question.vars }.plan(&plan)
+    let explained = if request.explains {
+        Names { program, catalog, extra_constants: &constants, asked: &request.question.vars }.plan(&plan)
     } else {
         String::new()
     };
-    let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
-    let optimised = formed.optimised(asked)?;
+    let formed = Formed::new(variant, constants, Draft { plan, embedded }, request)?;
+    let optimised = formed.optimised(request)?;
     let printed = within_parser(&optimised.draft.plan, |plan| {
-        let filter = formed.arrange(asked, plan, &optimised, &mut |_, _| {})?;
-        printed(&formed, plan, filter.as_ref(), &optimised, asked)
+        let filter = formed.arrange(request, plan, &optimised, &mut |_, _| {})?;
+        printed(&formed, plan, filter.as_ref(), &optimised, request)
     });
     let (template, outline) = printed.map_err(|error| error.at_rule(variant.largest_rule))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
@@ -141,16 +141,16 @@ impl<'v> Formed<'v> {
         variant: &'v Variant,
         constants: IndexSet<Constant>,
         mut draft: Draft,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
     ) -> Result<Self, CompileError> {
-        let of_column = match asked.form {
-            Form::Filter { var, column } => {
+        let of_column = match request.form {
+            SqlForm::Filter { var, column } => {
                 project(&mut draft.plan, *var)?;
                 column.words.as_slice()
             }
-            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => &[],
+            SqlForm::Decision { .. } | SqlForm::Rows { .. } | SqlForm::List { .. } => &[],
         };
-        let words = asked.bindings.facts.iter().flat_map(|binding| &binding.query.words);
+        let words = request.bindings.facts.iter().flat_map(|binding| &binding.query.words);
         let prefix = free_prefix(words.chain(of_column).map(String::as_str));
         for table in &mut draft.plan.tables {
             table.name.insert_str(0, &prefix);
@@ -159,9 +159,9 @@ impl<'v> Formed<'v> {
     }
 
     /// The plan, optimised for the first of its settings that fits.
-    pub(super) fn optimised<'s>(&'s self, asked: &Asked<'s>) -> Result<Optimised<'s>, CompileError> {
-        for setting in self.settings(asked) {
-            let draft = self.after_passes(asked, &setting, &mut |_, _| {})?;
+    pub(super) fn optimised<'s>(&'s self, request: &SqlRequest<'s>) -> Result<Optimised<'s>, CompileError> {
+        for setting in self.settings(request) {
+            let draft = self.after_passes(request, &setting, &mut |_, _| {})?;
             if filter::fits(&setting, &draft.plan) {
                 return Ok(Optimised { draft, setting });
             }
@@ -174,13 +174,13 @@ impl<'v> Formed<'v> {
     /// A filter over another column with a table's keys is optimised for a row of the table, or else as one
     /// that answers with the column's values. The first fits if each condition needs either the row,
     /// which has to exist, or the column alone; this is known only once passes have moved conditions.
-    pub(super) fn settings<'s>(&'s self, asked: &Asked<'s>) -> Vec<Setting<'s>> {
+    pub(super) fn settings<'s>(&'s self, request: &SqlRequest<'s>) -> Vec<Setting<'s>> {
         let setting = Setting {
-            purpose: purpose(asked.form, self.variant.column),
-            catalog: asked.catalog,
-            features: asked.bindings.dialect.features(),
-            bindings: Some(asked.bindings),
-            row: filter::row(asked, self.variant.column),
+            purpose: purpose(request.form, self.variant.column),
+            catalog: request.catalog,
+            features: request.bindings.dialect.features(),
+            bindings: Some(request.bindings),
+            row: filter::row(request, self.variant.column),
             prefix: &self.prefix,
         };
         match setting.row {
@@ -192,12 +192,12 @@ impl<'v> Formed<'v> {
     /// Runs the passes for a setting; `observe` sees the plan after each.
     pub(super) fn after_passes(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         setting: &Setting<'_>,
         observe: &mut dyn FnMut(&Pass<Draft>, &Plan),
     ) -> Result<Draft, CompileError> {
         let mut draft = self.draft.clone();
-        optimise(&mut draft, &self.verifier(asked, setting), setting, observe)?;
+        optimise(&mut draft, &self.verifier(request, setting), setting, observe)?;
         Ok(draft)
     }
 
@@ -205,16 +205,18 @@ impl<'v> Formed<'v> {
     /// sees the plan after each pass.
     pub(super) fn arrange(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         plan: &Plan,
         optimised: &Optimised<'_>,
         observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
     ) -> Result<Option<Filter>, CompileError> {
         // A filter that tests each row is printed as it is.
-        let (Form::Filter { var, column }, None) = (asked.form, self.variant.column) else { return Ok(None) };
+        let (SqlForm::Filter { var, column }, None) = (request.form, self.variant.column) else {
+            return Ok(None);
+        };
         let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
         let widths = widths(embedded);
-        let verifier = Verifier { embedded: &widths, ..self.verifier(asked, setting) };
+        let verifier = Verifier { embedded: &widths, ..self.verifier(request, setting) };
         let arranging = Arranging { plan, setting, embedded, verifier, column };
         let observe = &mut |pass: &_, filter: &_| observe(pass, &shown(filter, *var, &plan.tables));
         let mut filter = arranged(&arranging, observe)?;
@@ -222,9 +224,9 @@ impl<'v> Formed<'v> {
         Ok(Some(filter))
     }
 
-    fn verifier<'s>(&'s self, asked: &Asked<'s>, setting: &Setting<'_>) -> Verifier<'s> {
+    fn verifier<'s>(&'s self, request: &SqlRequest<'s>, setting: &Setting<'_>) -> Verifier<'s> {
         let column = setting.row.map(|row| row.var).or(self.variant.column);
-        Verifier { open: Open::Column(column), ..self.variant.verifier(asked, &self.constants, &[]) }
+        Verifier { open: Open::Column(column), ..self.variant.verifier(request, &self.constants, &[]) }
     }
 }
 
@@ -234,42 +236,42 @@ fn printed(
     plan: &Plan,
     filter: Option<&Filter>,
     optimised: &Optimised<'_>,
-    asked: &Asked<'_>,
+    request: &SqlRequest<'_>,
 ) -> Result<(Template, Outline), CompileError> {
     let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
     let widths = widths(embedded);
     let constants = &formed.constants;
     let statement = LocalStatement {
-        verifier: Verifier { embedded: &widths, ..formed.verifier(asked, setting) },
-        program: asked.program,
-        catalog: asked.catalog,
+        verifier: Verifier { embedded: &widths, ..formed.verifier(request, setting) },
+        program: request.program,
+        catalog: request.catalog,
         constants,
-        dialect: asked.bindings.dialect,
-        bindings: asked.bindings,
+        dialect: request.bindings.dialect,
+        bindings: request.bindings,
         embedded,
-        places: &places(asked.program, constants, asked.question),
+        places: &places(request.program, constants, request.question),
         prefix: &formed.prefix,
     };
-    let outline = || if asked.explains { statement.outline(plan) } else { Outline::default() };
-    match asked.form {
-        Form::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
-        Form::List { name } => Ok((statement.list(plan, name)?, outline())),
-        Form::Rows { columns } => {
+    let outline = || if request.explains { statement.outline(plan) } else { Outline::default() };
+    match request.form {
+        SqlForm::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
+        SqlForm::List { name } => Ok((statement.list(plan, name)?, outline())),
+        SqlForm::Rows { columns } => {
             let names = output_columns(plan, columns)?;
             Ok((statement.rows(plan, &names)?, outline()))
         }
-        Form::Filter { var, column } => filter::print(statement, plan, filter, *var, column, asked),
+        SqlForm::Filter { var, column } => filter::print(statement, plan, filter, *var, column, request),
     }
 }
 
 /// What a form's statement is for. A filter that tests each row is printed as it is.
-fn purpose(form: &Form, given: Option<QuestionVarId>) -> Purpose {
+fn purpose(form: &SqlForm, given: Option<QuestionVarId>) -> Purpose {
     match form {
-        Form::Decision { .. } => Purpose::Check,
-        Form::List { .. } => Purpose::List,
-        Form::Rows { .. } => Purpose::Rows,
-        Form::Filter { .. } if given.is_some() => Purpose::RowTest,
-        Form::Filter { .. } => Purpose::Filter,
+        SqlForm::Decision { .. } => Purpose::Check,
+        SqlForm::List { .. } => Purpose::List,
+        SqlForm::Rows { .. } => Purpose::Rows,
+        SqlForm::Filter { .. } if given.is_some() => Purpose::RowTest,
+        SqlForm::Filter { .. } => Purpose::Filter,
     }
 }
 

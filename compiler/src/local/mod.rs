@@ -15,7 +15,7 @@
 //!    questions share a text.
 
 mod answer;
-mod asked;
+mod request;
 mod filter;
 pub(crate) mod fold;
 mod memory;
@@ -34,10 +34,10 @@ pub use crate::sql::local::template::Template;
 pub use crate::sql::outline::{
     BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
 };
-pub use asked::{Asked, Form, LocalError};
 pub use fold::Fetched;
 pub use plan::LocalPlan;
 pub use planner::plan;
+pub use request::{LocalError, SqlForm, SqlRequest};
 pub use value_pattern::ValuePattern;
 pub use ways::End;
 
@@ -49,9 +49,9 @@ use crate::ir::RuleId;
 pub struct LocalSql {
     /// The text, with places for the question's values.
     pub template: Template,
-    /// What was left once values and rows were known; empty unless [`Asked::explains`].
+    /// What was left once values and rows were known; empty unless [`SqlRequest::explains`].
     pub plan: String,
-    /// The sets and look-ups of the text; empty unless [`Asked::explains`].
+    /// The sets and look-ups of the text; empty unless [`SqlRequest::explains`].
     pub outline: Outline,
     /// The rules that took part.
     pub rules: Vec<RuleId>,

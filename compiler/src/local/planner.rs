@@ -5,8 +5,8 @@
 //! and rewritten once at most. Both are planned within a limit on the readings of tables before either is
 //! planned without it, since a small test of each row is better than a large plan that lists values.
 
-use super::asked::Form;
 use super::plan::LocalPlan;
+use super::request::SqlForm;
 use super::variant::Variant;
 use super::ways::Ways;
 use crate::advice;
@@ -33,7 +33,7 @@ pub fn plan(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    form: &Form,
+    form: &SqlForm,
     bindings: &Bindings,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
@@ -86,8 +86,8 @@ fn attempts(features: &Features) -> impl Iterator<Item = (Option<usize>, Order)>
 
 /// The variable of a filter that a row can supply, and the shape of the question with its value given. The
 /// variable must be wanted, and not a String, because rules are copied for each String.
-fn given_by_row(shape: &Shape, form: &Form) -> Option<(QuestionVarId, Shape)> {
-    let Form::Filter { var, .. } = *form else { return None };
+fn given_by_row(shape: &Shape, form: &SqlForm) -> Option<(QuestionVarId, Shape)> {
+    let SqlForm::Filter { var, .. } = *form else { return None };
     let mut given = shape.clone();
     let ShapeVar { domain, ty, .. } = &mut given.vars[var];
     let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
@@ -193,7 +193,7 @@ impl LocalPlanner<'_> {
                 Ok((self.asked_variant(question, planned)?, has_other_end))
             })
         };
-        let ((asked, refusal), has_other_end) = from(Ends::Asked)?;
+        let ((asked, refusal), has_other_end) = from(Ends::Demanded)?;
         let stored = Ends::Stored { column: question.column };
         let other = has_other_end.then(|| or_refused(from(stored))).transpose()?;
         // A refusal is dropped: the other end is only another way to the same answer.
@@ -216,7 +216,7 @@ impl LocalPlanner<'_> {
                 self.variant(question, planned).map(Some)
             })
         };
-        let Some(asked) = from(Ends::Asked)? else { return Ok(None) };
+        let Some(asked) = from(Ends::Demanded)? else { return Ok(None) };
         let other = or_refused(from(Ends::Stored { column: question.column }))?;
         Ok(Some(Ways::new(asked, other.ok().flatten())))
     }

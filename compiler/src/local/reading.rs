@@ -11,7 +11,7 @@
 //! [1760000000,"5d1b…"]     | true   | NULL   |       a decision
 //! ```
 
-use super::asked::{Asked, Form, LocalError};
+use super::request::{LocalError, SqlForm, SqlRequest};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, Relation, RelationArg};
 use crate::dialect::quote::plain_literal;
@@ -72,12 +72,15 @@ pub fn fact_rows(
         0 => Returns::Decision(HOLDS.to_owned()),
         n_values => Returns::Rows { n_values, most },
     };
-    let form =
-        if columns.is_empty() { Form::Decision { name: HOLDS.to_owned() } } else { Form::Rows { columns } };
+    let form = if columns.is_empty() {
+        SqlForm::Decision { name: HOLDS.to_owned() }
+    } else {
+        SqlForm::Rows { columns }
+    };
     let catalog = Catalog { relations: vec![relation.clone()].into() };
     let shape = Shape::of(facts, &question);
     let plan = super::plan(facts, &catalog, &shape, &form, bindings, limits::PARAMETERS)?;
-    let asked = Asked {
+    let request = SqlRequest {
         program: facts,
         catalog: &catalog,
         bindings,
@@ -88,7 +91,7 @@ pub fn fact_rows(
         explains: false,
     };
     let bug = |what: &str| CompileError::Bug(what.to_owned());
-    let made = plan.sql(&asked, &mut |_, _| Err(bug("a bound query is asked of the store")));
+    let made = plan.sql(&request, &mut |_, _| Err(bug("a bound query is asked of the store")));
     let made = made.map_err(|error| match error {
         LocalError::Compile(error) | LocalError::Fetch(error) => error,
     })?;
@@ -227,8 +230,8 @@ mod tests {
             returns: Returns::Decision("d".into()),
         };
         let parts: Vec<NamedQuery> = (0..1_200).map(part).collect();
-        let asked = |dialect| together(&parts, dialect).matches("AS part").count();
+        let request = |dialect| together(&parts, dialect).matches("AS part").count();
         // SQLite takes 500 selects in a union.
-        assert_eq!((asked(Dialect::Sqlite), asked(Dialect::Postgresql)), (300, 1_200));
+        assert_eq!((request(Dialect::Sqlite), request(Dialect::Postgresql)), (300, 1_200));
     }
 }

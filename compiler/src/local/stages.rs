@@ -4,9 +4,9 @@
 //! that is printed, each as text. The stages up to the plan run once more, in the way that made the plan.
 
 use super::answer::Formed;
-use super::asked::{Asked, LocalError};
 use super::fold::{Fetched, Folded};
 use super::plan::LocalPlan;
+use super::request::{LocalError, SqlRequest};
 use super::ways::Taken;
 use crate::datalog::print::Names;
 use crate::optimise::{Draft, Setting};
@@ -21,33 +21,33 @@ impl LocalPlan {
     /// As [`LocalPlan::sql`].
     pub fn stages<E>(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         fetch: &mut dyn FnMut(&Statement, usize) -> Result<Fetched, E>,
     ) -> Result<Vec<Stage>, LocalError<E>> {
-        let (plan, _) = self.fitting(asked, fetch)?;
-        stages(plan.taken(asked, fetch)?, asked).map_err(LocalError::Compile)
+        let (plan, _) = self.fitting(request, fetch)?;
+        stages(plan.taken(request, fetch)?, request).map_err(LocalError::Compile)
     }
 }
 
 /// The stages of a question in their order; passes that changed nothing are omitted.
-fn stages(taken: Taken<'_>, asked: &Asked<'_>) -> Result<Vec<Stage>, CompileError> {
+fn stages(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<Vec<Stage>, CompileError> {
     let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
-    let Asked { program, catalog, question, .. } = *asked;
+    let SqlRequest { program, catalog, question, .. } = *request;
     let shape = &Shape { vars: variant.vars.clone(), ..Shape::of(program, question) };
-    let request = Request { program, catalog, shape };
-    let (mut stages, _) = to_plan(&request, &question.vars, variant.approach)?;
-    stages.append(&mut variant.stages(&request)?);
+    let posed = Request { program, catalog, shape };
+    let (mut stages, _) = to_plan(&posed, &question.vars, variant.approach)?;
+    stages.append(&mut variant.stages(&posed)?);
     let extra_constants = &constants.clone();
     let names = Names { program, catalog, extra_constants, asked: &question.vars };
     stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));
-    let formed = Formed::new(variant, constants, Draft { plan, embedded }, asked)?;
-    let optimised = formed.optimised(asked)?;
-    stages.extend(choice(&formed.settings(asked), &optimised.setting));
+    let formed = Formed::new(variant, constants, Draft { plan, embedded }, request)?;
+    let optimised = formed.optimised(request)?;
+    stages.extend(choice(&formed.settings(request), &optimised.setting));
     let mut changes = Changes::since(names.plan(&formed.draft.plan));
-    formed.after_passes(asked, &optimised.setting, &mut |pass, plan| {
+    formed.after_passes(request, &optimised.setting, &mut |pass, plan| {
         changes.after(pass, names.plan(plan));
     })?;
-    formed.arrange(asked, &optimised.draft.plan, &optimised, &mut |pass, plan| {
+    formed.arrange(request, &optimised.draft.plan, &optimised, &mut |pass, plan| {
         changes.after(pass, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);

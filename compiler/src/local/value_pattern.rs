@@ -6,8 +6,8 @@
 //! admit them, and the value itself where the policy mentions it. A plan that compares by order, reads the
 //! clock or asks the store for rows looks at more; its text is made for each question.
 
-use super::asked::Asked;
 use super::plan::LocalPlan;
+use super::request::SqlRequest;
 use crate::bindings::{Fit, is_uuid};
 use crate::ir::{ConstId, Constant, Program};
 use crate::question::{Domain, Question, QuestionVar, QuestionVarId};
@@ -47,24 +47,24 @@ impl LocalPlan {
     /// What the SQL of a question depends on, apart from the spelling of its values: the
     /// [template](super::LocalSql::template) of one question is that of all with the same pattern, and asks
     /// the store for nothing. `None` if there is more that it depends on.
-    pub fn value_pattern(&self, asked: &Asked<'_>) -> Option<ValuePattern> {
+    pub fn value_pattern(&self, request: &SqlRequest<'_>) -> Option<ValuePattern> {
         if !self.variants().all(|variant| variant.is_by_values) {
             return None;
         }
-        let vars = &asked.question.vars;
+        let vars = &request.question.vars;
         let class = |(id, var): (QuestionVarId, &QuestionVar)| {
             let text = match &var.domain {
                 Domain::Given(text) => text,
                 Domain::GivenOneOf(_) => return None,
                 Domain::Wanted | Domain::Ignored => return Some(ValueClass::Nothing),
             };
-            let ty = var.ty.as_deref().and_then(|ty| asked.program.type_id(ty));
-            if ty.is_none() || self.mentions(asked.program, text) {
+            let ty = var.ty.as_deref().and_then(|ty| request.program.type_id(ty));
+            if ty.is_none() || self.mentions(request.program, text) {
                 return Some(ValueClass::Exactly(text.clone()));
             }
             let is_same = |other: &QuestionVar| other.domain == var.domain;
             let same_as = vars.position(is_same).unwrap_or(id);
-            let fits = asked.bindings.sql_types.values().map(|ty| ty.fit(text)).collect();
+            let fits = request.bindings.sql_types.values().map(|ty| ty.fit(text)).collect();
             Some(ValueClass::Any { same_as, fits, untyped: [is_small_number(text), is_uuid(text)] })
         };
         vars.enumerate().map(class).collect::<Option<_>>().map(ValuePattern)

@@ -4,9 +4,9 @@
 //! in, small enough for a text. A filter may have two of them: one enumerates the column's values, the other
 //! takes the value as given.
 
-use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded, Folder};
 use super::put_literals;
+use super::request::{LocalError, SqlRequest};
 use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
@@ -92,18 +92,18 @@ impl Variant {
     /// Puts values and rows into the plan.
     pub(super) fn fold<E>(
         &self,
-        asked: &Asked<'_>,
+        request: &SqlRequest<'_>,
         fetch: Fetch<'_, E>,
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
-        put_literals::put_values(&mut plan, asked.question, asked.now, self.column, |ty, text| {
-            let ty = asked.question.type_id(asked.program, ty);
-            intern(asked.program, &mut constants, Constant { ty, text: text.to_owned() })
+        put_literals::put_values(&mut plan, request.question, request.now, self.column, |ty, text| {
+            let ty = request.question.type_id(request.program, ty);
+            intern(request.program, &mut constants, Constant { ty, text: text.to_owned() })
         });
-        let mut part = |part: EmbeddedId| fetch(part.of(&self.statements), asked.most_values);
+        let mut part = |part: EmbeddedId| fetch(part.of(&self.statements), request.most_values);
         let mut folder = Folder {
-            program: asked.program,
+            program: request.program,
             constants: &mut constants,
             types: &self.types,
             fetch: &mut part,
@@ -113,9 +113,9 @@ impl Variant {
         };
         let before = plan.clone();
         let folded = folder.fold(plan).map_err(LocalError::Fetch)?;
-        self.check_size(&folded, asked).map_err(LocalError::Compile)?;
+        self.check_size(&folded, request).map_err(LocalError::Compile)?;
         let embedded = widths(&folded.embedded);
-        let verifier = self.verifier(asked, &constants, &embedded);
+        let verifier = self.verifier(request, &constants, &embedded);
         verifier
             .account("fold", Keeps::Relations, &before, &folded.plan, &[])
             .map_err(LocalError::Compile)?;
@@ -126,26 +126,26 @@ impl Variant {
     /// sources.
     pub(super) fn verifier<'v>(
         &'v self,
-        asked: &Asked<'v>,
+        request: &SqlRequest<'v>,
         constants: &'v IndexSet<Constant>,
         embedded: &'v [Option<usize>],
     ) -> Verifier<'v> {
-        let Asked { program, catalog, .. } = *asked;
+        let SqlRequest { program, catalog, .. } = *request;
         Verifier { program, catalog, constants, vars: &self.vars, embedded, open: Open::Column(self.column) }
     }
 
     /// Refuses a plan with more values than a text may contain.
-    fn check_size(&self, folded: &Folded, asked: &Asked<'_>) -> Result<(), CompileError> {
+    fn check_size(&self, folded: &Folded, request: &SqlRequest<'_>) -> Result<(), CompileError> {
         let used = embedded_sources(&folded.plan);
         for rows in used {
             let embedded = rows.of(&folded.embedded);
             let n_values = embedded.rows.as_ref().map(|rows| rows.iter().map(IdVec::len).sum::<usize>());
-            if n_values.is_none_or(|n_values| n_values > asked.most_values) {
-                return Err(self.too_many(embedded.part, asked.most_values, asked.catalog));
+            if n_values.is_none_or(|n_values| n_values > request.most_values) {
+                return Err(self.too_many(embedded.part, request.most_values, request.catalog));
             }
         }
-        if most_literals(&folded.plan) > asked.most_values {
-            return Err(self.too_many(None, asked.most_values, asked.catalog));
+        if most_literals(&folded.plan) > request.most_values {
+            return Err(self.too_many(None, request.most_values, request.catalog));
         }
         Ok(())
     }

@@ -6,8 +6,8 @@
 //! caller's database only, so the store either gives all folders to walk up through, or those that the actor
 //! may see.
 
-use super::asked::{Asked, LocalError};
 use super::fold::{Fetch, Folded};
+use super::request::{LocalError, SqlRequest};
 use super::variant::Variant;
 use crate::algebra::{Condition, Expr, FromKind};
 use crate::id_vec::IdVec;
@@ -59,30 +59,35 @@ impl Ways {
     }
 
     /// Puts values and rows into the plan that needs fewer of them.
-    pub(super) fn fold<E>(&self, asked: &Asked<'_>, fetch: Fetch<'_, E>) -> Result<Taken<'_>, LocalError<E>> {
+    pub(super) fn fold<E>(
+        &self,
+        request: &SqlRequest<'_>,
+        fetch: Fetch<'_, E>,
+    ) -> Result<Taken<'_>, LocalError<E>> {
         let Some(from_question) = &self.from_question else {
-            let (folded, constants) = self.from_rows.fold(asked, fetch)?;
+            let (folded, constants) = self.from_rows.fold(request, fetch)?;
             return Ok(Taken { variant: &self.from_rows, folded, constants, end: None });
         };
-        let own = match from_question.fold(asked, fetch) {
+        let own = match from_question.fold(request, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
             own => Some(own?),
         };
         let n_own = own.as_ref().map(|(folded, _)| n_values(folded));
-        let other =
-            match n_own {
-                Some(n_own) if n_own <= limits::FEW_VALUES => None,
-                // Only fewer are better.
-                _ => {
-                    let most_values = n_own.map_or(asked.most_values, |n_own| n_own.min(asked.most_values));
-                    match self.from_rows.fold(&Asked { most_values, ..*asked }, fetch) {
-                        Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues {
-                            ..
-                        }))) if own.is_some() => None,
-                        other => Some(other?),
+        let other = match n_own {
+            Some(n_own) if n_own <= limits::FEW_VALUES => None,
+            // Only fewer are better.
+            _ => {
+                let most_values = n_own.map_or(request.most_values, |n_own| n_own.min(request.most_values));
+                match self.from_rows.fold(&SqlRequest { most_values, ..*request }, fetch) {
+                    Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. })))
+                        if own.is_some() =>
+                    {
+                        None
                     }
+                    other => Some(other?),
                 }
-            };
+            }
+        };
         let n_other = other.as_ref().map(|(folded, _)| n_values(folded));
         match (own, other) {
             (own, Some((folded, constants))) if own.is_none() || n_other < n_own => {

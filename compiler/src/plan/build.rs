@@ -80,7 +80,7 @@ impl Build {
     pub(super) fn rule_of(&self, term: Term) -> Option<RuleId> {
         match term.var().map(|var| &self.names[var]) {
             Some(NamedVar { name: VarName::Written(_), rule }) => *rule,
-            Some(NamedVar { name: VarName::Asked(_) | VarName::Made(_), .. }) | None => self.rule,
+            Some(NamedVar { name: VarName::OfQuestion(_) | VarName::Made(_), .. }) | None => self.rule,
         }
     }
 

@@ -28,7 +28,7 @@ impl Planner<'_> {
             return false;
         }
         self.has_other_end = true;
-        self.ends != Ends::Asked
+        self.ends != Ends::Demanded
     }
 
     /// Whether only the caller's database knows a value.

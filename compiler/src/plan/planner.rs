@@ -70,7 +70,7 @@ pub(super) enum Shares {
 pub(crate) enum Ends {
     /// From the values that it is asked for, wherever they are.
     #[default]
-    Asked,
+    Demanded,
     /// From what the question gives and the store knows.
     Stored {
         /// The variable whose value is one of the caller's columns, if any.

@@ -15,7 +15,7 @@ impl Refusal {
                 let place = of_rule(*rule);
                 let given = ask_with_values(wanted, asked);
                 let what = match var {
-                    VarName::Asked(var) => written(asked, *var),
+                    VarName::OfQuestion(var) => written(asked, *var),
                     VarName::Written(var) => format!("`{var}`"),
                     VarName::Made(_) => "a value".to_owned(),
                 };
@@ -65,7 +65,7 @@ fn not_enumerable(
     let place = of_rule(rule);
     // The caller may not know the policy's own names: they are next to their rule.
     let what = match var {
-        VarName::Asked(var) => {
+        VarName::OfQuestion(var) => {
             let var = written(asked, *var);
             return format!(
                 "{var} cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
@@ -82,7 +82,7 @@ fn not_enumerable(
 fn not_explainable(var: &VarName, rule: Option<Place>, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     let place = of_rule(rule);
     let (what, it) = match var {
-        VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it"),
+        VarName::OfQuestion(var) => (format!("{}, which", written(asked, *var)), "it"),
         VarName::Written(var) => (format!("`{var}`, which"), "it"),
         VarName::Made(_) => ("a value that".to_owned(), "the value"),
     };
@@ -97,7 +97,7 @@ fn not_explainable(var: &VarName, rule: Option<Place>, asked: &IdVec<QuestionVar
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.
 fn untyped(var: &VarName, test: Place, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
     let (what, whose) = match var {
-        VarName::Asked(var) => (format!("{}, which", written(asked, *var)), "it".to_owned()),
+        VarName::OfQuestion(var) => (format!("{}, which", written(asked, *var)), "it".to_owned()),
         VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
         VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
     };
@@ -239,7 +239,7 @@ mod tests {
     }
 
     fn asked(var: u32) -> VarName {
-        VarName::Asked(QuestionVarId(var))
+        VarName::OfQuestion(QuestionVarId(var))
     }
 
     fn at(line: usize) -> Place {

@@ -81,7 +81,7 @@ pub struct AskedVar<'n> {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum VarName {
     /// A variable of the question; the caller supplies its name.
-    Asked(QuestionVarId),
+    OfQuestion(QuestionVarId),
     /// A variable of a rule, by its name in the policy.
     Written(String),
     /// A variable introduced by the compiler; only `explain` shows its name.
@@ -309,7 +309,7 @@ impl VarName {
 
     fn n_bytes(&self) -> usize {
         match self {
-            Self::Asked(_) => 0,
+            Self::OfQuestion(_) => 0,
             Self::Written(name) => name.len(),
             Self::Made(name) => name.len(),
         }

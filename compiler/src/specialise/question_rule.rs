@@ -91,7 +91,7 @@ impl QuestionRule {
                     ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => {}
                 }
             }
-            let var_names = self.domains.ids().map(VarName::Asked).collect();
+            let var_names = self.domains.ids().map(VarName::OfQuestion).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let keep: Vec<_> = outputs.iter().filter_map(Output::term).collect();
             let root = Root { clause: ignore_singletons(clause, &keep), outputs };
@@ -120,7 +120,7 @@ impl QuestionRule {
                     literals.insert(0, None);
                 }
             }
-            let var_names = self.domains.ids().map(VarName::Asked).collect();
+            let var_names = self.domains.ids().map(VarName::OfQuestion).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
             let root = TracedClause { clause, vars: emitter.variables(&self.vars), literals };
             if !roots.contains(&root) {

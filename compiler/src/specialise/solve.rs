@@ -282,7 +282,7 @@ impl<'p> Specialiser<'p> {
     /// The refusal for a test whose variable has no type.
     pub(super) fn untyped(&self, body: &Body<'_>, var: VarId, span: Span) -> CompileError {
         let var = match body.of {
-            BodyOf::Question => VarName::Asked(var.in_question()),
+            BodyOf::Question => VarName::OfQuestion(var.in_question()),
             BodyOf::Rule { id, .. } => VarName::Written(self.program.rules[id].vars[var].name.clone()),
         };
         CompileError::Refused(Refusal::Untyped { var, test: Place::of(&self.program.source, span) })

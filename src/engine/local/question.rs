@@ -1,6 +1,6 @@
 //! Builds the compiler's question for a local check, and the form of its SQL.
 //!
-//! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`Form`]. The variables that the SQL shows are wanted,
+//! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`SqlForm`]. The variables that the SQL shows are wanted,
 //! including given ones: their values are columns like any other. A question that cannot have an answer
 //! becomes one without an answer, so that the caller gets SQL that says so.
 
@@ -10,7 +10,7 @@ use crate::engine::{EngineError, facts, questions, subjects};
 use crate::store::Value;
 use portcullis_compiler::bindings::{ColumnExpr, output_name};
 use portcullis_compiler::id_vec::IdVec;
-use portcullis_compiler::local::Form;
+use portcullis_compiler::local::SqlForm;
 use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{
     CompileError, Domain, Question, QuestionAtom, QuestionVar, QuestionVarId,
@@ -22,7 +22,7 @@ pub(super) struct Wanted {
     /// The question, its variables named as in the request.
     pub(super) question: Question,
     /// The form.
-    pub(super) form: Form,
+    pub(super) form: SqlForm,
     /// Whether the question can have an answer. Otherwise its predicate is one that no policy can have.
     pub(super) is_answerable: bool,
 }
@@ -31,14 +31,14 @@ impl Wanted {
     /// Why the question has no SQL, with its own variable names.
     pub(super) fn uncompiled(&self, error: CompileError) -> EngineError {
         let column = match self.form {
-            Form::Filter { var, .. } => Some(var),
-            Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
+            SqlForm::Filter { var, .. } => Some(var),
+            SqlForm::Decision { .. } | SqlForm::Rows { .. } | SqlForm::List { .. } => None,
         };
         EngineError::uncompiled_over(error, &self.question, column)
     }
 
     /// A question, or one over the same variables that has no answer.
-    fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: Form) -> Self {
+    fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: SqlForm) -> Self {
         let is_answerable = question.is_some();
         Self { question: question.unwrap_or_else(|| unanswerable(vars().into())), form, is_answerable }
     }
@@ -58,7 +58,7 @@ impl LocalQuestion {
                 check(actor, resource)?;
                 facts::check_action(action)?;
                 let question = questions::authorize(actor, action, resource);
-                Ok(Wanted::of(question, Vec::new, Form::Decision { name: "allowed".into() }))
+                Ok(Wanted::of(question, Vec::new, SqlForm::Decision { name: "allowed".into() }))
             }
             Self::List { actor, action, resource_type, column } => {
                 facts::check_entity("actor", actor)?;
@@ -79,7 +79,7 @@ impl LocalQuestion {
             Self::Actions { actor, resource } => {
                 check(actor, resource)?;
                 let vars = || vec![QuestionVar::wanted("action", Some(STRING))];
-                let form = Form::List { name: "actions".into() };
+                let form = SqlForm::List { name: "actions".into() };
                 Ok(Wanted::of(questions::actions(actor, resource), vars, form))
             }
             Self::Evaluate { query, mode } => evaluate(query, mode, document, max_atoms),
@@ -97,7 +97,7 @@ fn filter(
     let is_wanted = |var: &QuestionVar| var.domain == Domain::Wanted;
     let var = question.iter().find_map(|question| question.vars.position(is_wanted));
     // A question that cannot have an answer has no other variable.
-    let form = Form::Filter { var: var.unwrap_or(QuestionVarId(0)), column: checked(column, document)? };
+    let form = SqlForm::Filter { var: var.unwrap_or(QuestionVarId(0)), column: checked(column, document)? };
     Ok(Wanted::of(question, || vec![wanted], form))
 }
 
@@ -133,7 +133,7 @@ fn evaluate(
         }))
     };
     let form = match mode {
-        LocalMode::Select(columns) if columns.is_empty() => Form::Decision { name: "result".into() },
+        LocalMode::Select(columns) if columns.is_empty() => SqlForm::Decision { name: "result".into() },
         LocalMode::Select(columns) => {
             let mut outputs = Vec::new();
             for (var, name) in columns {
@@ -149,12 +149,12 @@ fn evaluate(
                 shown.push(var);
                 outputs.push((var, name.clone()));
             }
-            Form::Rows { columns: outputs }
+            SqlForm::Rows { columns: outputs }
         }
         LocalMode::Filter { var, column } => {
             let var = named(var, &mut question)?;
             shown.push(var);
-            Form::Filter { var, column: checked(column, document)? }
+            SqlForm::Filter { var, column: checked(column, document)? }
         }
     };
     let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));

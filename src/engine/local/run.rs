@@ -13,7 +13,9 @@ use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
-use portcullis_compiler::local::{Asked, Fetched, Form, LocalError, LocalSql, Template, ValuePattern};
+use portcullis_compiler::local::{
+    Fetched, LocalError, LocalSql, SqlForm, SqlRequest, Template, ValuePattern,
+};
 use portcullis_compiler::question::{Answer, Question, QuestionVarId, Shape, Statement};
 use std::sync::Arc;
 
@@ -45,7 +47,7 @@ impl LocalKey {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(in crate::engine) struct TextKey {
     pub(in crate::engine) plan: LocalKey,
-    form: Form,
+    form: SqlForm,
     value_pattern: ValuePattern,
 }
 
@@ -53,9 +55,9 @@ impl TextKey {
     /// About how much memory its form and its values take.
     pub(in crate::engine) fn n_bytes(&self) -> usize {
         let form = match &self.form {
-            Form::Decision { name } | Form::List { name } => name.len(),
-            Form::Rows { columns } => columns.iter().map(|(_, name)| name.len() + 32).sum(),
-            Form::Filter { column, .. } => 2 * column.text.len() + 32 * column.words.len(),
+            SqlForm::Decision { name } | SqlForm::List { name } => name.len(),
+            SqlForm::Rows { columns } => columns.iter().map(|(_, name)| name.len() + 32).sum(),
+            SqlForm::Filter { column, .. } => 2 * column.text.len() + 32 * column.words.len(),
         };
         form + self.value_pattern.n_bytes()
     }
@@ -96,8 +98,8 @@ impl Engine {
             context: view.context().signatures.clone(),
             document: document.number,
             filter: match wanted.form {
-                Form::Filter { var, .. } => Some(var),
-                Form::Decision { .. } | Form::Rows { .. } | Form::List { .. } => None,
+                SqlForm::Filter { var, .. } => Some(var),
+                SqlForm::Decision { .. } | SqlForm::Rows { .. } | SqlForm::List { .. } => None,
             },
         };
         let most_values = self.settings().embedded_values;
@@ -119,7 +121,7 @@ impl Engine {
         attempt: ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
-        let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.asked(false)) else {
+        let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.sql_request(false)) else {
             return Ok(self.local_sql(attempt, planned, false).await?.1);
         };
         let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), value_pattern };
@@ -143,7 +145,7 @@ impl Engine {
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
         self.with_facts(attempt, planned, move |planned, fetch| {
-            let sql = planned.plan.plan.sql(&planned.asked(explains), fetch)?;
+            let sql = planned.plan.plan.sql(&planned.sql_request(explains), fetch)?;
             Ok(text(&sql.template, &planned.wanted.question).map(|text| (sql, text)))
         })
         .await?
@@ -156,7 +158,7 @@ impl Engine {
         planned: Planned,
     ) -> Result<Vec<Stage>, EngineError> {
         self.with_facts(attempt, planned, |planned, fetch| {
-            planned.plan.plan.stages(&planned.asked(true), fetch)
+            planned.plan.plan.stages(&planned.sql_request(true), fetch)
         })
         .await
     }
@@ -202,8 +204,8 @@ impl Planned {
 type Fetch<'f> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, StoreError>;
 
 impl Planned {
-    fn asked(&self, explains: bool) -> Asked<'_> {
-        Asked {
+    fn sql_request(&self, explains: bool) -> SqlRequest<'_> {
+        SqlRequest {
             program: &self.plans.policy.program,
             catalog: &self.plan.catalog,
             bindings: &self.document.bindings,
@@ -217,7 +219,7 @@ impl Planned {
 
     /// The template of a plan without parts for the store.
     fn template_of_values(&self) -> Result<Template, EngineError> {
-        let made = self.plan.plan.sql(&self.asked(false), &mut |_, _| {
+        let made = self.plan.plan.sql(&self.sql_request(false), &mut |_, _| {
             Err(StoreError::Bug("a plan without parts asks the store".into()))
         });
         match made {

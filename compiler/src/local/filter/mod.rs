@@ -20,7 +20,7 @@ mod sort;
 pub(super) use passes::{Arranging, arranged, shown};
 pub(super) use row::{fits, row, row_name};
 
-use super::asked::Asked;
+use super::request::SqlRequest;
 use crate::algebra::Plan;
 use crate::bindings::ColumnExpr;
 use crate::question::{CompileError, QuestionVarId};
@@ -36,16 +36,16 @@ pub(super) fn print(
     filter: Option<&Filter>,
     var: QuestionVarId,
     column: &ColumnExpr,
-    asked: &Asked<'_>,
+    request: &SqlRequest<'_>,
 ) -> Result<(Template, Outline), CompileError> {
-    let ty = asked.question.vars[var].ty.as_deref().unwrap_or_default();
+    let ty = request.question.vars[var].ty.as_deref().unwrap_or_default();
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     let Some(filter) = filter else {
         let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
         return Ok((statement.row_test(plan, &text, var, representation)?, outline));
     };
-    let outline = if asked.explains {
+    let outline = if request.explains {
         statement.filter_outline(plan, filter, &FilterColumn { var, column, ty })
     } else {
         Outline::default()

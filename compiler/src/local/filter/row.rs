@@ -1,6 +1,6 @@
 //! The conditions of a filter on the caller's row.
 
-use super::super::asked::{Asked, Form};
+use super::super::request::{SqlForm, SqlRequest};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
@@ -9,14 +9,14 @@ use crate::question::QuestionVarId;
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
 /// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
 /// anyway.
-pub(in super::super) fn row<'a>(asked: &Asked<'a>, given: Option<QuestionVarId>) -> Option<Row<'a>> {
-    let Form::Filter { var, column } = asked.form else { return None };
-    let ty = asked.question.vars[*var].ty.as_deref()?;
-    let promised = asked.bindings.tables.get(ty)?;
+pub(in super::super) fn row<'a>(request: &SqlRequest<'a>, given: Option<QuestionVarId>) -> Option<Row<'a>> {
+    let SqlForm::Filter { var, column } = request.form else { return None };
+    let ty = request.question.vars[*var].ty.as_deref()?;
+    let promised = request.bindings.tables.get(ty)?;
     let (name, qualifier) = column.name.as_ref()?.split_last()?;
-    let is_itself = *name == promised.column && asked.bindings.is_called(promised, qualifier);
+    let is_itself = *name == promised.column && request.bindings.is_called(promised, qualifier);
     // Both columns must hold the same values in the same way.
-    let is_declared = asked.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
+    let is_declared = request.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
         Family::Integer | Family::Uuid | Family::Text => true,
         Family::Numeric | Family::IntegerAffinity | Family::Padded | Family::Other | Family::Ambiguous => {
             false

@@ -7,7 +7,7 @@ use crate::question::{CompileError, Question, QuestionVarId};
 
 /// The form of SQL that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Form {
+pub enum SqlForm {
     /// One row with one truth value, in a column of this name.
     Decision {
         /// The column's name.
@@ -34,7 +34,7 @@ pub enum Form {
 
 /// One question with everything that it needs to become SQL.
 #[derive(Clone, Copy, Debug)]
-pub struct Asked<'a> {
+pub struct SqlRequest<'a> {
     /// The policy.
     pub program: &'a Program,
     /// The catalog of the plan.
@@ -44,7 +44,7 @@ pub struct Asked<'a> {
     /// The question, of the plan's shape.
     pub question: &'a Question,
     /// The form of the SQL.
-    pub form: &'a Form,
+    pub form: &'a SqlForm,
     /// Seconds since the epoch.
     pub now: i64,
     /// The maximum number of embedded values in the SQL.
