@@ -1,8 +1,8 @@
 //! Builds the compiler's question for a local check, and the form of its SQL.
 //!
-//! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`SqlForm`]. The variables that the SQL shows are wanted,
-//! including given ones: their values are columns like any other. A question that cannot have an answer
-//! becomes one without an answer, so that the caller gets SQL that says so.
+//! In: a [`LocalQuestion`]. Out: a [`Question`] and a [`SqlForm`]. The variables that the SQL shows are
+//! wanted, including given ones: their values are columns like any other. A question that cannot have an
+//! answer becomes one without an answer, so that the caller gets SQL that says so.
 
 use super::{Document, LocalMode, LocalQuestion};
 use crate::engine::evaluate::EvaluateQuery;
