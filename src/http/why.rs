@@ -235,7 +235,7 @@ impl From<&Why> for WhyOut {
             policy: why.file().map(str::to_owned),
             policy_version: why.version,
             offset: why.offset,
-            proof: explanation.proof.clone(),
+            proof: explanation.proof.iter().map(|step| step.index()).collect(),
             steps: explanation.steps.iter().map(|step| StepOut::of(why, step)).collect(),
             failures: explanation.failures.iter().map(|failure| FailureOut::of(why, failure)).collect(),
             suggestions: why.suggestions.sets.iter().map(set).collect(),
@@ -277,8 +277,8 @@ impl FailureOut {
             met: attempt.met.iter().map(ConditionOut::from).collect(),
             lacks: match &attempt.lacks {
                 WhyLack::Fact(atom) => LackOut::Fact(atom.into()),
-                WhyLack::Goal(place) => LackOut::Goal(*place),
-                WhyLack::Refuted(step) => LackOut::Refuted(*step),
+                WhyLack::Goal(failure) => LackOut::Goal(failure.index()),
+                WhyLack::Refuted(step) => LackOut::Refuted(step.index()),
                 WhyLack::Test(test) => LackOut::Test(test.clone()),
             },
         };
@@ -300,7 +300,7 @@ impl From<WhyRule> for RuleOut {
 impl From<&WhyCondition> for ConditionOut {
     fn from(condition: &WhyCondition) -> Self {
         match condition {
-            WhyCondition::Step(step) => Self::Step(*step),
+            WhyCondition::Step(step) => Self::Step(step.index()),
             WhyCondition::Holds(atom) => Self::Holds(atom.into()),
             WhyCondition::Absent(atom) => Self::Absent(atom.into()),
             WhyCondition::Test(test) => Self::Test(test.clone()),

@@ -41,8 +41,8 @@ impl Judge<'_> {
         if why.allowed != height.is_some() {
             return Err(format!("allowed: {}", why.allowed));
         }
-        for step in 0..why.explanation.steps.len() {
-            self.step(why, step).map_err(|wrong| format!("step {step}: {wrong}"))?;
+        for (id, step) in why.explanation.steps.enumerate() {
+            self.step(why, step).map_err(|wrong| format!("{id:?}: {wrong}"))?;
         }
         match why.explanation.verdict {
             Verdict::Unknown if why.explanation.truncated => Ok(()),
@@ -53,8 +53,8 @@ impl Judge<'_> {
     }
 
     /// A fact that exists, or an instance of a rule.
-    fn step(&self, why: &Why, step: usize) -> Result<(), String> {
-        let WhyStep { atom, height, by } = &why.explanation.steps[step];
+    fn step(&self, why: &Why, step: &WhyStep) -> Result<(), String> {
+        let WhyStep { atom, height, by } = step;
         let (n_atoms, heights) = self.oracle.heights_of(&atom.predicate, &cells(atom));
         if heights.len() < n_atoms {
             return Err(format!("{atom} does not hold of every value"));

@@ -1,13 +1,19 @@
 //! An explanation: why a question holds, or why it does not and what would make it hold. Data types only.
 //!
-//! Proofs and failures are lists whose entries refer to each other by place: one that is needed twice is
+//! Proofs and failures are lists whose entries refer to each other by id: one that is needed twice is
 //! there once, and however deep a hierarchy is, neither building nor writing an explanation needs a deep
 //! stack.
 
 use crate::catalog::BindingId;
+use crate::id_vec::{IdVec, id};
 use crate::ir::RuleId;
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use std::fmt;
+
+id!(/// A step of an explanation.
+    pub StepId, "step");
+id!(/// Something that does not hold, of an explanation.
+    pub FailureId, "failure");
 
 /// What was found out about a question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,12 +24,12 @@ pub struct Explanation {
     /// something does not hold are not all that there are.
     pub truncated: bool,
     /// Facts and derivations, each once.
-    pub steps: Vec<Step>,
+    pub steps: IdVec<StepId, Step>,
     /// If the question holds, the step of each of its atoms, in their order.
-    pub proof: Vec<usize>,
+    pub proof: Vec<StepId>,
     /// If it does not hold: what fails, each goal once. The first is the question. Nothing is said to fail
     /// that was not looked for to the end.
-    pub failures: Vec<FailedGoal>,
+    pub failures: IdVec<FailureId, FailedGoal>,
 }
 
 /// Whether a question holds.
@@ -82,7 +88,7 @@ pub struct Instance {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MetCondition {
     /// It holds by this step.
-    Step(usize),
+    Step(StepId),
     /// It holds; the step is not shown.
     Holds(Atom),
     /// Nothing like this holds.
@@ -121,9 +127,9 @@ pub enum Lack {
     /// There is no such fact.
     Fact(Atom),
     /// This goal fails.
-    Goal(usize),
+    Goal(FailureId),
     /// It is negated, and holds by this step.
-    Refuted(usize),
+    Refuted(StepId),
     /// The values do not compare.
     Test(String),
 }

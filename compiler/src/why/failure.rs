@@ -6,7 +6,7 @@
 
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
-use super::explanation::{Atom, Attempt, FailedGoal, Lack, MetCondition, Step};
+use super::explanation::{Atom, Attempt, FailedGoal, FailureId, Lack, MetCondition, Step, StepId};
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
@@ -15,6 +15,7 @@ use super::step::refutation;
 use super::terms::{is_same, plain, values_of};
 use super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
+use crate::id_vec::IdVec;
 use crate::ir::{LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
 use crate::specialise::TracedClause;
@@ -35,9 +36,9 @@ const ATTEMPTS: usize = 100;
 /// The failed goals so far.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
-    goals: Vec<FailedGoal>,
-    /// The place of each goal, with its tables: one for each relation of its predicate.
-    by_atom: IndexMap<Option<Atom>, (usize, OrderedSet<AnswerTableId>)>,
+    goals: IdVec<FailureId, FailedGoal>,
+    /// The id of each goal, with its tables: one for each relation of its predicate.
+    by_atom: IndexMap<Option<Atom>, (FailureId, OrderedSet<AnswerTableId>)>,
     steps: Steps,
     claims: FxHashMap<Sought, Claim>,
     /// Whether there are more than are shown.
@@ -45,7 +46,7 @@ pub(super) struct Failures {
 }
 
 /// The failed goals and the steps.
-pub(super) type FailureParts = (Vec<FailedGoal>, Vec<Step>);
+pub(super) type FailureParts = (IdVec<FailureId, FailedGoal>, IdVec<StepId, Step>);
 
 /// How far an attempt got: whether a condition of its rule is missing (not just a value of its clause), and
 /// how many conditions hold.
@@ -64,25 +65,25 @@ impl Failures {
         // A question of one predicate is the goal itself.
         let is_one = run.world.question.atoms.len() == 1;
         let asked = is_one.then(|| atoms::asked(run.world)).flatten();
-        let place = self.goal(asked, &[]);
+        let question = self.goal(asked, &[]);
         for ends in dead_ends(run.world, &run.state, [root]).into_values() {
             for attempt in self.furthest(run, None, ends)? {
-                let Some(goal) = self.goals.get_mut(place) else { continue };
+                let goal = &mut self.goals[question];
                 match attempt.lacks {
                     Lack::Fact(_) if is_one => goal.may_be_fact = true,
-                    Lack::Goal(same) if is_one && same == place => {}
+                    Lack::Goal(same) if is_one && same == question => {}
                     Lack::Fact(_) | Lack::Goal(_) | Lack::Refuted(_) | Lack::Test(_) => add(goal, attempt),
                 }
             }
         }
         let mut at = usize::from(!is_one);
-        while let Some((_, (place, tables))) = self.by_atom.get_index(at) {
+        while let Some((_, (id, tables))) = self.by_atom.get_index(at) {
             if at == GOALS {
                 self.is_cut = true;
                 return Ok(());
             }
-            let (place, tables) = (*place, tables.clone());
-            self.expand(run, place, tables)?;
+            let (id, tables) = (*id, tables.clone());
+            self.expand(run, id, tables)?;
             at += 1;
         }
         Ok(())
@@ -96,16 +97,16 @@ impl Failures {
     fn expand<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
-        place: usize,
+        id: FailureId,
         tables: OrderedSet<AnswerTableId>,
     ) -> Result<(), Fault<R::Error>> {
-        let atom = self.goals.get(place).and_then(|goal| goal.atom.clone());
+        let atom = self.goals[id].atom.clone();
         for (rule, ends) in dead_ends(run.world, &run.state, tables) {
             let attempts = match rule {
                 None => Vec::new(),
                 Some(_) => self.furthest(run, atom.as_ref(), ends)?,
             };
-            let Some(goal) = self.goals.get_mut(place) else { continue };
+            let goal = &mut self.goals[id];
             goal.may_be_fact |= rule.is_none();
             attempts.into_iter().for_each(|attempt| add(goal, attempt));
         }
@@ -133,17 +134,14 @@ impl Failures {
         Ok(Vec::new())
     }
 
-    /// The place of the goal with these tables.
-    fn goal(&mut self, atom: Option<Atom>, tables: &[AnswerTableId]) -> usize {
-        let place = self.goals.len();
-        let (known, stands_for) =
-            self.by_atom.entry(atom.clone()).or_insert_with(|| (place, OrderedSet::default()));
-        stands_for.extend(tables.iter().copied());
-        let known = *known;
-        if known == place {
-            self.goals.push(FailedGoal { atom, ..FailedGoal::default() });
-        }
-        known
+    /// The goal, which these tables answer, too.
+    fn goal(&mut self, atom: Option<Atom>, tables: &[AnswerTableId]) -> FailureId {
+        let Self { goals, by_atom, .. } = self;
+        let (id, answered_by) = by_atom.entry(atom.clone()).or_insert_with(|| {
+            (goals.push(FailedGoal { atom, ..FailedGoal::default() }), OrderedSet::default())
+        });
+        answered_by.extend(tables.iter().copied());
+        *id
     }
 
     /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another relation,

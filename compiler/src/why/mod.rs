@@ -30,8 +30,8 @@ mod values;
 mod world;
 
 pub use explanation::{
-    Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, Instance, Lack, MetCondition, Step,
-    Suggestion, Verdict,
+    Arg, Atom, Attempt, By, Explanation, FactOrigin, FailedGoal, FailureId, Instance, Lack, MetCondition,
+    Step, StepId, Suggestion, Verdict,
 };
 pub use rows::{Budget, Rows};
 pub use rules::Rules;
@@ -39,6 +39,7 @@ pub use suggest::{SuggestionSearch, Suggestions};
 
 use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::catalog::Catalog;
+use crate::id_vec::IdVec;
 use crate::ir::Program;
 use crate::ordered::OrderedSet;
 use crate::question::{CompileError, Question, Shape};
@@ -191,7 +192,7 @@ impl Rules {
             let proof = proof.into_iter().map(|(_, step)| step).collect();
             let steps = shown(steps.finish(world, state), program)?;
             let (verdict, truncated) = (Verdict::Holds, is_spent || open.is_some());
-            return Ok(Explanation { verdict, truncated, steps, proof, failures: Vec::new() });
+            return Ok(Explanation { verdict, truncated, steps, proof, failures: IdVec::new() });
         }
         if let Some(open) = open.take() {
             return Err(WhyError::open(open, program));

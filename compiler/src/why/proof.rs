@@ -1,11 +1,12 @@
 //! Proofs: each fact and each derivation that an answer of a run needs, once.
 
 use super::atoms::{self, Attempted};
-use super::explanation::{Atom, By, FactOrigin, Instance, MetCondition, Step};
+use super::explanation::{Atom, By, FactOrigin, Instance, MetCondition, Step, StepId};
 use super::rows::Rows;
 use super::state::{AnswerId, Derivations, FrameId, Via};
 use super::world::{Fault, World};
 use crate::catalog::{Catalog, RelationSource, SourceId};
+use crate::id_vec::IdVec;
 use crate::ir::{LiteralKind, Polarity};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
@@ -13,33 +14,30 @@ use rustc_hash::FxHashMap;
 /// The steps that are needed so far.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    places: Vec<Option<Step>>,
-    by_answer: FxHashMap<AnswerId, usize>,
-    by_fact: IndexMap<(Atom, FactOrigin), usize>,
+    steps: IdVec<StepId, Option<Step>>,
+    by_answer: FxHashMap<AnswerId, StepId>,
+    by_fact: IndexMap<(Atom, FactOrigin), StepId>,
     open: Vec<AnswerId>,
 }
 
 impl Steps {
     /// The step of an answer; its own steps follow in [`Steps::finish`].
-    pub(super) fn answer(&mut self, answer: AnswerId) -> usize {
-        let place = self.places.len();
-        let known = *self.by_answer.entry(answer).or_insert(place);
-        if known == place {
-            self.places.push(None);
-            self.open.push(answer);
-        }
-        known
+    pub(super) fn answer(&mut self, answer: AnswerId) -> StepId {
+        let Self { steps, by_answer, open, .. } = self;
+        *by_answer.entry(answer).or_insert_with(|| {
+            open.push(answer);
+            steps.push(None)
+        })
     }
 
     /// The step of a fact.
-    pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: SourceId) -> usize {
+    pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: SourceId) -> StepId {
         let origin = origin(catalog, source);
-        let place = self.places.len();
-        let known = *self.by_fact.entry((atom.clone(), origin)).or_insert(place);
-        if known == place {
-            self.places.push(Some(Step { atom, height: 0, by: By::Fact(origin) }));
-        }
-        known
+        let Self { steps, by_fact, .. } = self;
+        let fact = (atom.clone(), origin);
+        *by_fact
+            .entry(fact)
+            .or_insert_with(|| steps.push(Some(Step { atom, height: 0, by: By::Fact(origin) })))
     }
 
     /// The steps of the conditions that an attempt satisfied, with the literal of each.
@@ -48,7 +46,7 @@ impl Steps {
         world: &mut World<'_, R>,
         state: &Derivations,
         frame: FrameId,
-    ) -> Vec<(usize, usize)> {
+    ) -> Vec<(usize, StepId)> {
         let mut found = Vec::new();
         for (goal, via) in state.conditions(frame) {
             // The values of all conditions, also of those that were not known then.
@@ -74,14 +72,12 @@ impl Steps {
         mut self,
         world: &mut World<'_, R>,
         state: &Derivations,
-    ) -> Result<Vec<Step>, Fault<R::Error>> {
+    ) -> Result<IdVec<StepId, Step>, Fault<R::Error>> {
         while let Some(answer) = self.open.pop() {
-            let step = self.expanded(world, state, answer);
-            if let Some(place) = self.by_answer.get(&answer).and_then(|place| self.places.get_mut(*place)) {
-                *place = step;
-            }
+            let id = self.answer(answer);
+            self.steps[id] = self.expanded(world, state, answer);
         }
-        self.places.into_iter().collect::<Option<_>>().ok_or(Fault::Lost)
+        self.steps.into_iter().collect::<Option<_>>().ok_or(Fault::Lost)
     }
 
     fn expanded<R: Rows>(
@@ -102,7 +98,7 @@ impl Steps {
             let origin = origin(&world.rules.catalog, source?);
             return Some(Step { atom, height, by: By::Fact(origin) });
         };
-        let steps: FxHashMap<usize, usize> = self.conditions(world, state, frame).into_iter().collect();
+        let steps: FxHashMap<usize, StepId> = self.conditions(world, state, frame).into_iter().collect();
         let mut conditions = Vec::with_capacity(rule.body.len());
         for (at, literal) in rule.body.iter().enumerate() {
             conditions.push(match &literal.kind {

@@ -106,14 +106,14 @@ impl Judge<'_> {
             // Neither stored nor derived.
             WhyLack::Fact(atom) if self.holds(atom) => Err(format!("{atom} holds")),
             WhyLack::Fact(atom) => Ok(Said::Lacks(atom)),
-            WhyLack::Goal(goal) => match why.explanation.failures.get(*goal) {
+            WhyLack::Goal(goal) => match why.explanation.failures.find(*goal) {
                 Some(FailedGoal { atom: Some(atom), .. }) => Ok(Said::Lacks(atom)),
-                Some(_) | None => Err(format!("there is no goal {goal}")),
+                Some(_) | None => Err(format!("there is no {goal:?}")),
             },
             // Steps are judged by themselves.
-            WhyLack::Refuted(step) => match why.explanation.steps.get(*step) {
+            WhyLack::Refuted(step) => match why.explanation.steps.find(*step) {
                 Some(step) => Ok(Said::Refuted(&step.atom)),
-                None => Err(format!("there is no step {step}")),
+                None => Err(format!("there is no {step:?}")),
             },
             WhyLack::Test(test) if test.ends_with(DIFFERS) => Ok(Said::Differs),
             WhyLack::Test(test) => Ok(Said::Failed(test)),

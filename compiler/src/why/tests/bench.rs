@@ -6,8 +6,8 @@ use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
 use crate::source::SourceMap;
 use crate::why::{
-    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, SuggestionSearch, Verdict,
-    WhyError,
+    Budget, By, Explanation, Lack, MetCondition, Reasons, Rows, Rules, Step, StepId, SuggestionSearch,
+    Verdict, WhyError,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -143,7 +143,7 @@ impl Bench {
         text
     }
 
-    fn step(&self, explanation: &Explanation, step: usize, depth: usize, text: &mut String) {
+    fn step(&self, explanation: &Explanation, step: StepId, depth: usize, text: &mut String) {
         let Step { atom, height, by } = &explanation.steps[step];
         let indent = "  ".repeat(depth);
         match by {
@@ -180,7 +180,7 @@ impl Bench {
                 let met: Vec<String> = attempt.met.iter().map(condition).collect();
                 let lacks = match &attempt.lacks {
                     Lack::Fact(atom) => format!("{atom}"),
-                    Lack::Goal(goal) => format!("goal {goal}"),
+                    Lack::Goal(goal) => format!("goal {}", goal.index()),
                     Lack::Refuted(step) => {
                         let mut proof = String::new();
                         self.step(explanation, *step, 0, &mut proof);
