@@ -14,7 +14,8 @@ use rustc_hash::FxHashMap;
 /// The steps that are needed so far.
 #[derive(Debug, Default)]
 pub(super) struct Steps {
-    steps: IdVec<StepId, Option<Step>>,
+    /// `None` for an answer whose own steps are still to follow.
+    known: IdVec<StepId, Option<Step>>,
     by_answer: FxHashMap<AnswerId, StepId>,
     by_fact: IndexMap<(Atom, FactOrigin), StepId>,
     open: Vec<AnswerId>,
@@ -23,21 +24,21 @@ pub(super) struct Steps {
 impl Steps {
     /// The step of an answer; its own steps follow in [`Steps::finish`].
     pub(super) fn answer(&mut self, answer: AnswerId) -> StepId {
-        let Self { steps, by_answer, open, .. } = self;
+        let Self { known, by_answer, open, .. } = self;
         *by_answer.entry(answer).or_insert_with(|| {
             open.push(answer);
-            steps.push(None)
+            known.push(None)
         })
     }
 
     /// The step of a fact.
     pub(super) fn fact(&mut self, atom: Atom, catalog: &Catalog, source: SourceId) -> StepId {
         let origin = origin(catalog, source);
-        let Self { steps, by_fact, .. } = self;
+        let Self { known, by_fact, .. } = self;
         let fact = (atom.clone(), origin);
         *by_fact
             .entry(fact)
-            .or_insert_with(|| steps.push(Some(Step { atom, height: 0, by: By::Fact(origin) })))
+            .or_insert_with(|| known.push(Some(Step { atom, height: 0, by: By::Fact(origin) })))
     }
 
     /// The steps of the conditions that an attempt satisfied, with the literal of each.
@@ -75,9 +76,9 @@ impl Steps {
     ) -> Result<IdVec<StepId, Step>, Fault<R::Error>> {
         while let Some(answer) = self.open.pop() {
             let id = self.answer(answer);
-            self.steps[id] = self.expanded(world, state, answer);
+            self.known[id] = self.expanded(world, state, answer);
         }
-        self.steps.into_iter().collect::<Option<_>>().ok_or(Fault::Lost)
+        self.known.into_iter().collect::<Option<_>>().ok_or(Fault::Lost)
     }
 
     fn expanded<R: Rows>(
