@@ -82,9 +82,8 @@ pub const BODY: usize = 10;
 /// this many is printed with `DISTINCT`; shorter joins rarely repeat rows.
 pub const LONG_JOIN: usize = 5;
 
-/// Sources of one plan, those of a table counted wherever it is read. A plan with
-/// more is tried after a smaller one. Every database accepts this many next to those of a caller's statement
-/// around a filter.
+/// Sources of one plan, those of a table counted wherever it is read. A plan with more is tried after a
+/// smaller one. Every database accepts this many next to those of a caller's statement around a filter.
 pub const TABLE_READINGS: usize = 960;
 
 /// With at most this many embedded values of stored facts, the alternative plan is not evaluated.
