@@ -53,8 +53,7 @@ fn of_variable(program: &Program, variable: &str, rules: &[&Rule]) -> Option<Str
     }
     types.sort_unstable();
     types.dedup();
-    let names: Vec<&str> =
-        types.iter().map(|ty| program.types[*ty].name.as_str()).filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = types.iter().filter_map(|ty| program.types[*ty].named()).collect();
     let shown = match names.as_slice() {
         [] => return (!rules.is_empty()).then(|| of_rules(program, rules)),
         [name] => format!("{variable}: {name}"),

@@ -1,5 +1,5 @@
-//! Stored facts that decide about the caller's rows: how many of them a text embeds, and from which end
-//! they are read.
+//! Policies in which stored facts select the caller's rows. The tests check how many facts a statement
+//! embeds, and whether the service reads them from the actor's end or from the row's.
 
 use super::service::{Service, column, facts, rows};
 use portcullis_compiler::Dialect;

@@ -1,10 +1,10 @@
-//! How many tests of a plan there are, and how deep they are inside each other.
+//! How many tests a plan has, and how deeply they are nested.
 
 use super::plan::Plan;
 use super::select::{Condition, Select};
 
 impl Plan {
-    /// How deep tests and sets are nested.
+    /// How deeply tests and sets are nested.
     pub(crate) fn nesting_depth(&self) -> usize {
         self.selects().map(|select| depth(select.branches())).max().unwrap_or(0)
     }
@@ -45,7 +45,7 @@ fn to_front<T>(items: &mut [T], depth: impl Fn(&T) -> usize) {
     }
 }
 
-/// How deep selects are nested.
+/// How deeply selects are nested.
 fn depth<'s>(selects: impl Iterator<Item = &'s Select>) -> usize {
     selects.map(|select| 1 + depth(select.branches())).max().unwrap_or(0)
 }

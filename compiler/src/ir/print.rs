@@ -87,10 +87,7 @@ fn names(rule: &Rule) -> IdVec<VarId, String> {
 }
 
 fn type_name(program: &Program, ty: TypeId) -> &str {
-    match program.types[ty].name.as_str() {
-        "" => "(other)",
-        name => name,
-    }
+    program.types[ty].named().unwrap_or("(other)")
 }
 
 fn set(program: &Program, types: &[TypeId]) -> String {

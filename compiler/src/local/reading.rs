@@ -230,8 +230,8 @@ mod tests {
             returns: Returns::Decision("d".into()),
         };
         let parts: Vec<NamedQuery> = (0..1_200).map(part).collect();
-        let request = |dialect| together(&parts, dialect).matches("AS part").count();
+        let n_parts = |dialect| together(&parts, dialect).matches("AS part").count();
         // SQLite takes 500 selects in a union.
-        assert_eq!((request(Dialect::Sqlite), request(Dialect::Postgresql)), (300, 1_200));
+        assert_eq!((n_parts(Dialect::Sqlite), n_parts(Dialect::Postgresql)), (300, 1_200));
     }
 }
