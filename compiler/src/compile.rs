@@ -42,6 +42,15 @@ impl<'t> Target<'t> {
     }
 }
 
+/// A step that finishes a statement.
+#[derive(Clone, Copy)]
+pub(crate) enum Finishing<'p> {
+    /// This pass made the plan.
+    Optimised(&'p Pass<Draft>),
+    /// The plan is printed.
+    Printed,
+}
+
 /// Compiles a question to one statement.
 ///
 /// # Errors
@@ -77,7 +86,7 @@ pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>
     Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))
 }
 
-/// Optimises and prints a plan; `observe` sees it after each pass.
+/// Optimises and prints a plan; `observe` sees it after each step.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the statement is too large.
@@ -85,7 +94,7 @@ pub(crate) fn finish(
     request: &Request<'_>,
     target: &Target<'_>,
     mut planned: Planned,
-    observe: &mut dyn FnMut(&Pass<Draft>, &Plan),
+    observe: &mut dyn FnMut(Finishing<'_>, &Plan),
 ) -> Result<Statement, CompileError> {
     let Target { purpose, features, ref values } = *target;
     let setting =
@@ -93,9 +102,12 @@ pub(crate) fn finish(
     let verifier =
         Verifier::of(request.program, request.catalog, &planned.extra_constants, &request.shape.vars);
     let mut draft = Draft { plan: planned.plan, embedded: Vec::new() };
-    optimise::optimise(&mut draft, &verifier, &setting, observe)?;
+    optimise::optimise(&mut draft, &verifier, &setting, &mut |pass, plan| {
+        observe(Finishing::Optimised(pass), plan);
+    })?;
     planned.plan = draft.plan;
-    sql::to_sql(request.program, request.catalog, request.shape, &planned, features, values)
+    let printed = &mut |plan: &Plan| observe(Finishing::Printed, plan);
+    sql::to_sql(request, &planned, features, values, printed)
 }
 
 /// The value of a question for a slot of its statement; `None` if it has none. All pages are one.

@@ -153,5 +153,8 @@ pub fn explain(
     question: &Question,
     dialect: Dialect,
 ) -> Result<Explained, CompileError> {
+    let shape = &Shape::of(program, question);
+    let request = &Request { program, catalog, shape };
     stages::explain(program, catalog, question, dialect)
+        .map_err(|error| advice::helpful_error(request, error))
 }

@@ -4,7 +4,7 @@
 //! recorded while questions are compiled: the stages run once more, with an observer.
 
 use crate::catalog::Catalog;
-use crate::compile::{self, Target};
+use crate::compile::{self, Finishing, Target};
 use crate::datalog::print::Names;
 use crate::dialect::Dialect;
 use crate::id_vec::IdVec;
@@ -41,6 +41,7 @@ impl Stage {
 }
 
 /// The program or plan after each pass that changed it.
+#[derive(Clone)]
 pub(crate) struct Changes {
     before: String,
     pub(crate) stages: Vec<Stage>,
@@ -54,8 +55,24 @@ impl Changes {
 
     /// Adds a pass if it changed the text.
     pub(crate) fn after<R: Rewritable>(&mut self, pass: &Pass<R>, text: String) {
+        self.add(pass.name, pass.does, text);
+    }
+
+    /// Adds the plan that is printed; it changes only if the database's parser needs the deepest tests first.
+    pub(crate) fn printed(&mut self, text: String) {
+        self.add("deepest-first", "moves the deepest tests first, for the database's parser", text);
+    }
+
+    /// Adds the plan of a step that finishes a statement.
+    pub(crate) fn finishing(&mut self, step: Finishing<'_>, text: String) {
+        match step {
+            Finishing::Optimised(pass) => self.after(pass, text),
+            Finishing::Printed => self.printed(text),
+        }
+    }
+
+    fn add(&mut self, name: &str, does: &str, text: String) {
         if text != self.before {
-            let Pass { name, does, .. } = pass;
             self.stages.push(Stage::new(&format!("after {name}"), format!("-- {does}\n{text}")));
             self.before = text;
         }
@@ -75,13 +92,13 @@ pub(crate) fn explain(
     let shape = &Shape::of(program, question);
     let request = Request { program, catalog, shape };
     let target = Target::tables(dialect, Values::Parameters);
-    let (approach, statement) = compile::planned_statement(&request, &target)?;
+    let (approach, _) = compile::planned_statement(&request, &target)?;
     let (mut stages, planned) = to_plan(&request, &question.vars, approach)?;
     let extra_constants = &planned.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, asked: &question.vars };
     let mut changes = Changes::since(names.plan(&planned.plan));
-    compile::finish(&request, &target, planned, &mut |pass, plan| {
-        changes.after(pass, names.plan(plan));
+    let statement = compile::finish(&request, &target, planned, &mut |step, plan| {
+        changes.finishing(step, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
     Ok(Explained { stages, sql: statement.sql })
@@ -121,4 +138,45 @@ pub(crate) fn to_plan(
     stages.push(Stage::new("in the order of evaluation", strata));
     stages.push(Stage::new("the plan", names.plan(&planned.plan)));
     Ok((stages, planned))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+    use crate::check;
+    use crate::dialect::Dialect;
+    use crate::question::{Question, QuestionVar};
+    use crate::source::SourceMap;
+    use std::fmt::Write as _;
+
+    /// The titles of the stages of a check with this many denials inside each other, each after another one.
+    fn titles(levels: usize) -> Vec<String> {
+        let mut policy = "actor User {}\ndeclare decided(User, String);\n".to_owned();
+        for level in 0..levels {
+            let next = level + 1;
+            let denied = format!("not decided(user, \"not {level}\") and not p{next}(user)");
+            writeln!(policy, "p{level}(user: User) if decided(user, \"{level}\") and {denied};")
+                .expect("a text grows");
+        }
+        writeln!(policy, "p{levels}(user: User) if decided(user, \"{levels}\");").expect("a text grows");
+        let program = check(&SourceMap::new("policy.polar", &policy)).program.expect("a policy");
+        let column = |ty: &str, column: &str| RelationArg::Column { ty: ty.into(), column: column.into() };
+        let decided = Relation {
+            predicate: "decided".into(),
+            args: vec![column("User", "arg0"), column("String", "arg1")],
+            source: RelationSource::Table { name: "decided".into() },
+        };
+        let catalog = Catalog { relations: vec![decided].into() };
+        let question = Question::atom("p0", vec![QuestionVar::given("who", "User", "ada")]);
+        let explained = crate::explain(&program, &catalog, &question, Dialect::Sqlite).expect("a statement");
+        explained.stages.into_iter().map(|stage| stage.title).collect()
+    }
+
+    /// The plan that is shown last is the one that is printed.
+    #[test]
+    fn the_order_that_the_parser_needs_is_a_stage() {
+        let last = |levels| titles(levels).pop();
+        assert_ne!(last(3).as_deref(), Some("after deepest-first"));
+        assert_eq!(last(9).as_deref(), Some("after deepest-first"));
+    }
 }

@@ -33,7 +33,10 @@ const COMPILER: &[(&str, &[&str])] = &[
         "specialise",
         &["limits", "id_vec", "ordered", "source", "catalog", "ir", "refusal", "question", "datalog"],
     ),
-    ("strata", &["limits", "source", "diagnostic", "ir", "ordered", "question", "datalog", "specialise"]),
+    (
+        "strata",
+        &["limits", "source", "diagnostic", "id_vec", "ir", "ordered", "question", "datalog", "specialise"],
+    ),
     (
         "why",
         &[

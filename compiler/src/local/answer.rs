@@ -103,8 +103,7 @@ fn text(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<LocalSql, CompileE
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, request)?;
     let optimised = formed.optimised(request)?;
     let printed = within_parser(&optimised.draft.plan, |plan| {
-        let filter = formed.arrange(request, plan, &optimised, &mut |_, _| {})?;
-        printed(&formed, plan, filter.as_ref(), &optimised, request)
+        formed.printed(request, plan, &optimised, &mut |_, _| {})
     });
     let (template, outline) = printed.map_err(|error| error.at_rule(variant.largest_rule))?;
     let embedded = read.into_iter().map(|(part, n_rows)| (variant.predicates(part, catalog), n_rows));
@@ -201,9 +200,46 @@ impl<'v> Formed<'v> {
         Ok(draft)
     }
 
-    /// Arranges an optimised plan as a filter, if the form is one whose column has the answers; `observe`
-    /// sees the plan after each pass.
-    pub(super) fn arrange(
+    /// Prints an optimised plan in the form that is wanted; `observe` sees a filter after each pass that
+    /// arranges it.
+    pub(super) fn printed(
+        &self,
+        request: &SqlRequest<'_>,
+        plan: &Plan,
+        optimised: &Optimised<'_>,
+        observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
+    ) -> Result<(Template, Outline), CompileError> {
+        let filter = self.arranged(request, plan, optimised, observe)?;
+        let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
+        let widths = widths(embedded);
+        let statement = LocalStatement {
+            verifier: Verifier { embedded: &widths, ..self.verifier(request, setting) },
+            program: request.program,
+            catalog: request.catalog,
+            constants: &self.constants,
+            dialect: request.bindings.dialect,
+            bindings: request.bindings,
+            embedded,
+            places: &places(request.program, &self.constants, request.question),
+            prefix: &self.prefix,
+        };
+        let outline = || if request.explains { statement.outline(plan) } else { Outline::default() };
+        match request.form {
+            SqlForm::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
+            SqlForm::List { name } => Ok((statement.list(plan, name)?, outline())),
+            SqlForm::Rows { columns } => {
+                let names = output_columns(plan, columns)?;
+                Ok((statement.rows(plan, &names)?, outline()))
+            }
+            SqlForm::Filter { var, column } => {
+                filter::print(statement, plan, filter.as_ref(), *var, column, request)
+            }
+        }
+    }
+
+    /// An optimised plan, arranged as a filter, if the form is one whose column has the answers; `observe`
+    /// sees it after each pass.
+    fn arranged(
         &self,
         request: &SqlRequest<'_>,
         plan: &Plan,
@@ -227,40 +263,6 @@ impl<'v> Formed<'v> {
     fn verifier<'s>(&'s self, request: &SqlRequest<'s>, setting: &Setting<'_>) -> Verifier<'s> {
         let column = setting.row.map(|row| row.var).or(self.variant.column);
         Verifier { open: Open::Column(column), ..self.variant.verifier(request, &self.constants, &[]) }
-    }
-}
-
-/// Prints an optimised plan in the form that is wanted; `filter` is the plan, arranged as one.
-fn printed(
-    formed: &Formed<'_>,
-    plan: &Plan,
-    filter: Option<&Filter>,
-    optimised: &Optimised<'_>,
-    request: &SqlRequest<'_>,
-) -> Result<(Template, Outline), CompileError> {
-    let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
-    let widths = widths(embedded);
-    let constants = &formed.constants;
-    let statement = LocalStatement {
-        verifier: Verifier { embedded: &widths, ..formed.verifier(request, setting) },
-        program: request.program,
-        catalog: request.catalog,
-        constants,
-        dialect: request.bindings.dialect,
-        bindings: request.bindings,
-        embedded,
-        places: &places(request.program, constants, request.question),
-        prefix: &formed.prefix,
-    };
-    let outline = || if request.explains { statement.outline(plan) } else { Outline::default() };
-    match request.form {
-        SqlForm::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
-        SqlForm::List { name } => Ok((statement.list(plan, name)?, outline())),
-        SqlForm::Rows { columns } => {
-            let names = output_columns(plan, columns)?;
-            Ok((statement.rows(plan, &names)?, outline()))
-        }
-        SqlForm::Filter { var, column } => filter::print(statement, plan, filter, *var, column, request),
     }
 }
 

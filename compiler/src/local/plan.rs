@@ -7,7 +7,7 @@ use crate::refusal::Refusal;
 /// A question of one shape, planned for a caller's database.
 #[derive(Clone, Debug)]
 pub struct LocalPlan {
-    /// The plans of the question as it was asked.
+    /// The plans of the original question.
     pub(super) ways: Result<Ways, Refusal>,
     /// When the rows are not the whole answer, and why.
     pub(super) refusal: Option<(Ways, Refusal)>,

@@ -1,5 +1,5 @@
-//! The plans of a shape: of the question as it was asked, and where that cannot answer a filter in full, of
-//! the question that tests each row.
+//! The plans of a shape: of the original question, and where that cannot answer a filter in full, of the
+//! question that tests each row.
 //!
 //! In: a question's shape and the form of SQL. Out: a [`LocalPlan`]. Each of the two questions is specialised
 //! and rewritten once at most. Both are planned within a limit on the readings of tables before either is
@@ -40,16 +40,17 @@ pub fn plan(
     let keys = Keys { catalog, bindings };
     let request = Request { program, catalog, shape };
     let given = given_by_row(shape, form);
-    let mut asked = Rewritten { request, column: None, forms: None };
+    let mut original = Rewritten { request, column: None, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
     });
     let planner = |(most_readings, order)| LocalPlanner { keys, most_readings, order, most_rows };
     let features = bindings.dialect.features();
-    let mut plan = found(&mut asked, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
+    let mut plan =
+        found(&mut original, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
     if features.limits.parser_stack.is_fixed() && plan.nesting_depth() > limits::FEW_NESTED_BRANCHES {
-        let shallow = found(&mut asked, row.as_mut(), [planner((None, Order::Shallow))].into_iter())?;
+        let shallow = found(&mut original, row.as_mut(), [planner((None, Order::Shallow))].into_iter())?;
         plan.shallow = or_refused(shallow.into_plan(&request))?.ok().map(Box::new);
     }
     Ok(plan)
@@ -57,17 +58,17 @@ pub fn plan(
 
 /// The first plans that answer the question, or test a row where it must be tested.
 fn found<'p>(
-    asked: &mut Rewritten<'_>,
+    original: &mut Rewritten<'_>,
     mut row: Option<&mut Rewritten<'_>>,
     planners: impl Iterator<Item = LocalPlanner<'p>>,
 ) -> Result<FoundPlans, CompileError> {
     let mut found = FoundPlans::default();
     for planner in planners {
         if !found.answers() {
-            found.asked = Some(or_refused(asked.posed().and_then(|asked| planner.asked(asked)))?);
+            found.original = Some(or_refused(original.posed().and_then(|posed| planner.original(posed)))?);
         }
         if let Some(row) = row.as_mut().filter(|_| found.lacks_row()) {
-            found.row = Some(or_refused(row.posed().and_then(|row| planner.row(row)))?);
+            found.row = Some(or_refused(row.posed().and_then(|posed| planner.row(posed)))?);
         }
         if !found.lacks_larger() {
             break;
@@ -121,14 +122,14 @@ impl Rewritten<'_> {
     }
 }
 
-/// A question as it was asked: its plans, and when their rows are not the whole answer, and why.
-type AskedWays = (Ways, Option<(Ways, Refusal)>);
+/// The plans of the original question, and when their rows are not the whole answer, and why.
+type OriginalWays = (Ways, Option<(Ways, Refusal)>);
 
 /// The plans that were found, and why others were refused; `None` where nothing was tried.
 #[derive(Default)]
 struct FoundPlans {
-    /// Those of the question as it was asked.
-    asked: Option<Result<AskedWays, Refusal>>,
+    /// Those of the original question.
+    original: Option<Result<OriginalWays, Refusal>>,
     /// Those of the question with the value of a column as given; `None` inside if its rows are not the
     /// whole answer.
     row: Option<Result<Option<Ways>, Refusal>>,
@@ -136,7 +137,7 @@ struct FoundPlans {
 
 impl FoundPlans {
     fn answers(&self) -> bool {
-        matches!(self.asked, Some(Ok(_)))
+        matches!(self.original, Some(Ok(_)))
     }
 
     fn tests_row(&self) -> bool {
@@ -145,22 +146,22 @@ impl FoundPlans {
 
     /// Whether nothing enumerates the answer in full, and nothing tests it row by row.
     fn lacks_row(&self) -> bool {
-        !matches!(self.asked, Some(Ok((_, None)))) && !self.tests_row()
+        !matches!(self.original, Some(Ok((_, None)))) && !self.tests_row()
     }
 
     /// Whether only a plan that is too large would answer, or test a row that must be tested.
     fn lacks_larger(&self) -> bool {
-        let of_asked = self.asked.as_ref().and_then(|asked| asked.as_ref().err());
+        let of_original = self.original.as_ref().and_then(|original| original.as_ref().err());
         let of_row = self.row.as_ref().and_then(|row| row.as_ref().err());
-        self.lacks_row() && of_asked.into_iter().chain(of_row).any(Refusal::another_plan_may_help)
+        self.lacks_row() && of_original.into_iter().chain(of_row).any(Refusal::another_plan_may_help)
     }
 
     /// The plan, if it answers anything; its refusals name only values that would help.
     fn into_plan(self, request: &Request<'_>) -> Result<LocalPlan, CompileError> {
-        let asked = self.asked.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
+        let original = self.original.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
         let row = self.row.and_then(Result::ok).flatten();
         let advised = |refusal| advice::helpful(request, refusal);
-        let (ways, refusal) = match asked {
+        let (ways, refusal) = match original {
             Ok((ways, None)) => (Ok(ways), None),
             Ok((ways, Some((refusing, refusal)))) => (Ok(ways), Some((refusing, advised(refusal)?))),
             Err(refusal) if row.is_none() => return Err(CompileError::Refused(advised(refusal)?)),
@@ -170,9 +171,8 @@ impl FoundPlans {
     }
 }
 
-/// One plan of a question as it was asked, and another one with the reason if its rows are not the whole
-/// answer.
-type AskedVariant = (Variant, Option<(Variant, Refusal)>);
+/// One plan of the original question, and another one with the reason if its rows are not the whole answer.
+type OriginalVariant = (Variant, Option<(Variant, Refusal)>);
 
 /// Makes the plans of a question within the limit on table readings, if there is one.
 #[derive(Clone, Copy)]
@@ -184,23 +184,27 @@ struct LocalPlanner<'p> {
 }
 
 impl LocalPlanner<'_> {
-    /// The question as it was asked, from both ends of stored facts, and when its rows are not the whole
-    /// answer.
-    fn asked(&self, question: Posed<'_>) -> Result<AskedWays, CompileError> {
+    /// The original question, from both ends of stored facts, and when its rows are not the whole answer.
+    fn original(&self, question: Posed<'_>) -> Result<OriginalWays, CompileError> {
         let from = |ends| {
             first_fit(self.candidates(question, ends), |planned| {
                 let has_other_end = planned.has_other_end;
-                Ok((self.asked_variant(question, planned)?, has_other_end))
+                Ok((self.original_variant(question, planned)?, has_other_end))
             })
         };
-        let ((asked, refusal), has_other_end) = from(Ends::Demanded)?;
-        let stored = Ends::Stored { column: question.column };
-        let other = has_other_end.then(|| or_refused(from(stored))).transpose()?;
+        let ((demanded, refusal), has_other_end) = from(Ends::Demanded)?;
+        let other =
+            has_other_end.then(|| or_refused(from(Ends::Stored { column: question.column }))).transpose()?;
         // A refusal is dropped: the other end is only another way to the same answer.
-        let other = other.and_then(Result::ok).map(|(made, _)| made);
-        let (stored, refusing) = other.map_or((None, None), |(stored, refusal)| (Some(stored), refusal));
-        let refusing = refusing.map(|(refusing, _)| refusing);
-        Ok((Ways::new(asked, stored), refusal.map(|(asked, reason)| (Ways::new(asked, refusing), reason))))
+        let (stored, stored_refusal) = match other.and_then(Result::ok) {
+            Some(((stored, refusal), _)) => (Some(stored), refusal),
+            None => (None, None),
+        };
+        let refusal = refusal.map(|(demanded, reason)| {
+            let stored = stored_refusal.map(|(stored, _)| stored);
+            (Ways::new(demanded, stored), reason)
+        });
+        Ok((Ways::new(demanded, stored), refusal))
     }
 
     /// The question with the value of a column as given, from both ends of stored facts; `None` if its
@@ -211,21 +215,25 @@ impl LocalPlanner<'_> {
                 if planned.refusal.is_some() {
                     return Ok(None);
                 }
-                // One of several values may still be asked for; a row passes with any of them.
+                // A row passes with any of several values.
                 planned.plan.answer.decide();
                 self.variant(question, planned).map(Some)
             })
         };
-        let Some(asked) = from(Ends::Demanded)? else { return Ok(None) };
-        let other = or_refused(from(Ends::Stored { column: question.column }))?;
-        Ok(Some(Ways::new(asked, other.ok().flatten())))
+        let Some(demanded) = from(Ends::Demanded)? else { return Ok(None) };
+        let stored = or_refused(from(Ends::Stored { column: question.column }))?;
+        Ok(Some(Ways::new(demanded, stored.ok().flatten())))
     }
 
     fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
         Candidates::new(question.request, question.forms, ends, self.order)
     }
 
-    fn asked_variant(&self, question: Posed<'_>, mut planned: Planned) -> Result<AskedVariant, CompileError> {
+    fn original_variant(
+        &self,
+        question: Posed<'_>,
+        mut planned: Planned,
+    ) -> Result<OriginalVariant, CompileError> {
         let refusal = planned.refusal.take().map(|(plan, reason)| {
             let refusing = Planned { plan, ..planned.clone() };
             Ok((self.variant(question, refusing)?, reason))

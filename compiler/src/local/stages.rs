@@ -12,6 +12,7 @@ use crate::datalog::print::Names;
 use crate::optimise::{Draft, Setting};
 use crate::plan::Request;
 use crate::question::{CompileError, Shape, Statement};
+use crate::sql::within_parser;
 use crate::stages::{Changes, Stage, to_plan};
 
 impl LocalPlan {
@@ -47,8 +48,13 @@ fn stages(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<Vec<Stage>, Comp
     formed.after_passes(request, &optimised.setting, &mut |pass, plan| {
         changes.after(pass, names.plan(plan));
     })?;
-    formed.arrange(request, &optimised.draft.plan, &optimised, &mut |pass, plan| {
-        changes.after(pass, names.plan(plan));
+    let (_, mut changes) = within_parser(&optimised.draft.plan, |plan| {
+        let mut changes = changes.clone();
+        changes.printed(names.plan(plan));
+        let printed = formed.printed(request, plan, &optimised, &mut |pass, plan| {
+            changes.after(pass, names.plan(plan));
+        })?;
+        Ok((printed, changes))
     })?;
     stages.append(&mut changes.stages);
     Ok(stages)

@@ -172,8 +172,8 @@ impl Variant {
         for (id, part) in parts() {
             let mut changes = Changes::since(shown(id, &part.plan));
             let planned = part.planned(self.approach, &self.constants, self.largest_rule);
-            compile::finish(request, &Target::PART, planned, &mut |pass, plan| {
-                changes.after(pass, shown(id, plan));
+            compile::finish(request, &Target::PART, planned, &mut |step, plan| {
+                changes.finishing(step, shown(id, plan));
             })?;
             stages.append(&mut changes.stages);
         }

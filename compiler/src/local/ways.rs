@@ -20,10 +20,10 @@ use indexmap::IndexSet;
 /// One plan, or two.
 #[derive(Clone, Debug)]
 pub(super) struct Ways {
-    /// Stored facts are walked from the values that are asked for, wherever they are.
-    pub(super) from_rows: Variant,
+    /// Stored facts are walked from the values that are demanded, wherever they are.
+    pub(super) demanded: Variant,
     /// Stored facts are walked from what the question gives and the store knows.
-    pub(super) from_question: Option<Variant>,
+    pub(super) stored: Option<Variant>,
 }
 
 /// From which end stored facts were read, and how many of their values each end needs.
@@ -47,15 +47,15 @@ pub(super) struct Taken<'w> {
 }
 
 impl Ways {
-    /// The plan as it was asked, and the one from the other end if it differs.
-    pub(super) fn new(from_rows: Variant, from_question: Option<Variant>) -> Self {
-        let from_question = from_question.filter(|other| other.residual != from_rows.residual);
-        Self { from_rows, from_question }
+    /// The plan from the demanded values, and the one from the other end if it differs.
+    pub(super) fn new(demanded: Variant, stored: Option<Variant>) -> Self {
+        let stored = stored.filter(|stored| stored.residual != demanded.residual);
+        Self { demanded, stored }
     }
 
     /// The plans.
     pub(super) fn variants(&self) -> impl Iterator<Item = &Variant> {
-        std::iter::once(&self.from_rows).chain(&self.from_question)
+        std::iter::once(&self.demanded).chain(&self.stored)
     }
 
     /// Puts values and rows into the plan that needs fewer of them.
@@ -64,11 +64,11 @@ impl Ways {
         request: &SqlRequest<'_>,
         fetch: Fetch<'_, E>,
     ) -> Result<Taken<'_>, LocalError<E>> {
-        let Some(from_question) = &self.from_question else {
-            let (folded, constants) = self.from_rows.fold(request, fetch)?;
-            return Ok(Taken { variant: &self.from_rows, folded, constants, end: None });
+        let Some(stored) = &self.stored else {
+            let (folded, constants) = self.demanded.fold(request, fetch)?;
+            return Ok(Taken { variant: &self.demanded, folded, constants, end: None });
         };
-        let own = match from_question.fold(request, fetch) {
+        let own = match stored.fold(request, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
             own => Some(own?),
         };
@@ -78,7 +78,7 @@ impl Ways {
             // Only fewer are better.
             _ => {
                 let most_values = n_own.map_or(request.most_values, |n_own| n_own.min(request.most_values));
-                match self.from_rows.fold(&SqlRequest { most_values, ..*request }, fetch) {
+                match self.demanded.fold(&SqlRequest { most_values, ..*request }, fetch) {
                     Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. })))
                         if own.is_some() =>
                     {
@@ -92,11 +92,11 @@ impl Ways {
         match (own, other) {
             (own, Some((folded, constants))) if own.is_none() || n_other < n_own => {
                 let end = End { is_own: false, n_values: n_other.unwrap_or(0), n_other: n_own };
-                Ok(Taken { variant: &self.from_rows, folded, constants, end: Some(end) })
+                Ok(Taken { variant: &self.demanded, folded, constants, end: Some(end) })
             }
             (Some((folded, constants)), _) => {
                 let end = End { is_own: true, n_values: n_own.unwrap_or(0), n_other };
-                Ok(Taken { variant: from_question, folded, constants, end: Some(end) })
+                Ok(Taken { variant: stored, folded, constants, end: Some(end) })
             }
             (None, _) => Err(LocalError::Compile(CompileError::Bug("no plan was folded".into()))),
         }

@@ -1,20 +1,21 @@
 //! Which call patterns read which, over everything that may be stored: the graph of `strata`.
 
 use super::index::Sources;
-use super::pattern::{Pattern, PatternArg};
+use super::pattern::{CallId, Pattern, PatternArg};
 use super::specialiser::{Answerer, Choice, Origin, Specialiser};
+use crate::id_vec::IdVec;
 use crate::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType};
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::source::Span;
 
-/// One call pattern reads another.
+/// One call pattern, or one predicate, reads another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Dependency {
-    /// The pattern that reads.
-    pub(crate) reader: usize,
-    /// The pattern that is read.
-    pub(crate) read: usize,
+pub(crate) struct Dependency<N> {
+    /// What reads.
+    pub(crate) reader: N,
+    /// What is read.
+    pub(crate) read: N,
     /// Whether it is negated.
     pub(crate) polarity: Polarity,
     /// The position in the policy.
@@ -25,9 +26,9 @@ pub(crate) struct Dependency {
 #[derive(Debug)]
 pub(crate) struct Dependencies {
     /// The call patterns as an author would write them.
-    pub(crate) names: Vec<String>,
+    pub(crate) names: IdVec<CallId, String>,
     /// All edges.
-    pub(crate) edges: Vec<Dependency>,
+    pub(crate) edges: Vec<Dependency<CallId>>,
 }
 
 /// More combinations of types than this in one rule head are called as one pattern of any type.
@@ -66,8 +67,8 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
                     }
                 };
                 let edge = read.map(|read| Dependency {
-                    reader: table.index(),
-                    read: read.index(),
+                    reader: table,
+                    read,
                     polarity: *polarity,
                     span: literal.span,
                 });

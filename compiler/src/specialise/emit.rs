@@ -5,8 +5,9 @@
 
 use super::frame::{Frame, Replacement};
 use super::index::SourceArg;
+use super::pattern::CallId;
 use super::solve::Body;
-use super::specialiser::{CallId, Choice, Origin, Solution, Specialiser};
+use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use super::traced::TracedClause;
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;

@@ -30,6 +30,7 @@ mod traced;
 mod unify;
 
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
+pub(crate) use pattern::CallId;
 pub(crate) use trace::trace;
 pub(crate) use traced::{Traced, TracedClause};
 

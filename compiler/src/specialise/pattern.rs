@@ -1,7 +1,11 @@
 //! Call patterns: what a caller knows of a predicate's arguments before the predicate answers.
 
 use super::frame::{Frame, Replacement, TypeSet};
+use crate::id_vec::id;
 use crate::ir::{ConstId, Given, PredId, Program, Term, TypeId};
+
+id!(/// A predicate called in one way, which a table answers.
+    pub(crate) CallId, "call");
 
 /// What a caller knows of one argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,8 +1,9 @@
 //! The ways in which one rule answers one call: its positive atoms are answered in turn.
 
 use super::frame::{Frame, Impossible, TypeSet};
+use super::pattern::CallId;
 use super::pattern::Pattern;
-use super::specialiser::{CallId, Choice, Origin, Solution, Specialiser};
+use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use crate::id_vec::IdVec;
 use crate::ir::{
     CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term, TypeId, VarId,

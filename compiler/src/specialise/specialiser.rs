@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::index::Sources;
-use super::pattern::Pattern;
+use super::pattern::{CallId, Pattern};
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
 use crate::id_vec::{IdVec, id};
@@ -14,8 +14,6 @@ use crate::refusal::Limit;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
-id!(/// A call that is answered by a table.
-    pub(super) CallId, "call");
 id!(/// A call that relations of the catalog answer by themselves.
     pub(super) DirectId, "direct");
 

@@ -31,7 +31,7 @@ pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Resu
     let relations = work.relations(emit::traced)?.into_iter();
     let relations = relations.map(|Emitted { pred, table, adornments, clauses }| TracedRelation {
         pred,
-        call: table.index(),
+        call: table,
         adornments,
         clauses,
     });

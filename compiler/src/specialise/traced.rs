@@ -1,5 +1,6 @@
 //! A question's program whose clauses say which rules and conditions they come from.
 
+use super::pattern::CallId;
 use crate::datalog::{Adornment, Clause, RelId, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{Constant, PredId, TypeId, VarId};
@@ -23,7 +24,7 @@ pub(crate) struct TracedRelation {
     /// The predicate it specialises.
     pub(crate) pred: PredId,
     /// The call that it answers. What the relations of one call answer together is all that there is.
-    pub(crate) call: usize,
+    pub(crate) call: CallId,
     /// One entry per position of the predicate.
     pub(crate) adornments: Vec<Adornment>,
     /// Its alternatives.

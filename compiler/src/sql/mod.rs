@@ -25,11 +25,9 @@ mod whole_state;
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
-use crate::catalog::Catalog;
 use crate::dialect::{Extent, Features};
-use crate::ir::Program;
-use crate::plan::Planned;
-use crate::question::{CompileError, RefusedIf, Shape, Statement};
+use crate::plan::{Planned, Request};
+use crate::question::{CompileError, RefusedIf, Statement};
 use crate::text;
 use hosted::{Hosted, Values};
 use lower::{Inputs, Lowering};
@@ -38,7 +36,7 @@ use lower::{Inputs, Lowering};
 /// where less is open before them.
 pub(crate) fn within_parser<T>(
     plan: &Plan,
-    print: impl Fn(&Plan) -> Result<T, CompileError>,
+    mut print: impl FnMut(&Plan) -> Result<T, CompileError>,
 ) -> Result<T, CompileError> {
     match print(plan) {
         Err(CompileError::Refused(refusal)) if refusal.overflows_parser() => print(&plan.deepest_first()),
@@ -46,15 +44,15 @@ pub(crate) fn within_parser<T>(
     }
 }
 
-/// Prints a plan for a database.
+/// Prints a plan for a database; `observe` sees the plan as it is printed.
 pub(crate) fn to_sql(
-    program: &Program,
-    catalog: &Catalog,
-    shape: &Shape,
+    request: &Request<'_>,
     planned: &Planned,
     features: &'static Features,
     values: &Values<'_>,
+    observe: &mut dyn FnMut(&Plan),
 ) -> Result<Statement, CompileError> {
+    let Request { program, catalog, shape } = *request;
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
     let constants = &planned.extra_constants;
@@ -73,7 +71,10 @@ pub(crate) fn to_sql(
             answer,
         ))
     };
-    let (sql, slots, answer) = within_parser(&planned.plan, print)?;
+    let (sql, slots, answer) = within_parser(&planned.plan, |plan| {
+        observe(plan);
+        print(plan)
+    })?;
     let refused_if = match &planned.refusal {
         None => None,
         Some((plan, refusal)) => {

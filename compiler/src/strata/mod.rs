@@ -16,11 +16,12 @@
 
 use crate::datalog::graph::{StrongComponent, components};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::{LiteralKind, Polarity, Program};
+use crate::id_vec::{Id, IdVec};
+use crate::ir::{LiteralKind, Polarity, PredId, Program};
 use crate::limits;
 use crate::question::CompileError;
 use crate::source::Span;
-use crate::specialise::{self, Dependency};
+use crate::specialise::{self, CallId, Dependency};
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 
@@ -65,15 +66,12 @@ fn unordered(error: &CompileError) -> Diagnostic {
 }
 
 /// What each predicate reads, for all types and literals.
-fn coarse(program: &Program) -> Vec<Dependency> {
+fn coarse(program: &Program) -> Vec<Dependency<PredId>> {
     let edges = program.rules.iter().flat_map(|rule| {
         rule.body.iter().filter_map(|literal| match &literal.kind {
-            LiteralKind::Atom { polarity, pred, .. } => Some(Dependency {
-                reader: rule.head.index(),
-                read: pred.index(),
-                polarity: *polarity,
-                span: literal.span,
-            }),
+            LiteralKind::Atom { polarity, pred, .. } => {
+                Some(Dependency { reader: rule.head, read: *pred, polarity: *polarity, span: literal.span })
+            }
             LiteralKind::Compare { .. }
             | LiteralKind::OneOf { .. }
             | LiteralKind::NotOfType { .. }
@@ -84,16 +82,16 @@ fn coarse(program: &Program) -> Vec<Dependency> {
 }
 
 /// One negated edge of each component that has any, in order of position.
-fn negative_components(n_nodes: usize, edges: &[Dependency]) -> Vec<Dependency> {
-    let all = components(n_nodes, edges.iter().map(|edge| (edge.reader, edge.read)));
+fn negative_components<N: Id + Eq>(n_nodes: usize, edges: &[Dependency<N>]) -> Vec<Dependency<N>> {
+    let all = components(n_nodes, edges.iter().map(|edge| (edge.reader.to_index(), edge.read.to_index())));
     let nodes = |(index, component): (usize, &StrongComponent)| {
         component.nodes.iter().map(move |node| (*node, index)).collect::<Vec<_>>()
     };
     let component_of: FxHashMap<usize, usize> = all.iter().enumerate().flat_map(nodes).collect();
-    let of = |node: usize| component_of.get(&node);
+    let of = |node: N| component_of.get(&node.to_index());
     let inside =
         edges.iter().filter(|edge| edge.polarity == Polarity::Negated && of(edge.reader) == of(edge.read));
-    let mut negative: Vec<Dependency> = inside.copied().collect();
+    let mut negative: Vec<Dependency<N>> = inside.copied().collect();
     negative.sort_by_key(|edge| edge.span);
     let mut seen = Vec::new();
     negative.retain(|edge| {
@@ -106,8 +104,8 @@ fn negative_components(n_nodes: usize, edges: &[Dependency]) -> Vec<Dependency> 
 }
 
 /// The cycle through one negated edge, step by step.
-fn describe(dependencies: &specialise::Dependencies, edge: Dependency) -> Diagnostic {
-    let name = |node: usize| dependencies.names.get(node).map_or("_", String::as_str);
+fn describe(dependencies: &specialise::Dependencies, edge: Dependency<CallId>) -> Diagnostic {
+    let name = |node: CallId| &dependencies.names[node];
     let verb = |polarity: Polarity| match polarity {
         Polarity::Positive => "reads",
         Polarity::Negated => "negates",
@@ -127,32 +125,21 @@ fn describe(dependencies: &specialise::Dependencies, edge: Dependency) -> Diagno
         .with_help("break the cycle: let one of these rules read facts instead of what it negates")
 }
 
-/// A shortest way from one node to another.
-fn path(dependencies: &specialise::Dependencies, from: usize, to: usize) -> Vec<Dependency> {
-    let mut came_by: Vec<Option<Dependency>> = vec![None; dependencies.names.len()];
+/// A shortest way from one pattern to another.
+fn path(dependencies: &specialise::Dependencies, from: CallId, to: CallId) -> Vec<Dependency<CallId>> {
+    let mut came_by = IdVec::like(&dependencies.names, None);
     let mut queue = VecDeque::from([from]);
-    while let Some(node) = queue.pop_front() {
-        if node == to {
-            break;
-        }
+    while let Some(node) = queue.pop_front().filter(|node| *node != to) {
         for edge in dependencies.edges.iter().filter(|edge| edge.reader == node) {
-            if edge.read != from
-                && let Some(slot @ None) = came_by.get_mut(edge.read)
-            {
-                *slot = Some(*edge);
+            if edge.read != from && came_by[edge.read].is_none() {
+                came_by[edge.read] = Some(*edge);
                 queue.push_back(edge.read);
             }
         }
     }
-    let mut steps = Vec::new();
-    let mut at = to;
-    while let Some(Some(edge)) = came_by.get(at) {
-        steps.push(*edge);
-        at = edge.reader;
-        if steps.len() > came_by.len() {
-            break;
-        }
-    }
+    // Nothing comes by an edge to where the way starts, so this ends there.
+    let mut steps: Vec<Dependency<CallId>> =
+        std::iter::successors(came_by[to], |edge| came_by[edge.reader]).collect();
     steps.reverse();
     steps
 }

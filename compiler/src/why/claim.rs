@@ -13,6 +13,7 @@ use super::world::{Fault, World};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{Adornment, Goal, RelId, Term};
 use crate::ir::{self, LiteralKind, TypeId, VarId};
+use crate::specialise::CallId;
 
 /// A condition with the values of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -25,7 +26,7 @@ pub(super) struct Sought {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum AnsweredBy {
     /// The relations of a call.
-    Call(usize),
+    Call(CallId),
     /// The relations of the catalog with the predicate of this one.
     Facts(SourceId),
 }
@@ -94,7 +95,7 @@ impl Sought {
         }
     }
 
-    fn called<R: Rows>(&self, run: &mut Run<'_, '_, R>, call: usize) -> Result<Claim, Fault<R::Error>> {
+    fn called<R: Rows>(&self, run: &mut Run<'_, '_, R>, call: CallId) -> Result<Claim, Fault<R::Error>> {
         let relations = &run.world.rules.traced.relations;
         let answering: Vec<RelId> = relations.ids().filter(|rel| relations[*rel].call == call).collect();
         let (mut tables, mut differs, mut is_open) = (Vec::new(), false, false);

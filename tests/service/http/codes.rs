@@ -126,6 +126,34 @@ fn a_refused_question_says_why_in_the_callers_words() {
     assert_eq!(local.code(), "too_many_values");
 }
 
+/// The example of docs/errors.md: alternatives in one rule multiply, and in rules of their own they do not.
+#[test]
+fn a_rule_with_too_many_alternatives_is_refused_until_each_or_has_a_rule() {
+    let all = |part: fn(u32) -> String, between: &str| (1..=14).map(part).collect::<Vec<_>>().join(between);
+    let declared = all(|n| format!("declare a{n}(Doc); declare b{n}(Doc);"), "\n");
+    let policy =
+        |rules: String| json!({ "src": format!("actor User {{}} resource Doc {{}}\n{declared}\n{rules}") });
+    let allow = |body: String| format!("allow(_: User, \"read\", doc: Doc) if {body};");
+    let one = allow(all(|n| format!("(a{n}(doc) or b{n}(doc))"), " and "));
+    let named = all(|n| format!("c{n}(doc: Doc) if a{n}(doc) or b{n}(doc);"), "\n");
+    let several = named + &allow(all(|n| format!("c{n}(doc)"), " and "));
+
+    let server = Server::start();
+    assert_eq!(server.post("/api/policy", &policy(one)).status, 200);
+    let facts: Vec<String> = (1..=14).flat_map(|n| [format!("a{n}"), format!("b{n}")]).collect();
+    let facts: Vec<[&str; 2]> = facts.iter().map(|name| [name.as_str(), "Doc:plan"]).collect();
+    server.add(&facts.iter().map(<[&str; 2]>::as_slice).collect::<Vec<_>>());
+    let check = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "resource_id": "plan",
+    });
+    let refused = server.post("/api/authorize", &check);
+    refused.fails(400, "the rule at line 16");
+    assert_eq!(refused.code(), "question_too_large");
+
+    assert_eq!(server.post("/api/policy", &policy(several)).status, 200);
+    assert_eq!(server.post("/api/authorize", &check).json(), json!({ "allowed": true }));
+}
+
 #[test]
 fn a_wrong_request_says_what_kind_of_mistake_it_is() {
     let server = Server::start();
