@@ -75,7 +75,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-guard-on-the-container",
         title: "A guard on the folder",
-        why: "The guard filters the user's folders, which are few. For the user's own documents, the folder is looked up by its key.",
+        why: "The guard filters the user's folders, which are few, and after the alternatives the rows that they find.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)

@@ -10,10 +10,12 @@
 //!
 //! ```text
 //! (row.f in S or row.owner = u) and probe(row.f)
-//!   ─▶   (row.f in (S where probe) or row.owner = u) and (row.owner <> u or probe(row.f))
+//!   ─▶   (row.f in (S where probe) or row.owner = u) and probe(row.f)
 //! ```
 //!
-//! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again.
+//! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. After
+//! it, the probe is a join for PostgreSQL, whose rows it estimates well; the set still has it, so that fewer
+//! rows are found.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
@@ -49,19 +51,6 @@ struct Mover<'a> {
 impl Mover<'_> {
     fn move_in(self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-        let mut at = 0;
-        while let Some(condition) = select.filter.get(at).cloned() {
-            if let Some(column) = probed_column(&condition, &rows) {
-                select.filter.remove(at);
-                let may_copy = !starts_from_actor(&condition, &rows, self.anchors);
-                let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, mover: self };
-                if probe.put(select, taken) {
-                    continue;
-                }
-                select.filter.insert(at, condition);
-            }
-            at += 1;
-        }
         for condition in &mut select.filter {
             if let Condition::Any(branches) = condition {
                 branches
@@ -70,7 +59,38 @@ impl Mover<'_> {
                     .for_each(|branch| self.move_in(branch, &rows, taken));
             }
         }
+        let mut after = Vec::new();
+        let mut at = 0;
+        while let Some(condition) = select.filter.get(at).cloned() {
+            let Some(column) = probed_column(&condition, &rows) else {
+                at += 1;
+                continue;
+            };
+            select.filter.remove(at);
+            let may_copy = !starts_from_actor(&condition, &rows, self.anchors);
+            let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, mover: self };
+            match probe.put(select, taken) {
+                Placement::All => {}
+                Placement::Some => after.push(condition),
+                Placement::None => {
+                    select.filter.insert(at, condition);
+                    at += 1;
+                }
+            }
+        }
+        select.filter.append(&mut after);
     }
+}
+
+/// Which of the rows that pass a select have passed a probe that was moved inside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placement {
+    /// All: the probe need not be tested again.
+    All,
+    /// Those of some alternatives.
+    Some,
+    /// None: nothing has taken the probe.
+    None,
 }
 
 /// The one value of the row on which a probe depends.
@@ -120,15 +140,15 @@ struct RowProbe<'a> {
 
 impl RowProbe<'_> {
     /// Puts the probe into the sets of its column, or else into the alternatives of which all have such sets,
-    /// or some if the others may get copies; says whether there were any.
-    fn put(&self, select: &mut Select, taken: &mut TakenAliases) -> bool {
+    /// or some if the others may get copies.
+    fn put(&self, select: &mut Select, taken: &mut TakenAliases) -> Placement {
         for condition in &mut select.filter {
             if let Condition::In { expr, selects, .. } = condition
                 && *expr == self.column
                 && selects.iter().all(|set| set.output.len() == 1)
             {
                 selects.iter_mut().for_each(|set| self.put_in_set(set, taken));
-                return true;
+                return Placement::All;
             }
         }
         let has_set = |branch: &Select| has_set(self.column, branch);
@@ -143,22 +163,18 @@ impl RowProbe<'_> {
             | Condition::In { .. }
             | Condition::None(_) => false,
         };
-        let Some(Condition::Any(branches)) = select.filter.iter_mut().find(takes) else { return false };
-        let mut compared = Vec::new();
-        for branch in branches {
-            if self.mover.rechecks_sets && self.is_compared(branch) {
-                compared.push(branch.clone());
-            } else if !self.put(branch, taken) {
-                branch.filter.push(copy(self.condition, taken));
+        let Some(Condition::Any(branches)) = select.filter.iter_mut().find(takes) else {
+            return Placement::None;
+        };
+        let (compared, others): (Vec<&mut Select>, Vec<&mut Select>) =
+            branches.iter_mut().partition(|branch| self.mover.rechecks_sets && self.is_compared(branch));
+        for branch in others {
+            match self.put(branch, taken) {
+                Placement::All => {}
+                Placement::Some | Placement::None => branch.filter.push(copy(self.condition, taken)),
             }
         }
-        if !compared.is_empty() {
-            let exempt = copy(&Condition::None(compared), taken);
-            let branches = [exempt, copy(self.condition, taken)]
-                .map(|condition| Select { filter: vec![condition], ..Select::default() });
-            select.filter.push(Condition::Any(branches.into()));
-        }
-        true
+        if compared.is_empty() { Placement::All } else { Placement::Some }
     }
 
     /// Whether an alternative only compares columns of the row, and an index finds its rows.
