@@ -173,8 +173,8 @@ async fn main() {
     for user in ["wide", "root"] {
         for (name, question) in questions(user) {
             let (size, time) = ask(&engine, question).await;
-            let told = size.map_or_else(|_| "refused".to_owned(), |size| format!("{size} bytes"));
-            println!("{user} {name}: {told} after {:.1} ms", time.as_secs_f64() * 1_000.0);
+            let result = size.map_or_else(|_| "refused".to_owned(), |size| format!("{size} bytes"));
+            println!("{user} {name}: {result} after {:.1} ms", time.as_secs_f64() * 1_000.0);
         }
     }
 }

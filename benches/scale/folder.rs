@@ -1,8 +1,7 @@
-//! Where the data of a code host lies, and how large it is there.
+//! The folder with the data of a code host, and its size.
 //!
-//! A folder holds `data`, which is the service's, and `workload.json`, which says what was loaded. Without it
-//! nobody could tell whether the answers of the data are those of the workload. A folder is temporary unless
-//! it is to be kept.
+//! A folder holds `data`, which the service writes, and `workload.json`, which says what was loaded, so that
+//! data of another workload is refused. A folder is temporary unless it is to be kept.
 
 use portcullis::http::DEFAULT_ENVIRONMENT;
 use serde_json::{Value as Json, json};
@@ -44,10 +43,10 @@ impl Folder {
     /// One that an earlier run kept, with the same workload.
     pub(crate) fn reused(parent: &Path, scale: f64, seed: u64) -> Self {
         let path = parent.join(format!("scale-{scale}"));
-        let told = fs::read(path.join("workload.json"));
-        let told = told.unwrap_or_else(|error| panic!("`{}` was not kept: {error}", path.display()));
-        let told: Json = serde_json::from_slice(&told).unwrap();
-        assert_eq!(told, workload(scale, seed), "`{}` holds another workload", path.display());
+        let kept = fs::read(path.join("workload.json"));
+        let kept = kept.unwrap_or_else(|error| panic!("`{}` was not kept: {error}", path.display()));
+        let kept: Json = serde_json::from_slice(&kept).unwrap();
+        assert_eq!(kept, workload(scale, seed), "`{}` holds another workload", path.display());
         Self { path, _temporary: None }
     }
 

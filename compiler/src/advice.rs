@@ -5,9 +5,8 @@
 //! Each variable is tried: the question is planned once more as if the variable had a value.
 
 use crate::compile;
-use crate::plan::Ends;
-use crate::plan::Request;
 use crate::plan::candidates::{Candidates, Order, first_fit};
+use crate::plan::{Ends, Request};
 use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::Refusal;
 

@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn a_refusal_for_size_speaks_of_variables_only_where_one_is_open() {
-        let told = |ty: Option<&str>, domain| {
+        let advised = |ty: Option<&str>, domain| {
             let var = QuestionVar { name: "actor".into(), ty: ty.map(Into::into), domain };
             let refusal = Refusal::TooLarge { limit: Limit::RuleCopies { most: 9 }, rule: None };
             Question::atom("allow", vec![var]).refused(refusal).message
@@ -321,12 +321,12 @@ mod tests {
                 "the question needs more than 9 copies of rules: {by}, or give the rules' variables narrower types"
             )
         };
-        assert_eq!(told(None, given.clone()), narrower("give `actor` a type"));
-        assert_eq!(told(Some("User"), Domain::Wanted), narrower("give `actor` a value"));
+        assert_eq!(advised(None, given.clone()), narrower("give `actor` a type"));
+        assert_eq!(advised(Some("User"), Domain::Wanted), narrower("give `actor` a value"));
         for domain in [given, Domain::GivenOneOf(vec!["ada".into()])] {
             let split =
                 "the question needs more than 9 copies of rules: give the rules' variables narrower types";
-            assert_eq!(told(Some("User"), domain), split);
+            assert_eq!(advised(Some("User"), domain), split);
         }
     }
 }

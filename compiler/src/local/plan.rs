@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 pub struct LocalPlan {
     /// The plans of the original question.
     pub(super) ways: Result<Ways, Refusal>,
-    /// When the rows are not the whole answer, and why.
+    /// If the rows may be incomplete: the plan that finds it out, and the refusal for that case.
     pub(super) refusal: Option<(Ways, Refusal)>,
     /// For a filter: the question with the column's value given.
     pub(super) row: Option<Ways>,

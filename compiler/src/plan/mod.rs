@@ -65,7 +65,7 @@ pub(crate) struct Approach {
 pub(crate) struct Planned {
     pub(crate) approach: Approach,
     pub(crate) plan: Plan,
-    /// When the rows are not the whole answer, as a decision, and why.
+    /// If the rows may be incomplete: a decision whether they are, and the refusal for that case.
     pub(crate) refusal: Option<(Plan, Refusal)>,
     pub(crate) extra_constants: IndexSet<Constant>,
     /// The rules that the question could reach.

@@ -33,7 +33,7 @@ pub(crate) struct Context<'c> {
     pub(crate) catalog: &'c Catalog,
 }
 
-id!(/// A role form of a question's program, see [`statement`].
+id!(/// A role form of a question's program, see [`RoleForm`].
     pub(crate) RoleFormId, "form");
 
 /// A program that answers the question.

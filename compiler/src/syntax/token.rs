@@ -239,6 +239,16 @@ mod tests {
         }
     }
 
+    /// The extension for Visual Studio Code colours every keyword.
+    #[test]
+    fn the_grammar_of_the_editor_has_every_keyword() {
+        let grammar = include_str!("../../../editors/vscode/syntaxes/polar.tmLanguage.json");
+        let words: Vec<&str> = grammar.split(|c: char| !c.is_ascii_lowercase() && c != '_').collect();
+        for (word, _) in KEYWORDS.iter().filter(|(_, kind)| *kind != Kind::Refused) {
+            assert!(words.contains(word), "{word}");
+        }
+    }
+
     #[test]
     fn contextual_keywords_are_names_and_reserved_words_are_not() {
         for word in ["role", "actor", "setup", "fixture", "relations", "user"] {

@@ -38,5 +38,8 @@ fn asked() -> io::Result<String> {
 /// Elsewhere the key must come from a file or another program.
 #[cfg(not(unix))]
 fn asked() -> io::Result<String> {
-    Err(io::Error::new(io::ErrorKind::Unsupported, "this system shows what is typed: redirect a file"))
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "this system cannot hide typed input: redirect a file that contains the key",
+    ))
 }

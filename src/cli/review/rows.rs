@@ -66,7 +66,7 @@ impl ReviewEnd {
         if self.changed() {
             let (before, after) = (self.offset, self.offset_after);
             notes.push(format!(
-                "Facts or the policy changed meanwhile (offset {before}, then {after}): the rows may come from different points in time."
+                "Facts or the policy changed in the meantime (offset {before}, then {after}): the rows may come from different points in time."
             ));
         }
         notes

@@ -199,7 +199,7 @@ impl ExplainedDecision {
         let mut text = format!("{then} at {time}, by policy {policy}\n");
         // Writing to a String cannot fail.
         let _ = match decision.offset.filter(|offset| *offset != explanation.offset) {
-            None => writeln!(text, "Nothing was written since."),
+            None => writeln!(text, "Nothing has been written since."),
             Some(then) => writeln!(
                 text,
                 "Facts or the policy have changed since (offset {then}, now {}); the explanation uses the current facts.",

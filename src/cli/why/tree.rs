@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! yes: allow(User:ada, "read", Doc:plan)
-//! lines are those of policy.polar
+//! line numbers refer to policy.polar
 //!
 //! allow(User:ada, "read", Doc:plan)
 //! └─ has_permission(User:ada, "read", Doc:plan)  line 4: "read" if "reader" on "folder";
@@ -61,7 +61,7 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     let answer = if why.allowed { tree.toned(Tone::Good, "yes") } else { tree.toned(Tone::Bad, "no") };
     let mut text = format!("{answer}: {question}\n");
     if let Some(file) = &why.policy {
-        let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &format!("lines are those of {file}")));
+        let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &format!("line numbers refer to {file}")));
     }
     text.push('\n');
     let roots: Vec<Item<'_>> = if why.proof.is_empty() {
@@ -74,7 +74,7 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         text.push_str("\nThe explanation ended at its limit: there may be more reasons, and shorter ones.\n");
     }
     if !why.suggestions.is_empty() {
-        text.push_str("\nIt would be yes with\n");
+        text.push_str("\nThe answer would be yes with any of\n");
     }
     for suggestion in &why.suggestions {
         let facts: Vec<String> = suggestion.iter().map(shown).collect();
@@ -83,7 +83,7 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     if why.suggestions_truncated && why.suggestions.is_empty() {
         text.push_str("\nThe search for facts that would change the answer ended at its limit.\n");
     } else if why.suggestions_truncated {
-        text.push_str("  and perhaps with others: not everything was tried\n");
+        text.push_str("  There may be more: the search ended at its limit.\n");
     }
     text
 }
@@ -237,7 +237,7 @@ fn rule_text(rule: &RuleOut) -> String {
     let text = shortened(&rule.text);
     match rule.line {
         Some(line) => format!("line {line}: {text}"),
-        None => format!("always: {text}"),
+        None => format!("implied rule: {text}"),
     }
 }
 

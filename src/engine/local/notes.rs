@@ -12,7 +12,7 @@ pub(super) fn end(end: &End) -> String {
     let (taken, left) = if end.is_own { (own, callers) } else { (callers, own) };
     let other = match (end.n_other, end.is_own) {
         (Some(n_values), _) => format!("{n_values}"),
-        (None, true) => "not lower, or was not counted because this one is low".to_owned(),
+        (None, true) => "not lower, or not counted because this number is small".to_owned(),
         (None, false) => "more than allowed".to_owned(),
     };
     format!(

@@ -171,7 +171,7 @@ async fn clearing_removes_facts_and_policy() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_asks_during_an_upload_sees_one_policy_or_the_other() {
+async fn a_check_during_an_upload_uses_the_old_or_the_new_policy() {
     let grant =
         |extra: &str| format!("actor User {{}} resource Doc {{}} allow(_: User, \"read\", _: Doc); {extra}");
     let engine = engine_with(&grant(""), &[]).await;

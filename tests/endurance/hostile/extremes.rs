@@ -187,7 +187,7 @@ fn little_memory_and_time_are_enough() {
 }
 
 #[test]
-fn a_statement_is_measured_as_a_reader_counts() {
+fn the_measures_of_a_statement_are_those_counted_by_hand() {
     sql_limits::counts_what_is_there();
 }
 

@@ -124,7 +124,7 @@ fn a_question_for_a_database_of_ones_own_has_its_own_arguments() {
 }
 
 #[test]
-fn bindings_make_the_sql_one_for_the_tables_that_they_name() {
+fn with_bindings_compile_prints_sql_for_their_tables() {
     let folder = folder();
     let bindings = "dialect: sqlite
 facts:

@@ -34,9 +34,9 @@ fn a_proof_is_a_tree() {
     let question = r#"allow(User:ada, "read", Repo:a)"#;
     let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
     let expected = r#"yes: allow(User:ada, "read", Repo:a)
-lines are those of policy.polar
+line numbers refer to policy.polar
 
-allow(User:ada, "read", Repo:a)  always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
+allow(User:ada, "read", Repo:a)  implied rule: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
 └─ has_permission(User:ada, "read", Repo:a)  line 22: "read" if "reader";
    └─ has_role(User:ada, "reader", Repo:a)  line 21: "reader" if "member" on "org";
       ├─ has_relation(Repo:a, "org", Org:o)  stored
@@ -51,17 +51,17 @@ fn a_no_is_a_tree_of_what_is_missing() {
     let question = r#"allow(User:bob, "write", Repo:a)"#;
     let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
     let expected = r#"no: allow(User:bob, "write", Repo:a)
-lines are those of policy.polar
+line numbers refer to policy.polar
 
 allow(User:bob, "write", Repo:a)
 ├─ no such fact
-└─ always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
+└─ implied rule: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
    └─ ✗ has_permission(User:bob, "write", Repo:a)
       ├─ no such fact
       └─ line 23: "write" if "writer";
          └─ ✗ has_role(User:bob, "writer", Repo:a)  no such fact
 
-It would be yes with
+The answer would be yes with any of
   has_role(User:bob, "writer", Repo:a)
 "#;
     assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));

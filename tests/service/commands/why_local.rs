@@ -77,9 +77,9 @@ fn explained(folder: &Path, database: &str, question: &str, more: &[&str]) -> St
 fn is_explained(folder: &Path, database: &str) {
     let yes = explained(folder, database, r#"allow(User:ada, "read", Doc:7)"#, &[]);
     let expected = r#"yes: allow(User:ada, "read", Doc:7)
-lines are those of policy.polar
+line numbers refer to policy.polar
 
-allow(User:ada, "read", Doc:7)  always: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
+allow(User:ada, "read", Doc:7)  implied rule: allow(actor, action: String, resource) :- has_permission(actor, action, resource)
 └─ has_permission(User:ada, "read", Doc:7)  line 12: "read" if "reader" on "folder" and not is_banned(actor);
    ├─ has_relation(Doc:7, "folder", Folder:3)  your database: has_relation(Doc:_, folder, Folder:_)
    ├─ has_role(User:ada, "reader", Folder:3)  line 6: "reader" if "reader" on "parent";

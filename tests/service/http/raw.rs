@@ -148,7 +148,7 @@ fn an_error_does_not_end_a_connection() {
 }
 
 #[test]
-fn an_old_client_is_answered_and_let_go() {
+fn a_client_of_http_1_0_is_answered_and_disconnected() {
     let server = Server::empty();
     let body = question("a", "b", "c").to_string();
     let request = head(&format!("Content-Length: {}\r\n", body.len())).replace("HTTP/1.1", "HTTP/1.0");

@@ -94,7 +94,7 @@ fn an_environment_that_a_key_makes_answers_without_a_restart() {
 }
 
 #[test]
-fn many_at_once_make_one_environment_and_as_many_keys() {
+fn keys_that_are_created_at_once_make_one_environment() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     let service = Service::start(folder, &[]);

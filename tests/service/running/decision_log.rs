@@ -84,7 +84,7 @@ fn each_decision_is_a_line() {
 }
 
 #[test]
-fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
+fn a_logged_request_is_explained_under_the_policy_of_its_time() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("decisions.log");
     let log = path.to_str().unwrap();
@@ -105,7 +105,7 @@ fn a_request_of_the_log_is_explained_under_the_policy_of_then() {
     assert_eq!((code, err.as_str()), (Some(0), ""));
     assert!(out.starts_with("allowed at 20"), "{out}");
     for part in [
-        ", by policy 1\nNothing was written since.\n\n",
+        ", by policy 1\nNothing has been written since.\n\n",
         "yes: allow(User:ada, \"read\", Repo:docs)",
         "has_role(User:ada, \"reader\", Repo:docs)",
     ] {

@@ -129,7 +129,7 @@ pub(super) fn report(text: &str, tokens: &Tokens, mut failures: Vec<Failure>) ->
 /// the statement, or a reserved word next to it.
 fn is_known_already(tokens: &Tokens, at: usize) -> bool {
     let before = tokens.kinds.iter().take(at).rev().take(STATEMENT).take_while(|kind| !kind.ends_statement());
-    let beside = tokens.kinds.iter().take(at + 2).skip(at.saturating_sub(1));
-    before.chain(beside.clone()).any(|kind| *kind == Kind::Invalid)
-        || beside.into_iter().any(|kind| *kind == Kind::Refused)
+    let neighbours = tokens.kinds.iter().take(at + 2).skip(at.saturating_sub(1));
+    before.chain(neighbours.clone()).any(|kind| *kind == Kind::Invalid)
+        || neighbours.into_iter().any(|kind| *kind == Kind::Refused)
 }

@@ -240,7 +240,7 @@ fn a_short_proof_needs_no_look_at_everything() {
 }
 
 #[test]
-fn what_another_form_of_a_predicate_answers_does_not_fail() {
+fn a_condition_that_another_relation_answers_has_not_failed() {
     // A permission on `Doc:a` alone is in another relation than one on any document.
     let policy = "actor User {}\nresource Doc { roles = [\"reader\"]; permissions = [\"read\"]; }\n\
         has_permission(u: User, \"read\", d: Doc) if has_role(u, \"reader\", d);\n\

@@ -62,7 +62,7 @@ fn the_policy_is_named_once() {
         &fields,
         "
 yes: p()
-lines are those of policy.polar
+line numbers refer to policy.polar
 
 p(User:a)  line 7: a rule
 └─ q(User:a)  stored
@@ -144,9 +144,9 @@ p()
 │  └─ ✗ 1 > 2
 └─ and 4 more like these
 
-It would be yes with
+The answer would be yes with any of
   q(User:a) and r(User:b)
-  and perhaps with others: not everything was tried
+  There may be more: the search ended at its limit.
 ",
     );
 }

@@ -166,7 +166,7 @@ read          Repo:a
 read          Repo:b
 
 2 rows.
-Facts or the policy changed meanwhile (offset 7, then 9): the rows may come from different points in time.
+Facts or the policy changed in the meantime (offset 7, then 9): the rows may come from different points in time.
 ";
     assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
     let asked = asked.lock().unwrap();
