@@ -6,7 +6,6 @@
 //! attempts after the first share the time limit of one question, and exceeding it is a timeout.
 
 use super::{Reader, Store, StoreError};
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// About how long a commit takes.
@@ -30,20 +29,19 @@ impl Store {
         E: From<StoreError>,
         F: Future<Output = Result<T, E>>,
     {
-        let published = &self.shared.published;
+        let embedded = &self.embedded;
         let mut attempt = ConsistentRead { store: self, is_first: true, until: None };
         loop {
-            let generation = published.relations.read().generation;
+            let generation = embedded.relations().generation;
             let outcome = read(attempt).await;
-            if published.pending_generation.load(Ordering::SeqCst) == generation {
+            if embedded.pending_generation() == generation {
                 return outcome;
             }
             if attempt.is_first {
-                attempt = ConsistentRead { store: self, is_first: false, until: self.shared.pool.deadline() };
+                attempt = ConsistentRead { store: self, is_first: false, until: embedded.deadline() };
             }
             attempt.check_time()?;
-            while published.pending_generation.load(Ordering::SeqCst) != published.relations.read().generation
-            {
+            while embedded.pending_generation() != embedded.relations().generation {
                 tokio::time::sleep(COMMIT).await;
                 attempt.check_time()?;
             }
@@ -63,7 +61,7 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.shared.pool.run(self.store.asker, self.until, read).await
+        self.store.embedded.read(self.store.asker, self.until, read).await
     }
 
     /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
@@ -73,13 +71,13 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.shared.pool.run_brief(self.store.asker, self.until, read).await
+        self.store.embedded.read_brief(self.store.asker, self.until, read).await
     }
 
     fn check_time(self) -> Result<(), StoreError> {
         match self.until {
             Some(until) if Instant::now() >= until => {
-                Err(StoreError::Timeout(self.store.shared.pool.limit()))
+                Err(StoreError::Timeout(self.store.embedded.query_time()))
             }
             Some(_) | None => Ok(()),
         }

@@ -3,8 +3,7 @@
 //! Every message makes sense on its own in a log. None contains the values of a statement's parameters:
 //! users' data stays out of error messages.
 
-use super::keys::{MAX_ENVIRONMENT, MAX_NAME};
-use super::mark::Loss;
+use super::embedded::{Loss, MAX_ENVIRONMENT, MAX_NAME};
 use rusqlite::ErrorCode;
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -12,8 +12,8 @@
 //! Each question that finds a free reader gets a thread, which continues with the waiting questions and then
 //! ends. Starting a thread takes about ten microseconds, and a long question takes more than a thousand.
 
+use super::embedded::Reader;
 use super::error::StoreError;
-use super::reader::Reader;
 use crate::share::{Asker, give_way};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;

@@ -21,7 +21,7 @@ const PLACES: &[(&str, &[&str])] = &[
     // relations.
     (
         "portcullis_compiler",
-        &["src/engine/", "src/cli/", "src/lsp/", "src/store/value.rs", "src/store/signature.rs"],
+        &["src/engine/", "src/cli/", "src/lsp/", "src/store/embedded/value.rs", "src/store/signature.rs"],
     ),
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
@@ -48,8 +48,8 @@ const PLACES: &[(&str, &[&str])] = &[
         &[
             "src/store/digest.rs",
             "src/http/page.rs",
-            "src/store/policy.rs",
-            "src/store/backup.rs",
+            "src/store/embedded/policy.rs",
+            "src/store/embedded/backup.rs",
             "src/cli/facts/input.rs",
         ],
     ),

@@ -1,10 +1,7 @@
-//! What the store promises, from the outside.
+//! What a store promises, from the outside.
 
-mod consistent_reads;
-mod backups;
 mod batches;
-mod files;
-mod formats;
+mod consistent_reads;
 mod long_queue;
 mod reading;
 mod records;
@@ -14,26 +11,26 @@ use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptio
 use std::path::Path;
 use std::time::Duration;
 
-fn options() -> StoreOptions {
+pub(super) fn options() -> StoreOptions {
     StoreOptions { readers: 2, query_time: Duration::from_secs(5), ..StoreOptions::default() }
 }
 
-fn memory() -> Store {
+pub(super) fn memory() -> Store {
     Store::in_memory(&options()).unwrap()
 }
 
-fn open(dir: &Path) -> Store {
+pub(super) fn open(dir: &Path) -> Store {
     Store::open(dir, &options()).unwrap()
 }
 
 /// `fact("has_role", &["User:ada", "String:owner"])`
-fn fact(predicate: &str, args: &[&str]) -> Fact {
+pub(super) fn fact(predicate: &str, args: &[&str]) -> Fact {
     let value = |arg: &&str| arg.split_once(':').map(|(ty, id)| Value::new(ty, id)).unwrap();
     Fact::new(predicate, args.iter().map(value).collect())
 }
 
 /// As [`fact`]; `*` is any value, `User:*` any user.
-fn pattern(predicate: &str, args: &[&str]) -> FactPattern {
+pub(super) fn pattern(predicate: &str, args: &[&str]) -> FactPattern {
     let arg = |arg: &&str| match arg.split_once(':') {
         None => ArgPattern::Any,
         Some((ty, "*")) => ArgPattern::Typed(ty.into()),
@@ -42,16 +39,16 @@ fn pattern(predicate: &str, args: &[&str]) -> FactPattern {
     FactPattern::new(predicate, args.iter().map(arg).collect())
 }
 
-fn insert(facts: &[Fact]) -> Change {
+pub(super) fn insert(facts: &[Fact]) -> Change {
     Change::Insert(facts.to_vec())
 }
 
-fn delete(patterns: &[FactPattern]) -> Change {
+pub(super) fn delete(patterns: &[FactPattern]) -> Change {
     Change::Delete(patterns.to_vec())
 }
 
 /// Facts as `predicate(Type:id, …)`.
-fn shown(facts: &[Fact]) -> Vec<String> {
+pub(super) fn shown(facts: &[Fact]) -> Vec<String> {
     let show = |fact: &Fact| {
         let args: Vec<String> = fact.args.iter().map(|arg| format!("{}:{}", arg.ty, arg.id)).collect();
         format!("{}({})", fact.predicate, args.join(", "))
@@ -59,10 +56,10 @@ fn shown(facts: &[Fact]) -> Vec<String> {
     facts.iter().map(show).collect()
 }
 
-async fn all(store: &Store) -> Vec<String> {
+pub(super) async fn all(store: &Store) -> Vec<String> {
     found(store, FactPattern::everything()).await
 }
 
-async fn found(store: &Store, pattern: FactPattern) -> Vec<String> {
+pub(super) async fn found(store: &Store, pattern: FactPattern) -> Vec<String> {
     shown(&store.facts(pattern, 1_000).await.unwrap().facts)
 }

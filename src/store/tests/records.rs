@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::store::{Access, StoreError};
-use rusqlite::Connection;
 
 #[tokio::test]
 async fn every_policy_version_is_kept_and_the_last_is_active() {
@@ -103,34 +102,4 @@ async fn an_environment_must_fit_into_a_key() {
         assert!(matches!(error, StoreError::EnvironmentName(_)), "{error}");
     }
     assert_eq!(store.keys(), []);
-}
-
-#[tokio::test]
-async fn a_key_that_cannot_be_published_is_not_in_the_file() {
-    let dir = tempfile::tempdir().unwrap();
-    let store = open(dir.path());
-    let first = store.create_key("main".into(), "first".into(), Access::ReadWrite).await.unwrap();
-    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
-    // Somebody changes the file behind the store's back, and the keys cannot be read any more.
-    let file = Connection::open(dir.path().join("store.db")).unwrap();
-    file.execute("UPDATE key SET access = 'all'", []).unwrap();
-
-    let error = store.create_key("main".into(), "second".into(), Access::ReadWrite).await.unwrap_err();
-    assert!(matches!(&error, StoreError::Corrupt(reason) if reason.contains("`all`")), "{error}");
-    let error = store.revoke_key(first.key.id.clone()).await.unwrap_err();
-    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
-    let stored: Vec<(String, bool)> = file
-        .prepare("SELECT name, revoked FROM key")
-        .and_then(|mut keys| keys.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect())
-        .unwrap();
-    assert_eq!(stored, [("first".to_owned(), false)], "what failed was not written");
-    assert!(store.verify_key(&first.text).is_some());
-    assert_eq!(all(&store).await, ["p(T:a)"], "questions are answered");
-
-    // Once the file is right again, a new start takes writes.
-    drop(store);
-    file.execute("UPDATE key SET access = 'read-only'", []).unwrap();
-    let store = open(dir.path());
-    assert!(store.revoke_key(first.key.id).await.unwrap());
-    assert_eq!(store.verify_key(&first.text), None);
 }

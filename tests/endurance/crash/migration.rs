@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// A store of the first format, as the tests of the store have it.
-const FIRST: &str = include_str!("../../../src/store/tests/format_1.sql");
+const FIRST: &str = include_str!("../../../src/store/embedded/tests/format_1.sql");
 
 /// Facts of the file.
 const FACTS: usize = 50_000;

@@ -5,7 +5,7 @@
 //! removes what is left under the other name.
 
 use super::connect::{DATABASE, LOCK, lock, sync_directory};
-use super::error::StoreError;
+use crate::store::error::StoreError;
 use std::ffi::OsString;
 use std::fs;
 use std::io::ErrorKind;

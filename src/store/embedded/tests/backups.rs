@@ -1,7 +1,7 @@
 //! Snapshots and backups: of one moment, whole, and refused if they are not.
 
 use super::*;
-use crate::store::{Access, Existing, Holdings, Snapshot, StoreError, restore};
+use crate::store::{Access, Existing, Holdings, Snapshot, restore};
 use rusqlite::Connection;
 use sha2::{Digest, Sha256};
 use std::fs;

@@ -12,8 +12,8 @@
 //!
 //! A store in memory is the same database under a name that is unique in this process, without a log.
 
-use super::error::StoreError;
 use super::{mark, migrate};
+use crate::store::error::StoreError;
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags};

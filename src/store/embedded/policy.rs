@@ -3,7 +3,8 @@
 //! The SHA-256 of the active policy is stored with it. A letter that changes on the disk makes another
 //! policy, which SQLite does not detect, and which may be valid and grant something else.
 
-use super::error::StoreError;
+use super::reader::Reader;
+use crate::store::error::StoreError;
 use rusqlite::{Connection, OptionalExtension, Row};
 use sha2::{Digest, Sha256};
 
@@ -65,6 +66,18 @@ fn seal(id: u64, src: &str) -> Vec<u8> {
     [&id.to_be_bytes()[..], &Sha256::digest(src)].concat()
 }
 
+impl Reader {
+    /// The policy with this id, or the active one.
+    pub(in crate::store) fn policy(&self, id: Option<u64>) -> Result<Option<StoredPolicy>, StoreError> {
+        self.with(|conn| get(conn, id))
+    }
+
+    /// All versions, oldest first.
+    pub(in crate::store) fn policy_versions(&self) -> Result<Vec<PolicyVersion>, StoreError> {
+        self.with(versions)
+    }
+}
+
 /// The policy with this id, or the active one.
 pub(super) fn get(conn: &Connection, id: Option<u64>) -> rusqlite::Result<Option<StoredPolicy>> {
     let found = |row: &Row<'_>| Ok(StoredPolicy { version: version(row)?, src: row.get(4)? });
@@ -81,8 +94,7 @@ pub(super) fn get(conn: &Connection, id: Option<u64>) -> rusqlite::Result<Option
     }
 }
 
-/// All versions, oldest first.
-pub(super) fn versions(conn: &Connection) -> rusqlite::Result<Vec<PolicyVersion>> {
+fn versions(conn: &Connection) -> rusqlite::Result<Vec<PolicyVersion>> {
     conn.prepare_cached("SELECT id, filename, created, active FROM policy ORDER BY id")?
         .query_map([], version)?
         .collect()

@@ -3,14 +3,45 @@
 //! In: plain facts and patterns. Values are always parameters; the text of a statement contains only the
 //! table and column names of a [`StoredRelation`], which are made from numbers.
 
-use super::error::StoreError;
-use super::fact::{ArgPattern, Fact, FactPage, FactPattern, Stats};
+use super::directory::{Directory, Relations};
 use super::reader::Reader;
-use super::relation::{Directory, Relations};
-use super::signature::{self, StoredRelation};
+use super::transaction::Transaction;
 use super::value::{CompactValue, Param};
+use crate::store::error::StoreError;
+use crate::store::fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats};
+use crate::store::signature::{self, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
 use std::cmp::Ordering;
+
+/// Applies a batch: all of it in order, or nothing. Fails if a pattern of a deletion matches more facts than
+/// `delete_reach`.
+pub(super) fn apply(
+    transaction: &mut Transaction<'_>,
+    changes: &[Change],
+    delete_reach: Option<u64>,
+) -> Result<Applied, StoreError> {
+    let mut applied = Applied { offset: *transaction.offset, inserted: 0, deleted: 0 };
+    for change in changes {
+        match change {
+            Change::Insert(new) => {
+                applied.inserted += insert(transaction.conn, transaction.directory, new)?;
+            }
+            Change::Delete(patterns) => {
+                for pattern in patterns {
+                    let gone = delete(transaction.conn, transaction.directory, pattern)?;
+                    if let Some(allowed) = delete_reach.filter(|allowed| gone > *allowed) {
+                        return Err(StoreError::Reach { matched: gone, allowed });
+                    }
+                    applied.deleted += gone;
+                }
+            }
+        }
+    }
+    if applied.inserted + applied.deleted > 0 {
+        applied.offset = transaction.advance();
+    }
+    Ok(applied)
+}
 
 /// Inserts facts; returns how many were new.
 ///
@@ -56,11 +87,7 @@ fn by_signature(a: &Fact, b: &Fact) -> Ordering {
 }
 
 /// Deletes every fact that matches the pattern; returns how many there were.
-pub(super) fn delete(
-    conn: &Connection,
-    directory: &mut Directory,
-    pattern: &FactPattern,
-) -> Result<u64, StoreError> {
+fn delete(conn: &Connection, directory: &mut Directory, pattern: &FactPattern) -> Result<u64, StoreError> {
     let mut deleted = 0_u64;
     for idx in directory.covered_by(pattern) {
         let entry = directory.entry(idx)?;
@@ -90,40 +117,46 @@ pub(super) fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (St
     (format!("{lead}{}", tests.join(" AND ")), values)
 }
 
-/// The stored facts that match, at most `limit` of them, in the order of [`FactPage`].
-pub(super) fn find(
-    reader: &Reader,
-    relations: &Relations,
-    pattern: &FactPattern,
-    limit: usize,
-) -> Result<FactPage, StoreError> {
-    let mut page = FactPage::default();
-    for relation in relations.relations.iter().filter(|relation| pattern.covers(relation)) {
-        // One row more than wanted shows whether there are more.
-        let room = limit.saturating_sub(page.facts.len()).saturating_add(1);
-        let columns = relation.key();
-        let (condition, mut params) = condition(relation, pattern);
-        let sql = format!(
-            "SELECT {columns} FROM {}{condition} ORDER BY {columns} LIMIT ?{}",
-            relation.table,
-            params.len() + 1
-        );
-        params.push(Param::Integer(i64::try_from(room).unwrap_or(i64::MAX)));
-        reader.rows(&sql, &params, |ids| {
-            let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
-            page.facts.push(relation.fact(ids));
-        })?;
-        if page.facts.len() > limit {
-            page.facts.truncate(limit);
-            page.more = true;
-            break;
+impl Reader {
+    /// The stored facts that match, at most `limit` of them, in the order of [`FactPage`].
+    pub(in crate::store) fn facts(
+        &self,
+        relations: &Relations,
+        pattern: &FactPattern,
+        limit: usize,
+    ) -> Result<FactPage, StoreError> {
+        let mut page = FactPage::default();
+        for relation in relations.relations.iter().filter(|relation| pattern.covers(relation)) {
+            // One row more than wanted shows whether there are more.
+            let room = limit.saturating_sub(page.facts.len()).saturating_add(1);
+            let columns = relation.key();
+            let (condition, mut params) = condition(relation, pattern);
+            let sql = format!(
+                "SELECT {columns} FROM {}{condition} ORDER BY {columns} LIMIT ?{}",
+                relation.table,
+                params.len() + 1
+            );
+            params.push(Param::Integer(i64::try_from(room).unwrap_or(i64::MAX)));
+            self.rows(&sql, &params, |ids| {
+                let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
+                page.facts.push(relation.fact(ids));
+            })?;
+            if page.facts.len() > limit {
+                page.facts.truncate(limit);
+                page.more = true;
+                break;
+            }
         }
+        Ok(page)
     }
-    Ok(page)
+
+    /// Counts facts from the relations' own counters.
+    pub(in crate::store) fn stats(&self) -> Result<Stats, StoreError> {
+        self.with(stats)
+    }
 }
 
-/// Counts facts from the relations' own counters.
-pub(super) fn stats(conn: &Connection) -> rusqlite::Result<Stats> {
+fn stats(conn: &Connection) -> rusqlite::Result<Stats> {
     let mut statement = conn.prepare_cached(
         "SELECT predicate, sum(facts) FROM relation GROUP BY predicate HAVING sum(facts) > 0 ORDER BY predicate",
     )?;

@@ -4,8 +4,8 @@
 //! all kinds of writes share one queue. The closure runs in a [`Transaction`], and again if that was rolled
 //! back.
 
-use super::error::StoreError;
-use super::relation::Directory;
+use super::directory::Directory;
+use crate::store::error::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 

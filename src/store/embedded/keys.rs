@@ -9,8 +9,8 @@
 //! All keys are kept in memory as a [`KeyRing`], so checking one needs no connection. The writer replaces the
 //! ring before it acknowledges a change: a revoked key is refused from that moment on.
 
-use super::digest::KeyDigest;
-use super::error::StoreError;
+use crate::store::digest::KeyDigest;
+use crate::store::error::StoreError;
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
@@ -19,10 +19,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// The longest name of an environment.
-pub(super) const MAX_ENVIRONMENT: usize = 64;
+pub(in crate::store) const MAX_ENVIRONMENT: usize = 64;
 
 /// The longest name of a key in characters; it must fit on one line of a list.
-pub(super) const MAX_NAME: usize = 200;
+pub(in crate::store) const MAX_NAME: usize = 200;
 
 /// How often a key's last use is recorded in memory, and saved in the file, in seconds: checking a key does
 /// not write.
@@ -92,7 +92,7 @@ impl std::fmt::Debug for NewKey {
 
 /// All keys, by id.
 #[derive(Debug, Default)]
-pub(super) struct KeyRing {
+pub(in crate::store) struct KeyRing {
     keys: FxHashMap<String, KeyEntry>,
 }
 
@@ -150,7 +150,7 @@ impl KeyRing {
     }
 
     /// The key with this text, unless it is unknown or revoked.
-    pub(super) fn verify(&self, text: &str) -> Option<Key> {
+    pub(in crate::store) fn verify(&self, text: &str) -> Option<Key> {
         let mut parts = text.splitn(4, '_').skip(2);
         let id = parts.next().unwrap_or_default();
         let presented = KeyDigest::of(text);
@@ -165,7 +165,7 @@ impl KeyRing {
     }
 
     /// When a key was last used, in seconds since the epoch and to the minute; `None` if never.
-    pub(super) fn last_used(&self, id: &str) -> Option<i64> {
+    pub(in crate::store) fn last_used(&self, id: &str) -> Option<i64> {
         let used = self.keys.get(id)?.used.noted.load(Ordering::Relaxed);
         (used != NEVER).then_some(used)
     }
@@ -190,7 +190,7 @@ impl KeyRing {
     }
 
     /// All of them, oldest first.
-    pub(super) fn list(&self) -> Vec<Key> {
+    pub(in crate::store) fn list(&self) -> Vec<Key> {
         let mut keys: Vec<Key> = self.keys.values().map(|held| held.key.clone()).collect();
         keys.sort_unstable_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         keys

@@ -13,9 +13,9 @@
 //! store that it replaces is complete too: its log has been checkpointed, or removed, before.
 
 use super::connect::{DATABASE, lock, open_file, private_file, sync_directory};
-use super::error::StoreError;
 use super::snapshot::{Holdings, Snapshot, holdings};
 use super::{mark, migrate, remains};
+use crate::store::error::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;

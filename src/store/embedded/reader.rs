@@ -4,8 +4,8 @@
 //! time. What the closure may still use is counted in [`Left`], which is shared: any thread that holds its
 //! [`Running`] can cancel the closure.
 
-use super::error::StoreError;
 use super::value::{self, Param};
+use crate::store::error::StoreError;
 use rusqlite::Connection;
 use std::borrow::Cow;
 use std::ops::ControlFlow;

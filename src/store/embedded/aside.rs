@@ -4,10 +4,10 @@
 //! questions.
 
 use super::connect::{Location, StoreOptions};
-use super::error::StoreError;
 use super::pool::guarded;
 use super::reader::Reader;
 use crate::share::give_way;
+use crate::store::error::StoreError;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;

@@ -1,18 +1,18 @@
 //! Reads the facts of one moment in parts, for an answer that is sent while it is read.
 //!
-//! In: a pattern. Out: every fact that matches at that moment, in the order of [`FactPage`](super::FactPage).
-//! Between two parts it holds no thread and no reader of the store, only a [`Snapshot`]; each part continues
-//! after the last fact of the previous one. A reading may take as long as its client does, and meanwhile the
-//! log cannot start over. So when the log reaches its limit, all readings are cut: writes never wait for a
-//! slow client.
+//! In: a pattern. Out: every fact that matches at that moment, in the order of
+//! [`FactPage`](crate::store::FactPage). Between two parts it holds no thread and no reader of the store,
+//! only a [`Snapshot`]; each part continues after the last fact of the previous one. A reading may take as
+//! long as its client does, and meanwhile the log cannot start over. So when the log reaches its limit, all
+//! readings are cut: writes never wait for a slow client.
 
-use super::error::StoreError;
-use super::fact::{ArgPattern, Fact, FactPattern};
 use super::facts;
 use super::published::Published;
-use super::signature::StoredRelation;
 use super::snapshot::Snapshot;
 use super::value::{self, Param};
+use crate::store::error::StoreError;
+use crate::store::fact::{ArgPattern, Fact, FactPattern};
+use crate::store::signature::StoredRelation;
 use parking_lot::Mutex;
 use rusqlite::params_from_iter;
 use std::ops::ControlFlow;

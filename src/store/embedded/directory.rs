@@ -14,9 +14,9 @@
 //! INVARIANT: a fact belongs to exactly one relation. A name that shares a table never gets its own later: by
 //! then there are `MAX_NAMES` of them, and only a `clear` removes relations.
 
-use super::error::StoreError;
-use super::fact::{Fact, FactPattern};
-use super::signature::{self, MAX_NAMES, StoredArg, StoredRelation};
+use crate::store::error::StoreError;
+use crate::store::fact::{Fact, FactPattern};
+use crate::store::signature::{self, MAX_NAMES, StoredArg, StoredRelation};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};

@@ -17,9 +17,9 @@
 //! it. What no check finds is a text that turned into another one and is in no index: SQLite keeps no
 //! checksums of its pages.
 
-use super::error::StoreError;
-use super::relation::{self, Directory};
+use super::directory::{self, Directory};
 use super::{facts, keys};
+use crate::store::error::StoreError;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
 fn compact_values(conn: &Connection) -> Result<(), StoreError> {
     conn.execute_batch("ALTER TABLE relation RENAME COLUMN types TO args")?;
     let former = Directory::load(conn)?;
-    relation::unnamed(conn, &former)?;
+    directory::unnamed(conn, &former)?;
     let former = former.snapshot(0).relations;
     conn.execute("DELETE FROM relation", [])?;
     let mut directory = Directory::default();
@@ -183,13 +183,13 @@ pub(super) fn check(conn: &mut Connection, budget: Duration) -> Result<(), Store
             tracing::info!(?budget, "the store is too large to be checked completely within `check_time`");
         }
     }
-    relation::reconcile(conn)
+    directory::reconcile(conn)
 }
 
 /// Checks all trees, however long it takes, and that relations and tables agree.
 pub(super) fn check_trees(conn: &mut Connection) -> Result<(), StoreError> {
     check_structure(conn)?;
-    relation::reconcile(conn)
+    directory::reconcile(conn)
 }
 
 /// Checks all trees, however long it takes, and changes nothing.

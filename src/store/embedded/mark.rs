@@ -20,8 +20,8 @@
 //! of the disk, because the commit is synced first; so it never refuses an intact store.
 
 use super::connect::{Location, private_file, sync_directory};
-use super::error::StoreError;
 use super::{keys, log};
+use crate::store::error::StoreError;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;
 use std::fs::{self, File};

@@ -23,15 +23,15 @@
 //! little longer, instead of every question that meets it.
 
 use super::connect::Location;
-use super::error::StoreError;
+use super::directory::{Directory, Relations, Retired};
 use super::keys::{self, KeyRing};
 use super::log::Log;
 use super::mark::Tally;
 use super::published::{Fault, Published};
-use super::relation::{Directory, Relations, Retired};
 use super::transaction::{Job, Pending, Transaction, Write};
 use super::watch::Watch;
 use crate::share::give_way;
+use crate::store::error::StoreError;
 use flume::RecvTimeoutError;
 use rusqlite::Connection;
 use std::sync::Arc;

@@ -3,7 +3,7 @@
 //! In: the texts of values. Out: the same texts. SQLite stores their compact form, which the compiler uses
 //! too, because its statements contain literals.
 
-use super::error::StoreError;
+use crate::store::error::StoreError;
 use portcullis_compiler::compact::{Compact, compact, expand};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Row, ToSql};

@@ -8,13 +8,13 @@
 //! so a writer that fills the log to its limit must wait (`log`).
 
 use super::connect::{DATABASE, open_file};
-use super::error::StoreError;
-use super::fact::Fact;
+use super::directory::Directory;
 use super::mark::MarkFile;
 use super::policy::{self, StoredPolicy};
-use super::relation::Directory;
-use super::signature::StoredRelation;
 use super::{migrate, value};
+use crate::store::error::StoreError;
+use crate::store::fact::Fact;
+use crate::store::signature::StoredRelation;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};

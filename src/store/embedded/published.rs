@@ -1,9 +1,9 @@
 //! What the writer publishes: the relations, the keys, and whether it still accepts writes.
 
-use super::error::StoreError;
+use super::directory::Relations;
 use super::keys::KeyRing;
 use super::reading::Readings;
-use super::relation::Relations;
+use crate::store::error::StoreError;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -16,11 +16,11 @@
 //! it runs. Waiting has a limit of its own; beyond it the store reports that it is overloaded.
 
 use super::connect::StoreOptions;
-use super::error::StoreError;
-use super::long_queue::LongQueue;
 use super::published::Published;
 use super::reader::{Reader, Running};
 use crate::share::Asker;
+use crate::store::error::StoreError;
+use crate::store::long_queue::LongQueue;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

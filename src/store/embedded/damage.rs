@@ -16,7 +16,7 @@
 //! The last commit is the limit of this check: damage to it looks like a commit that never finished. Both
 //! file formats are described in <https://sqlite.org/fileformat2.html>.
 
-use super::error::StoreError;
+use crate::store::error::StoreError;
 use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;

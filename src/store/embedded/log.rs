@@ -5,7 +5,7 @@
 //! [`LIMIT`], the writer waits for them. When no write has come for a while, the log is emptied: then it
 //! takes no space, and readers need not search it.
 
-use super::error::StoreError;
+use crate::store::error::StoreError;
 use rusqlite::Connection;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, Ordering};
