@@ -1,12 +1,11 @@
 //! The digest of a key, which can be compared only in constant time.
 //!
-//! The duration of `==` on bytes reveals how many of them agree. So the digest has no `==`, and no other file
-//! can access its bytes, except for the map that counts good keys. What remains is [`KeyDigest::is`], which
-//! always takes the same time. It would hardly matter for a digest, because an attacker cannot choose the
-//! digests of guessed keys; but this way there is nothing to argue about.
+//! The duration of `==` on bytes reveals how many of them agree. So the digest has no `==`, and its bytes are
+//! accessible only to the store, which writes and reads them, and to the map that counts good keys. What
+//! remains is [`KeyDigest::is`], which always takes the same time. It would hardly matter for a digest,
+//! because an attacker cannot choose the digests of guessed keys; but this way there is nothing to argue
+//! about.
 
-use rusqlite::ToSql;
-use rusqlite::types::{FromSql, FromSqlResult, ToSqlOutput, ValueRef};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -28,6 +27,16 @@ impl KeyDigest {
         self.0.ct_eq(&other.0).into()
     }
 
+    /// Its bytes, to store them.
+    pub(super) fn stored(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The digest with these stored bytes.
+    pub(super) fn from_stored(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// For a map of keys that are known to be good: timing its look-ups reveals nothing.
     pub fn into_map_key(self) -> [u8; 32] {
         self.0
@@ -37,18 +46,6 @@ impl KeyDigest {
 impl std::fmt::Debug for KeyDigest {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("(digest)")
-    }
-}
-
-impl ToSql for KeyDigest {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
-    }
-}
-
-impl FromSql for KeyDigest {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        FromSql::column_result(value).map(Self)
     }
 }
 

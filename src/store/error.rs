@@ -3,8 +3,8 @@
 //! Every message makes sense on its own in a log. None contains the values of a statement's parameters:
 //! users' data stays out of error messages.
 
-use super::embedded::{Loss, MAX_ENVIRONMENT, MAX_NAME};
-use rusqlite::ErrorCode;
+use super::key::{MAX_ENVIRONMENT, MAX_NAME};
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -174,64 +174,48 @@ pub enum StoreError {
     Bug(String),
 }
 
-/// SQLite's message for it. It has no code of its own.
-const TOO_DEEP: &str = "subqueries nested too deep";
-
-impl From<rusqlite::Error> for StoreError {
-    fn from(error: rusqlite::Error) -> Self {
-        let text = message(&error);
-        if text.contains(TOO_DEEP) {
-            return Self::TooManyReadings;
-        }
-        let Some(code) = error.sqlite_error_code() else {
-            return Self::Bug(text);
-        };
-        match code {
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Self::Corrupt(text),
-            ErrorCode::DiskFull => Self::Full,
-            ErrorCode::ReadOnly => Self::ReadOnly(text),
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Self::Busy,
-            ErrorCode::TooBig => Self::TooLarge(format!(
-                "a value or an answer is too large for the database: {text}; send or ask for less at once"
-            )),
-            ErrorCode::SystemIoFailure
-            | ErrorCode::CannotOpen
-            | ErrorCode::PermissionDenied
-            | ErrorCode::FileLockingProtocolFailed
-            | ErrorCode::NoLargeFileSupport
-            | ErrorCode::OutOfMemory => Self::Io(text),
-            // The driver's enum is non-exhaustive; other codes can only come from the store's own statements.
-            _ => Self::Bug(text),
-        }
-    }
+/// What is missing from a store, or does not belong to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Acknowledged writes are missing.
+    Behind {
+        /// How many it contains.
+        held: u64,
+        /// How many were acknowledged.
+        acknowledged: u64,
+    },
+    /// Its file or its log belongs to another store, or is older or newer.
+    Foreign,
+    /// Its mark is missing, and it was not shut down cleanly.
+    Unmarked,
+    /// Its mark cannot be read.
+    BadMark,
 }
 
-/// The driver's message without the statement, which may contain ids as literals.
-fn message(error: &rusqlite::Error) -> String {
-    match error {
-        rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
-        rusqlite::Error::SqliteFailure(code, Some(text)) => {
-            format!("{text} (SQLite code {})", code.extended_code)
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Behind { held, acknowledged } => {
+                let (n, writes) = (acknowledged - held, if acknowledged - held == 1 { "write is" } else { "writes are" });
+                write!(
+                    f,
+                    "{n} acknowledged {writes} not in it: its log `store.db-wal` or its file is missing, truncated \
+                     or older"
+                )
+            }
+            Self::Foreign => {
+                f.write_str("its log `store.db-wal` or its file belongs to another store, or is older or newer")
+            }
+            Self::Unmarked => f.write_str(
+                "`store.db-mark` is missing, although the file was in service: it was removed, or the file was copied \
+                 without its log and without `portcullis backup`",
+            ),
+            Self::BadMark => f.write_str("`store.db-mark` is damaged"),
         }
-        other => other.to_string(),
     }
 }
 
 impl StoreError {
-    /// The error as an operator needs it at the start: what it is about, and what to do.
-    pub(super) fn at_start(self, dir: &Path) -> Self {
-        match self {
-            // The file has been identified as a store of this format, so the store's own statements fail only
-            // if it was changed. A failed migration has its own error.
-            Self::Corrupt(reason) | Self::Bug(reason) => Self::Damaged { dir: dir.into(), reason },
-            Self::Full => {
-                Self::IoAt { path: dir.into(), reason: "there is no space left on the disk".to_owned() }
-            }
-            Self::Io(reason) | Self::ReadOnly(reason) => Self::IoAt { path: dir.into(), reason },
-            other => other,
-        }
-    }
-
     /// An operating-system failure at a path.
     pub(super) fn io(path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {

@@ -19,7 +19,11 @@ mod digest;
 mod embedded;
 mod error;
 mod fact;
+mod key;
 mod long_queue;
+mod options;
+mod param;
+mod policy;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -27,12 +31,16 @@ mod tests;
 pub use consistent_read::ConsistentRead;
 pub use digest::KeyDigest;
 pub use embedded::{
-    Access, Existing, FactReading, Holdings, Key, Loss, NewKey, Param, PolicyVersion, Reader, Relations,
-    Remains, Snapshot, StoreOptions, StoredPolicy, Usage, accept_loss, aside, delete, find_loss, restore,
+    Existing, FactReading, Holdings, Reader, Remains, Snapshot, Usage, accept_loss, aside, delete, find_loss,
+    restore,
 };
-pub use error::StoreError;
+pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
-pub use signature::{StoredArg, StoredRelation};
+pub use key::{Access, Key, NewKey};
+pub use options::StoreOptions;
+pub use param::Param;
+pub use policy::{PolicyVersion, StoredPolicy};
+pub use signature::{Relations, StoredArg, StoredRelation};
 
 use crate::share::Asker;
 use embedded::Embedded;

@@ -1,4 +1,4 @@
-//! Signatures: which facts share a table, and the table's columns.
+//! Relations: which facts share a table, and the table's columns.
 //!
 //! A *signature* is a predicate with the types of its arguments and, for relationships, the relation's name:
 //! `has_relation(Issue, "repository", Repository)` and `has_relation(Issue, "parent", Issue)` are two
@@ -8,15 +8,13 @@
 //!
 //! ```text
 //! has_relation(Issue:7, "repository", Repository:9)
-//!   f3 (a0, a2), PRIMARY KEY (a0, a2) WITHOUT ROWID          look-ups by issue
-//!   f3r ON f3 (a2, a0)                                       look-ups by repository
+//!   f3 (a0, a2), PRIMARY KEY (a0, a2)          look-ups by issue
+//!   f3r ON f3 (a2, a0)                         look-ups by repository
 //! ```
 
-use super::error::StoreError;
 use super::fact::{Fact, Value};
 use portcullis_compiler::builtin::HAS_RELATION;
 use portcullis_compiler::primitive::STRING;
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 /// How many names of relationships between the same two types have their own tables.
@@ -83,28 +81,15 @@ impl StoredRelation {
         });
         Fact::new(&self.predicate, args.collect())
     }
+}
 
-    /// Creates the table, with a primary key that starts with the first argument and an index that starts
-    /// with the last.
-    pub(super) fn create(&self, conn: &Connection) -> Result<(), StoreError> {
-        let table = &self.table;
-        let key = self.key();
-        let declared = key.replace(',', " NOT NULL,");
-        conn.execute_batch(&format!(
-            "CREATE TABLE {table} ({declared} NOT NULL, PRIMARY KEY ({key})) WITHOUT ROWID"
-        ))?;
-        let reversed: Vec<String> = self.columns().rev().map(|(_, column)| column).collect();
-        if reversed.len() > 1 {
-            let reversed = reversed.join(", ");
-            conn.execute_batch(&format!("CREATE INDEX {table}r ON {table} ({reversed})"))?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn insert_sql(&self) -> String {
-        let marks: Vec<String> = (1..=self.columns().count()).map(|n| format!("?{n}")).collect();
-        format!("INSERT OR IGNORE INTO {} VALUES ({})", self.table, marks.join(", "))
-    }
+/// All relations at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relations {
+    /// Different for any two different sets of relations of one open store.
+    pub generation: u64,
+    /// Ordered by predicate, then arguments.
+    pub relations: Vec<StoredRelation>,
 }
 
 /// The name of the relationship, if the fact is one.

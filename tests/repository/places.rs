@@ -24,7 +24,7 @@ const PLACES: &[(&str, &[&str])] = &[
         &["src/engine/", "src/cli/", "src/lsp/", "src/store/embedded/value.rs", "src/store/signature.rs"],
     ),
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
-    ("rusqlite", &["src/store/", "src/cli/bindings/sqlite.rs"]),
+    ("rusqlite", &["src/store/embedded/", "src/cli/bindings/sqlite.rs"]),
     ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
     ("clap_complete", &["src/cli/completions.rs"]),
     ("clap_mangen", &["src/cli/man.rs"]),
@@ -48,7 +48,7 @@ const PLACES: &[(&str, &[&str])] = &[
         &[
             "src/store/digest.rs",
             "src/http/page.rs",
-            "src/store/embedded/policy.rs",
+            "src/store/policy.rs",
             "src/store/embedded/backup.rs",
             "src/cli/facts/input.rs",
         ],

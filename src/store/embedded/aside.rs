@@ -3,11 +3,12 @@
 //! The tests of a policy bring their own facts, so they need no connection to the store and do not delay its
 //! questions.
 
-use super::connect::{Location, StoreOptions};
+use super::connect::Location;
 use super::pool::guarded;
 use super::reader::Reader;
 use crate::share::give_way;
 use crate::store::error::StoreError;
+use crate::store::options::StoreOptions;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;

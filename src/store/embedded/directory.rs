@@ -16,19 +16,10 @@
 
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
-use crate::store::signature::{self, MAX_NAMES, StoredArg, StoredRelation};
+use crate::store::signature::{self, MAX_NAMES, Relations, StoredArg, StoredRelation};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
-
-/// All relations at one moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Relations {
-    /// Different for any two different sets of relations of one open store.
-    pub generation: u64,
-    /// Ordered by predicate, then arguments.
-    pub relations: Vec<StoredRelation>,
-}
 
 /// The writer's record of a relation.
 #[derive(Debug)]
@@ -43,7 +34,7 @@ pub(super) struct RelationEntry {
 impl RelationEntry {
     fn new(id: i64, predicate: &str, args: Vec<StoredArg>, n_facts: u64) -> Self {
         let relation = StoredRelation::numbered(id, predicate, args);
-        Self { id, insert_sql: relation.insert_sql(), relation, n_facts, counted: true }
+        Self { id, insert_sql: insert_sql(&relation), relation, n_facts, counted: true }
     }
 
     /// Counts facts that were inserted and deleted.
@@ -142,7 +133,7 @@ impl Directory {
         conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?
             .execute((predicate, text))?;
         let entry = RelationEntry::new(conn.last_insert_rowid(), predicate, args, 0);
-        entry.relation.create(conn)?;
+        create_table(conn, &entry.relation)?;
         self.changed = true;
         Ok(self.push(entry))
     }
@@ -252,4 +243,26 @@ pub(super) fn unnamed(conn: &Connection, directory: &Directory) -> Result<Vec<St
         return Err(StoreError::Corrupt(format!("table `{}` is missing", lost.relation.table)));
     }
     Ok(orphans)
+}
+
+/// Creates a relation's table, with a primary key that starts with the first argument and an index that
+/// starts with the last.
+fn create_table(conn: &Connection, relation: &StoredRelation) -> Result<(), StoreError> {
+    let table = &relation.table;
+    let key = relation.key();
+    let declared = key.replace(',', " NOT NULL,");
+    conn.execute_batch(&format!(
+        "CREATE TABLE {table} ({declared} NOT NULL, PRIMARY KEY ({key})) WITHOUT ROWID"
+    ))?;
+    let reversed: Vec<String> = relation.columns().rev().map(|(_, column)| column).collect();
+    if reversed.len() > 1 {
+        let reversed = reversed.join(", ");
+        conn.execute_batch(&format!("CREATE INDEX {table}r ON {table} ({reversed})"))?;
+    }
+    Ok(())
+}
+
+fn insert_sql(relation: &StoredRelation) -> String {
+    let marks: Vec<String> = (1..=relation.columns().count()).map(|n| format!("?{n}")).collect();
+    format!("INSERT OR IGNORE INTO {} VALUES ({})", relation.table, marks.join(", "))
 }

@@ -3,13 +3,14 @@
 //! In: plain facts and patterns. Values are always parameters; the text of a statement contains only the
 //! table and column names of a [`StoredRelation`], which are made from numbers.
 
-use super::directory::{Directory, Relations};
+use super::directory::Directory;
 use super::reader::Reader;
 use super::transaction::Transaction;
-use super::value::{CompactValue, Param};
+use super::value::CompactValue;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats};
-use crate::store::signature::{self, StoredRelation};
+use crate::store::param::Param;
+use crate::store::signature::{self, Relations, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
 use std::cmp::Ordering;
 

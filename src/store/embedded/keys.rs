@@ -1,200 +1,34 @@
-//! API keys: `e_<environment>_<key id>_<secret>`.
-//!
-//! Only a SHA-256 digest of the whole key is stored. A slow password hash would protect guessable secrets;
-//! these have 256 random bits, which cannot be found by trying candidates, and a key is checked on every
-//! request. The id is not secret and only selects the digest to compare with. The comparison always takes the
-//! same time, and an unknown id is compared with a digest that no key has. So the duration of a refusal
-//! reveals at most whether a key with that id exists.
-//!
-//! All keys are kept in memory as a [`KeyRing`], so checking one needs no connection. The writer replaces the
-//! ring before it acknowledges a change: a revoked key is refused from that moment on.
+//! The tables of keys, and of when each was last used.
 
 use crate::store::digest::KeyDigest;
 use crate::store::error::StoreError;
+use crate::store::key::{Access, Key, KeyRing, NewKey, StoredKey};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
-use std::fmt::Write;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The longest name of an environment.
-pub(in crate::store) const MAX_ENVIRONMENT: usize = 64;
-
-/// The longest name of a key in characters; it must fit on one line of a list.
-pub(in crate::store) const MAX_NAME: usize = 200;
-
-/// How often a key's last use is recorded in memory, and saved in the file, in seconds: checking a key does
-/// not write.
-const NOTED: i64 = 60;
+/// How often a key's last use is saved in the file, in seconds: checking a key does not write.
 const SAVED: i64 = 3_600;
 
-/// The time for a key that was never used.
-const NEVER: i64 = 0;
-
-/// What a key permits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Everything.
-    ReadWrite,
-    /// Reading only.
-    ReadOnly,
-}
-
-impl Access {
-    fn stored(self) -> &'static str {
-        match self {
-            Self::ReadWrite => "read-write",
-            Self::ReadOnly => "read-only",
-        }
-    }
-
-    fn from_stored(text: &str) -> Result<Self, StoreError> {
-        match text {
-            "read-write" => Ok(Self::ReadWrite),
-            "read-only" => Ok(Self::ReadOnly),
-            other => Err(StoreError::Corrupt(format!("a key has the access level `{other}`"))),
-        }
-    }
-}
-
-/// A key without its secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Key {
-    /// The public part of the key.
-    pub id: String,
-    /// The environment that it gives access to.
-    pub environment: String,
-    /// Its display name.
-    pub name: String,
-    /// What it permits.
-    pub access: Access,
-    /// When it was created, in seconds since the epoch.
-    pub created: i64,
-    /// Whether it is revoked.
-    pub revoked: bool,
-}
-
-/// A new key, the only time its text is available.
-#[derive(Clone)]
-pub struct NewKey {
-    /// The key as it is stored.
-    pub key: Key,
-    /// The text that clients send.
-    pub text: String,
-}
-
-impl std::fmt::Debug for NewKey {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewKey").field("key", &self.key).field("text", &"(secret)").finish()
-    }
-}
-
-/// All keys, by id.
-#[derive(Debug, Default)]
-pub(in crate::store) struct KeyRing {
-    keys: FxHashMap<String, KeyEntry>,
-}
-
-/// A key in memory.
-#[derive(Debug)]
-struct KeyEntry {
-    digest: KeyDigest,
-    key: Key,
-    used: Arc<LastUse>,
-}
-
-/// When a key was last used, to the minute; successive rings share it.
-#[derive(Debug, Default)]
-struct LastUse {
-    noted: AtomicI64,
-    /// The time in the file.
-    saved: AtomicI64,
-}
-
-impl LastUse {
-    fn note(&self) {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
-        let now = i64::try_from(now).unwrap_or(i64::MAX);
-        if now - self.noted.load(Ordering::Relaxed) >= NOTED {
-            self.noted.store(now, Ordering::Relaxed);
-        }
-    }
-}
-
-impl KeyRing {
-    /// Reads the tables `key` and `key_use`, and takes over the uses that the former ring recorded.
-    pub(super) fn load(conn: &Connection, former: &Self) -> Result<Self, StoreError> {
-        let saved = saved_uses(conn)?;
-        let mut statement =
-            conn.prepare("SELECT id, environment, name, access, created, revoked, hash FROM key")?;
-        let mut rows = statement.query([])?;
-        let mut ring = Self::default();
-        while let Some(row) = rows.next()? {
-            let key = Key {
-                id: row.get(0)?,
-                environment: row.get(1)?,
-                name: row.get(2)?,
-                access: Access::from_stored(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)?,
-                created: row.get(4)?,
-                revoked: row.get(5)?,
-            };
-            let used = former.keys.get(&key.id).map(|held| Arc::clone(&held.used));
-            let used = used.unwrap_or_else(|| {
-                let used = saved.get(&key.id).copied().unwrap_or(NEVER);
-                Arc::new(LastUse { noted: used.into(), saved: used.into() })
-            });
-            ring.keys.insert(key.id.clone(), KeyEntry { digest: row.get(6)?, key, used });
-        }
-        Ok(ring)
-    }
-
-    /// The key with this text, unless it is unknown or revoked.
-    pub(in crate::store) fn verify(&self, text: &str) -> Option<Key> {
-        let mut parts = text.splitn(4, '_').skip(2);
-        let id = parts.next().unwrap_or_default();
-        let presented = KeyDigest::of(text);
-        let (expected, held) = match self.keys.get(id) {
-            Some(held) => (&held.digest, Some(held)),
-            None => (&KeyDigest::NONE, None),
+/// Reads the tables `key` and `key_use`; the ring takes over the uses that the former one recorded.
+pub(super) fn load(conn: &Connection, former: &KeyRing) -> Result<KeyRing, StoreError> {
+    let saved = saved_uses(conn)?;
+    let mut statement =
+        conn.prepare("SELECT id, environment, name, access, created, revoked, hash FROM key")?;
+    let mut rows = statement.query([])?;
+    let mut stored = Vec::new();
+    while let Some(row) = rows.next()? {
+        let key = Key {
+            id: row.get(0)?,
+            environment: row.get(1)?,
+            name: row.get(2)?,
+            access: Access::from_stored(row.get_ref(3)?.as_str().map_err(rusqlite::Error::from)?)?,
+            created: row.get(4)?,
+            revoked: row.get(5)?,
         };
-        let same = presented.is(expected);
-        let held = held.filter(|held| same && !held.key.revoked)?;
-        held.used.note();
-        Some(held.key.clone())
+        let used = saved.get(&key.id).copied();
+        stored.push(StoredKey { key, digest: KeyDigest::from_stored(row.get(6)?), used });
     }
-
-    /// When a key was last used, in seconds since the epoch and to the minute; `None` if never.
-    pub(in crate::store) fn last_used(&self, id: &str) -> Option<i64> {
-        let used = self.keys.get(id)?.used.noted.load(Ordering::Relaxed);
-        (used != NEVER).then_some(used)
-    }
-
-    /// Uses that are at least this many seconds later than the saved ones.
-    fn unsaved(&self, least: i64) -> Vec<(String, i64)> {
-        let unsaved = |(id, held): (&String, &KeyEntry)| {
-            let [noted, saved] =
-                [&held.used.noted, &held.used.saved].map(|time| time.load(Ordering::Relaxed));
-            (noted - saved >= least).then(|| (id.clone(), noted))
-        };
-        self.keys.iter().filter_map(unsaved).collect()
-    }
-
-    /// Records what was saved.
-    fn note_saved(&self, uses: &[(String, i64)]) {
-        for (id, used) in uses {
-            if let Some(held) = self.keys.get(id) {
-                held.used.saved.store(*used, Ordering::Relaxed);
-            }
-        }
-    }
-
-    /// All of them, oldest first.
-    pub(in crate::store) fn list(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = self.keys.values().map(|held| held.key.clone()).collect();
-        keys.sort_unstable_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
-        keys
-    }
+    Ok(KeyRing::new(stored, former))
 }
 
 /// The saved last uses; a file of a former release has none.
@@ -240,14 +74,6 @@ fn save_uses(conn: &Connection, uses: &[(String, i64)]) -> Result<(), StoreError
     Ok(transaction.commit()?)
 }
 
-/// Whether a character is invisible in a list of names, or reorders the text around it: control characters,
-/// and the format characters of Unicode.
-fn is_hidden(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
-        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
-}
-
 /// Creates a key.
 pub(super) fn create(
     conn: &Connection,
@@ -256,42 +82,15 @@ pub(super) fn create(
     access: Access,
     now: i64,
 ) -> Result<NewKey, StoreError> {
-    let fits = environment.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
-        return Err(StoreError::EnvironmentName(environment.into()));
-    }
-    if name.chars().count() > MAX_NAME || name.chars().any(is_hidden) {
-        return Err(StoreError::KeyName);
-    }
-    let id = hex(&random::<8>()?);
-    let text = format!("e_{environment}_{id}_{}", hex(&random::<32>()?));
+    let new = NewKey::make(environment, name, access, now)?;
     conn.execute(
         "INSERT INTO key (id, environment, name, access, created, revoked, hash) VALUES (?1, ?2, ?3, ?4, ?5, 0, ?6)",
-        (&id, environment, name, access.stored(), now, KeyDigest::of(&text)),
+        (&new.key.id, environment, name, access.stored(), now, KeyDigest::of(&new.text).stored()),
     )?;
-    let key =
-        Key { id, environment: environment.into(), name: name.into(), access, created: now, revoked: false };
-    Ok(NewKey { key, text })
+    Ok(new)
 }
 
 /// Revokes a key; returns whether it exists.
 pub(super) fn revoke(conn: &Connection, id: &str) -> Result<bool, StoreError> {
     Ok(conn.execute("UPDATE key SET revoked = 1 WHERE id = ?1", [id])? > 0)
-}
-
-/// Random bytes from the operating system.
-pub(super) fn random<const N: usize>() -> Result<[u8; N], StoreError> {
-    let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).map_err(|error| {
-        StoreError::System(format!("cannot get random bytes: {error}; check the system's random source"))
-    })?;
-    Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }

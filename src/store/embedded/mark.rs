@@ -20,8 +20,9 @@
 //! of the disk, because the commit is synced first; so it never refuses an intact store.
 
 use super::connect::{Location, private_file, sync_directory};
-use super::{keys, log};
-use crate::store::error::StoreError;
+use super::log;
+use crate::store::error::{Loss, StoreError};
+use crate::store::key::random;
 use rusqlite::{Connection, OptionalExtension};
 use std::fmt;
 use std::fs::{self, File};
@@ -48,7 +49,7 @@ pub(super) enum Session {
 
 impl Session {
     fn new() -> Result<Self, StoreError> {
-        Ok(Self::Open(u64::from_ne_bytes(keys::random()?)))
+        Ok(Self::Open(u64::from_ne_bytes(random()?)))
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -138,47 +139,6 @@ impl Mark {
         let Self { sessions: [session, next], writes } = self;
         file.rewind()?;
         file.write_all(format!("{HEADING}\nwrites {writes:020}\nsession {session}\nnext {next}\n").as_bytes())
-    }
-}
-
-/// What is missing from a store, or does not belong to it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Loss {
-    /// Acknowledged writes are missing.
-    Behind {
-        /// How many it contains.
-        held: u64,
-        /// How many were acknowledged.
-        acknowledged: u64,
-    },
-    /// Its file or its log belongs to another store, or is older or newer.
-    Foreign,
-    /// Its mark is missing, and it was not shut down cleanly.
-    Unmarked,
-    /// Its mark cannot be read.
-    BadMark,
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Behind { held, acknowledged } => {
-                let (n, writes) = (acknowledged - held, if acknowledged - held == 1 { "write is" } else { "writes are" });
-                write!(
-                    f,
-                    "{n} acknowledged {writes} not in it: its log `store.db-wal` or its file is missing, truncated \
-                     or older"
-                )
-            }
-            Self::Foreign => {
-                f.write_str("its log `store.db-wal` or its file belongs to another store, or is older or newer")
-            }
-            Self::Unmarked => f.write_str(
-                "`store.db-mark` is missing, although the file was in service: it was removed, or the file was copied \
-                 without its log and without `portcullis backup`",
-            ),
-            Self::BadMark => f.write_str("`store.db-mark` is damaged"),
-        }
     }
 }
 

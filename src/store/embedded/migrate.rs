@@ -18,8 +18,9 @@
 //! checksums of its pages.
 
 use super::directory::{self, Directory};
-use super::{facts, keys};
+use super::facts;
 use crate::store::error::StoreError;
+use crate::store::key::random;
 use rusqlite::{Connection, ErrorCode};
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -133,7 +134,7 @@ fn take_steps(conn: &mut Connection, done: usize) -> Result<(), StoreError> {
         }
     }
     if done == 0 {
-        transaction.execute("INSERT INTO meta VALUES ('secret', ?1)", [keys::random::<32>()?])?;
+        transaction.execute("INSERT INTO meta VALUES ('secret', ?1)", [random::<32>()?])?;
         transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     }
     transaction.pragma_update(None, "user_version", FORMAT)?;

@@ -15,12 +15,12 @@
 //! asker has gone does not start, and is cancelled if it runs. The time limit of a question counts only while
 //! it runs. Waiting has a limit of its own; beyond it the store reports that it is overloaded.
 
-use super::connect::StoreOptions;
 use super::published::Published;
 use super::reader::{Reader, Running};
 use crate::share::Asker;
 use crate::store::error::StoreError;
 use crate::store::long_queue::LongQueue;
+use crate::store::options::StoreOptions;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -1,9 +1,9 @@
 //! What the writer publishes: the relations, the keys, and whether it still accepts writes.
 
-use super::directory::Relations;
-use super::keys::KeyRing;
 use super::reading::Readings;
 use crate::store::error::StoreError;
+use crate::store::key::KeyRing;
+use crate::store::signature::Relations;
 use parking_lot::RwLock;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -4,8 +4,9 @@
 //! time. What the closure may still use is counted in [`Left`], which is shared: any thread that holds its
 //! [`Running`] can cancel the closure.
 
-use super::value::{self, Param};
+use super::value;
 use crate::store::error::StoreError;
+use crate::store::param::Param;
 use rusqlite::Connection;
 use std::borrow::Cow;
 use std::ops::ControlFlow;

@@ -6,10 +6,10 @@
 
 use super::backup::with_suffix;
 use super::connect::{DATABASE, lock, open_file, sync_directory};
-use super::mark::{self, Loss, MarkFile, Progress, Session};
+use super::mark::{self, MarkFile, Progress, Session};
 use super::migrate;
 use super::snapshot::{Holdings, holdings};
-use crate::store::error::StoreError;
+use crate::store::error::{Loss, StoreError};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags};
 use std::fs::{self, File};

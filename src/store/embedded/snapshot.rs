@@ -10,10 +10,11 @@
 use super::connect::{DATABASE, open_file};
 use super::directory::Directory;
 use super::mark::MarkFile;
-use super::policy::{self, StoredPolicy};
+use super::policy;
 use super::{migrate, value};
 use crate::store::error::StoreError;
 use crate::store::fact::Fact;
+use crate::store::policy::StoredPolicy;
 use crate::store::signature::StoredRelation;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;

@@ -4,33 +4,11 @@
 //! too, because its statements contain literals.
 
 use crate::store::error::StoreError;
+use crate::store::param::Param;
 use portcullis_compiler::compact::{Compact, compact, expand};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Row, ToSql};
 use std::borrow::Cow;
-
-/// A value for one `?N` of a statement.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Param {
-    /// The text of a value: an id, or a primitive.
-    Value(String),
-    /// A value smaller than all others.
-    Least,
-    /// JSON with values in their compact form.
-    Json(String),
-    /// A number: the time, a limit.
-    Integer(i64),
-}
-
-impl Param {
-    /// The length of its text in bytes.
-    pub fn n_bytes(&self) -> usize {
-        match self {
-            Self::Value(text) | Self::Json(text) => text.len(),
-            Self::Least | Self::Integer(_) => 0,
-        }
-    }
-}
 
 impl ToSql for Param {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

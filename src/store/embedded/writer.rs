@@ -23,8 +23,8 @@
 //! little longer, instead of every question that meets it.
 
 use super::connect::Location;
-use super::directory::{Directory, Relations, Retired};
-use super::keys::{self, KeyRing};
+use super::directory::{Directory, Retired};
+use super::keys;
 use super::log::Log;
 use super::mark::Tally;
 use super::published::{Fault, Published};
@@ -32,6 +32,8 @@ use super::transaction::{Job, Pending, Transaction, Write};
 use super::watch::Watch;
 use crate::share::give_way;
 use crate::store::error::StoreError;
+use crate::store::key::KeyRing;
+use crate::store::signature::Relations;
 use flume::RecvTimeoutError;
 use rusqlite::Connection;
 use std::sync::Arc;
@@ -324,8 +326,7 @@ impl WriterState {
     fn news(&self, pending: Pending) -> Result<News, StoreError> {
         let relations = || Arc::new(self.directory.snapshot(self.generation + 1));
         let former = Arc::clone(&self.published.keys.read());
-        let keys =
-            if pending.keys_changed { Some(Arc::new(KeyRing::load(&self.conn, &former)?)) } else { None };
+        let keys = if pending.keys_changed { Some(Arc::new(keys::load(&self.conn, &former)?)) } else { None };
         Ok(News { relations: self.directory.changed.then(relations), keys, retired: pending.retired })
     }
 
