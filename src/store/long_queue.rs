@@ -12,7 +12,6 @@
 //! Each question that finds a free reader gets a thread, which continues with the waiting questions and then
 //! ends. Starting a thread takes about ten microseconds, and a long question takes more than a thousand.
 
-use super::embedded::Reader;
 use super::error::StoreError;
 use crate::share::{Asker, give_way};
 use parking_lot::{Condvar, Mutex};
@@ -32,17 +31,17 @@ const THREAD: &str = "store-question";
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 
 /// A question as a closure over a reader.
-pub(super) type Task = Box<dyn FnOnce(&Reader) + Send>;
+pub(super) type Task<R> = Box<dyn FnOnce(&R) + Send>;
 
 /// The readers for long questions, and the questions that wait for them.
-#[derive(Clone, Debug)]
-pub(super) struct LongQueue {
-    shared: Arc<QueueState>,
+#[derive(Debug)]
+pub(super) struct LongQueue<R> {
+    shared: Arc<QueueState<R>>,
 }
 
 #[derive(Debug)]
-struct QueueState {
-    state: Mutex<Rotation>,
+struct QueueState<R> {
+    state: Mutex<Rotation<R>>,
     /// Notified when a reader is returned.
     back: Condvar,
     /// Whether the threads have a low priority.
@@ -50,24 +49,24 @@ struct QueueState {
 }
 
 #[derive(Debug)]
-struct Rotation {
-    free: Vec<Reader>,
+struct Rotation<R> {
+    free: Vec<R>,
     n_readers: usize,
     /// The askers with waiting or running questions, the next to have a turn first.
-    lines: VecDeque<AskerLine>,
+    lines: VecDeque<AskerLine<R>>,
     /// How many questions there were, which numbers them.
     n_asked: u64,
     is_closed: bool,
 }
 
 /// The questions of one asker.
-struct AskerLine {
+struct AskerLine<R> {
     asker: Asker,
     n_running: usize,
-    waiting: VecDeque<(u64, Task)>,
+    waiting: VecDeque<(u64, Task<R>)>,
 }
 
-impl std::fmt::Debug for AskerLine {
+impl<R> std::fmt::Debug for AskerLine<R> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { asker, n_running, waiting } = self;
         let shown = format_args!("{asker:?}: {n_running} running, {} waiting", waiting.len());
@@ -77,22 +76,28 @@ impl std::fmt::Debug for AskerLine {
 
 /// A place in a line; dropping it leaves the line.
 #[derive(Debug)]
-pub(super) struct QueuePlace {
-    turns: LongQueue,
+pub(super) struct QueuePlace<R> {
+    turns: LongQueue<R>,
     number: u64,
 }
 
 /// A running question with its reader.
-struct Lease {
-    turns: LongQueue,
+struct Lease<R> {
+    turns: LongQueue<R>,
     asker: Asker,
     /// `None` once it is returned.
-    reader: Option<Reader>,
+    reader: Option<R>,
 }
 
-impl LongQueue {
+impl<R> Clone for LongQueue<R> {
+    fn clone(&self) -> Self {
+        Self { shared: Arc::clone(&self.shared) }
+    }
+}
+
+impl<R: Send + 'static> LongQueue<R> {
     /// A queue for these readers.
-    pub(super) fn new(free: Vec<Reader>, gives_way: bool) -> Self {
+    pub(super) fn new(free: Vec<R>, gives_way: bool) -> Self {
         let n_readers = free.len();
         let state = Rotation { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
         let (state, back) = (Mutex::new(state), Condvar::new());
@@ -101,7 +106,7 @@ impl LongQueue {
 
     /// Queues a task. A task that is dropped without running was shed for another asker's, or the store is
     /// closing.
-    pub(super) fn queue(&self, asker: Asker, job: Task) -> Result<QueuePlace, StoreError> {
+    pub(super) fn queue(&self, asker: Asker, job: Task<R>) -> Result<QueuePlace<R>, StoreError> {
         let (number, lost, next) = {
             let mut state = self.shared.state.lock();
             if state.is_closed {
@@ -143,18 +148,18 @@ impl LongQueue {
         let n_own = usize::from(thread::current().name() == Some(THREAD));
         let mut state = self.shared.state.lock();
         let is_lent =
-            |state: &mut Rotation| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
+            |state: &mut Rotation<R>| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
         self.shared.back.wait_while_for(&mut state, is_lent, CLOSE_TIME);
     }
 }
 
-impl Rotation {
+impl<R> Rotation<R> {
     fn n_waiting(&self) -> usize {
         self.lines.iter().map(|line| line.waiting.len()).sum()
     }
 
     /// Adds a task to its asker's line; a new line is added at the end.
-    fn wait(&mut self, asker: Asker, number: u64, job: Task) {
+    fn wait(&mut self, asker: Asker, number: u64, job: Task<R>) {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
             line.waiting.push_back((number, job));
         } else {
@@ -164,9 +169,9 @@ impl Rotation {
     }
 
     /// The next question that can run, with its reader.
-    fn next(&mut self) -> Option<(Asker, Reader, Task)> {
+    fn next(&mut self) -> Option<(Asker, R, Task<R>)> {
         let most = self.n_readers.saturating_sub(1).max(1);
-        let can_ask = |line: &AskerLine| !line.waiting.is_empty() && line.n_running < most;
+        let can_ask = |line: &AskerLine<R>| !line.waiting.is_empty() && line.n_running < most;
         let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
         let mut line = self.lines.remove(at)?;
         let first = line.waiting.pop_front();
@@ -177,7 +182,7 @@ impl Rotation {
     }
 
     /// Removes the last question of the longest line, if too many wait.
-    fn shed(&mut self) -> Option<Task> {
+    fn shed(&mut self) -> Option<Task<R>> {
         if self.n_waiting() <= MOST_WAITING {
             return None;
         }
@@ -186,7 +191,7 @@ impl Rotation {
     }
 
     /// Takes a reader back; returns it if the store has closed.
-    fn take_back(&mut self, asker: Asker, reader: Reader) -> Option<Reader> {
+    fn take_back(&mut self, asker: Asker, reader: R) -> Option<R> {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
             line.n_running = line.n_running.saturating_sub(1);
         }
@@ -199,9 +204,9 @@ impl Rotation {
     }
 }
 
-impl Lease {
+impl<R> Lease<R> {
     /// Runs a task, and then the waiting ones.
-    fn serve(mut self, mut job: Task) {
+    fn serve(mut self, mut job: Task<R>) {
         if self.turns.shared.gives_way {
             give_way();
         }
@@ -219,7 +224,7 @@ impl Lease {
     }
 }
 
-impl Drop for Lease {
+impl<R> Drop for Lease<R> {
     /// The reader is still here only if the thread could not be started.
     fn drop(&mut self) {
         let Some(reader) = self.reader.take() else { return };
@@ -228,7 +233,7 @@ impl Drop for Lease {
     }
 }
 
-impl Drop for QueuePlace {
+impl<R> Drop for QueuePlace<R> {
     fn drop(&mut self) {
         let left = {
             let mut state = self.turns.shared.state.lock();

@@ -45,7 +45,7 @@ const TIME_OFF_WORKERS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Pool {
     brief: Lane,
-    long: LongQueue,
+    long: LongQueue<Reader>,
     /// How long a question may run.
     limit: Duration,
     /// How long it may wait before it runs.
