@@ -22,8 +22,8 @@ mod fact;
 mod key;
 mod long_queue;
 mod options;
-mod param;
 mod policy;
+mod query;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -38,8 +38,8 @@ pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
 pub use key::{Access, Key, NewKey};
 pub use options::StoreOptions;
-pub use param::Param;
 pub use policy::{PolicyVersion, StoredPolicy};
+pub use query::{Lookup, Param};
 pub use signature::{Relations, StoredArg, StoredRelation};
 
 use crate::share::Asker;

@@ -1,14 +1,10 @@
 //! The rows that an explanation reads: the store's tables, and the request's context facts.
-//!
-//! Each read is a prepared statement over one table, which finds its rows by an index of the columns whose
-//! values are known, as far as there is one.
 
 use crate::engine::answers::no_room;
 use crate::share::{Account, Meter};
-use crate::store::{Fact, Param, Reader, StoreError};
+use crate::store::{Fact, Lookup, Reader, StoreError};
 use portcullis_compiler::catalog::{Relation, RelationSource, SourceId};
 use portcullis_compiler::why::Rows;
-use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -34,23 +30,6 @@ impl<'r> StoredRows<'r> {
     /// The facts that a reader sees, and those of the request.
     pub(super) fn new(reader: &'r Reader, context: &'r [Fact], account: Option<&Arc<Account>>) -> Self {
         Self { reader, context, meter: Meter::new(account), until: Instant::now().checked_add(TIME) }
-    }
-
-    fn stored(
-        &self,
-        table: &str,
-        of: &Relation,
-        bound: &[Option<&str>],
-        most: usize,
-    ) -> Result<Vec<Vec<String>>, StoreError> {
-        let (sql, params) = statement(table, of, bound, most);
-        let mut found = Vec::new();
-        self.reader.rows_until(&sql, &params, |row| {
-            let values = row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned());
-            found.push(values.collect());
-            Ok(ControlFlow::Continue(()))
-        })?;
-        Ok(found)
     }
 
     /// The context facts of a relation's kind.
@@ -83,7 +62,11 @@ impl Rows for StoredRows<'_> {
         most: usize,
     ) -> Result<Vec<Vec<String>>, StoreError> {
         let found = match &of.source {
-            RelationSource::Table { name } => self.stored(name, of, bound, most)?,
+            RelationSource::Table { name } => {
+                let names = of.columns().map(|(_, column)| column);
+                let columns = names.zip(bound.iter().copied()).collect();
+                self.reader.look_up(&Lookup { table: name, columns, most })?
+            }
             RelationSource::Context { .. } => self.sent(of, bound, most),
             RelationSource::Bound { .. } => {
                 return Err(StoreError::Bug("an explanation reads a bound query".to_owned()));
@@ -96,44 +79,5 @@ impl Rows for StoredRows<'_> {
 
     fn is_late(&mut self) -> bool {
         self.until.is_some_and(|until| Instant::now() >= until)
-    }
-}
-
-/// The statement that reads rows of a table, and the values of its parameters. Its names come from the store.
-fn statement(table: &str, of: &Relation, bound: &[Option<&str>], most: usize) -> (String, Vec<Param>) {
-    let columns: Vec<&str> = of.columns().map(|(_, column)| column).collect();
-    let mut params = Vec::new();
-    let mut conditions = Vec::new();
-    for (column, value) in columns.iter().zip(bound) {
-        if let Some(value) = value {
-            params.push(Param::Value((*value).to_owned()));
-            conditions.push(format!("{column} = ?{}", params.len()));
-        }
-    }
-    params.push(Param::Integer(i64::try_from(most).unwrap_or(i64::MAX)));
-    let condition =
-        if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
-    let selected = if columns.is_empty() { "1".to_owned() } else { columns.join(", ") };
-    (format!("SELECT {selected} FROM {table}{condition} LIMIT ?{}", params.len()), params)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use portcullis_compiler::catalog::RelationArg;
-
-    #[test]
-    fn a_statement_binds_what_is_known() {
-        let column = |name: &str| RelationArg::Column { ty: "T".into(), column: name.into() };
-        let fixed = RelationArg::Constant { ty: "String".into(), text: "parent".into() };
-        let relation = Relation {
-            predicate: "has_relation".into(),
-            args: vec![column("a0"), fixed, column("a2")],
-            source: RelationSource::Table { name: "f3".into() },
-        };
-        let (sql, params) = statement("f3", &relation, &[None, Some("x")], 8);
-        assert_eq!(sql, "SELECT a0, a2 FROM f3 WHERE a2 = ?1 LIMIT ?2");
-        assert_eq!(params, [Param::Value("x".into()), Param::Integer(8)]);
-        assert_eq!(statement("f3", &relation, &[None, None], 8).0, "SELECT a0, a2 FROM f3 LIMIT ?1");
     }
 }

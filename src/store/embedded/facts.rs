@@ -9,7 +9,7 @@ use super::transaction::Transaction;
 use super::value::CompactValue;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats};
-use crate::store::param::Param;
+use crate::store::query::{Lookup, Param};
 use crate::store::signature::{self, Relations, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
 use std::cmp::Ordering;
@@ -151,6 +151,18 @@ impl Reader {
         Ok(page)
     }
 
+    /// The values in the columns of the rows that a look-up finds, by an index of the columns whose values
+    /// are known, as far as there is one.
+    pub fn look_up(&self, lookup: &Lookup<'_>) -> Result<Vec<Vec<String>>, StoreError> {
+        let (sql, params) = statement(lookup);
+        let mut found = Vec::new();
+        self.rows(&sql, &params, |row| {
+            let values = row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned());
+            found.push(values.collect());
+        })?;
+        Ok(found)
+    }
+
     /// Counts facts from the relations' own counters.
     pub(in crate::store) fn stats(&self) -> Result<Stats, StoreError> {
         self.with(stats)
@@ -164,4 +176,38 @@ fn stats(conn: &Connection) -> rusqlite::Result<Stats> {
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     let predicates: Vec<(String, u64)> = rows.collect::<Result<_, _>>()?;
     Ok(Stats { total: predicates.iter().map(|(_, n)| n).sum(), predicates })
+}
+
+/// The statement of a look-up, and the values of its parameters. Its names come from the store.
+fn statement(lookup: &Lookup<'_>) -> (String, Vec<Param>) {
+    let Lookup { table, columns, most } = lookup;
+    let mut params = Vec::new();
+    let mut conditions = Vec::new();
+    for (column, value) in columns {
+        if let Some(value) = value {
+            params.push(Param::Value((*value).to_owned()));
+            conditions.push(format!("{column} = ?{}", params.len()));
+        }
+    }
+    params.push(Param::Integer(i64::try_from(*most).unwrap_or(i64::MAX)));
+    let condition =
+        if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
+    let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
+    let selected = if names.is_empty() { "1".to_owned() } else { names.join(", ") };
+    (format!("SELECT {selected} FROM {table}{condition} LIMIT ?{}", params.len()), params)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_up_binds_what_is_known() {
+        let lookup = Lookup { table: "f3", columns: vec![("a0", None), ("a2", Some("x"))], most: 8 };
+        let (sql, params) = statement(&lookup);
+        assert_eq!(sql, "SELECT a0, a2 FROM f3 WHERE a2 = ?1 LIMIT ?2");
+        assert_eq!(params, [Param::Value("x".into()), Param::Integer(8)]);
+        let all = Lookup { columns: vec![("a0", None), ("a2", None)], ..lookup };
+        assert_eq!(statement(&all).0, "SELECT a0, a2 FROM f3 LIMIT ?1");
+    }
 }

@@ -6,7 +6,7 @@
 
 use super::value;
 use crate::store::error::StoreError;
-use crate::store::param::Param;
+use crate::store::query::Param;
 use rusqlite::Connection;
 use std::borrow::Cow;
 use std::ops::ControlFlow;

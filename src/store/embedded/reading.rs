@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{ArgPattern, Fact, FactPattern};
-use crate::store::param::Param;
+use crate::store::query::Param;
 use crate::store::signature::StoredRelation;
 use parking_lot::Mutex;
 use rusqlite::params_from_iter;

@@ -4,7 +4,7 @@
 //! too, because its statements contain literals.
 
 use crate::store::error::StoreError;
-use crate::store::param::Param;
+use crate::store::query::Param;
 use portcullis_compiler::compact::{Compact, compact, expand};
 use rusqlite::types::{ToSqlOutput, Value as Owned, ValueRef};
 use rusqlite::{Row, ToSql};

@@ -1,4 +1,4 @@
-//! The values for the parameters of a statement.
+//! What a reader takes in addition to a statement, or instead of one.
 
 /// A value for one parameter of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,4 +21,16 @@ impl Param {
             Self::Least | Self::Integer(_) => 0,
         }
     }
+}
+
+/// Rows of a table to look up by the values of some columns. The names are those of a
+/// [`StoredRelation`](super::StoredRelation).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lookup<'q> {
+    /// The table.
+    pub table: &'q str,
+    /// The columns, each with its value if that is known.
+    pub columns: Vec<(&'q str, Option<&'q str>)>,
+    /// The maximum number of rows.
+    pub most: usize,
 }
