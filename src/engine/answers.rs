@@ -142,11 +142,11 @@ impl SlotValues<'_> {
             },
             Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
             Slot::TypeOf(var) => Param::Value(question.vars.find(var)?.ty.clone()?),
-            Slot::Now => Param::Integer(self.now),
+            Slot::Now => Param::Number(self.now),
             Slot::PageAfter => {
                 self.window?.after.map_or(Param::Least, |after| Param::Value(after.to_owned()))
             }
-            Slot::PageLimit => Param::Integer(i64::try_from(self.window?.limit).unwrap_or(i64::MAX)),
+            Slot::PageLimit => Param::Limit(self.window?.limit),
         })
     }
 

@@ -9,8 +9,10 @@ pub enum Param {
     Least,
     /// JSON with values in their compact form.
     Json(String),
-    /// A number: the time, a limit.
-    Integer(i64),
+    /// A value that is a number: the time.
+    Number(i64),
+    /// A maximum number of rows.
+    Limit(usize),
 }
 
 impl Param {
@@ -18,7 +20,7 @@ impl Param {
     pub fn n_bytes(&self) -> usize {
         match self {
             Self::Value(text) | Self::Json(text) => text.len(),
-            Self::Least | Self::Integer(_) => 0,
+            Self::Least | Self::Number(_) | Self::Limit(_) => 0,
         }
     }
 }

@@ -137,7 +137,7 @@ impl Reader {
                 relation.table,
                 params.len() + 1
             );
-            params.push(Param::Integer(i64::try_from(room).unwrap_or(i64::MAX)));
+            params.push(Param::Limit(room));
             self.rows(&sql, &params, |ids| {
                 let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
                 page.facts.push(relation.fact(ids));
@@ -189,7 +189,7 @@ fn statement(lookup: &Lookup<'_>) -> (String, Vec<Param>) {
             conditions.push(format!("{column} = ?{}", params.len()));
         }
     }
-    params.push(Param::Integer(i64::try_from(*most).unwrap_or(i64::MAX)));
+    params.push(Param::Limit(*most));
     let condition =
         if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
@@ -206,7 +206,7 @@ mod tests {
         let lookup = Lookup { table: "f3", columns: vec![("a0", None), ("a2", Some("x"))], most: 8 };
         let (sql, params) = statement(&lookup);
         assert_eq!(sql, "SELECT a0, a2 FROM f3 WHERE a2 = ?1 LIMIT ?2");
-        assert_eq!(params, [Param::Value("x".into()), Param::Integer(8)]);
+        assert_eq!(params, [Param::Value("x".into()), Param::Limit(8)]);
         let all = Lookup { columns: vec![("a0", None), ("a2", None)], ..lookup };
         assert_eq!(statement(&all).0, "SELECT a0, a2 FROM f3 LIMIT ?1");
     }

@@ -20,7 +20,10 @@ impl ToSql for Param {
             },
             Self::Least => ToSqlOutput::Owned(Owned::Real(f64::NEG_INFINITY)),
             Self::Json(json) => ToSqlOutput::Borrowed(ValueRef::Text(json.as_bytes())),
-            Self::Integer(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+            Self::Number(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
+            Self::Limit(n_rows) => {
+                ToSqlOutput::Owned(Owned::Integer(i64::try_from(*n_rows).unwrap_or(i64::MAX)))
+            }
         })
     }
 }

@@ -16,7 +16,7 @@ async fn statements_take_parameters_and_return_text_and_null() {
     let rows = store
         .read(|reader| {
             let mut rows = Vec::new();
-            let params = [Param::Value("it's \"x\"".into()), Param::Integer(-3)];
+            let params = [Param::Value("it's \"x\"".into()), Param::Number(-3)];
             reader.rows("SELECT ?1, NULL, CAST(?2 + 1 AS TEXT)", &params, |row| {
                 rows.push(
                     row.iter_mut().map(|column| column.take().map(Cow::into_owned)).collect::<Vec<_>>(),
