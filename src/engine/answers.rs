@@ -19,9 +19,6 @@ use std::sync::Arc;
 /// take a millisecond.
 const BRIEF_BYTES: usize = 64 << 10;
 
-/// How many steps of SQLite's virtual machine take as long as making an answer from a row.
-pub(super) const STEPS_PER_ANSWER: usize = 20;
-
 /// Why reading failed.
 #[derive(Debug)]
 pub(super) enum Unanswered {

@@ -13,10 +13,10 @@
 //! need not be enumerable.
 
 use super::EngineError;
-use super::answers::{Expected, Prepared, Row, STEPS_PER_ANSWER, Unanswered, too_many_rows};
+use super::answers::{Expected, Prepared, Row, Unanswered, too_many_rows};
 use super::evaluate::Assignment;
 use super::view::View;
-use crate::store::{Reader, StoreError};
+use crate::store::{Reader, StoreError, Work};
 use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVarId};
 
@@ -156,7 +156,7 @@ impl Conjunction {
         };
         let mut answers = vec![Assignment::new()];
         for (rows, shown) in factors {
-            reader.count(rows.len().saturating_mul(STEPS_PER_ANSWER))?;
+            reader.count(Work::Answers(rows.len()))?;
             let mut of_rows = Vec::with_capacity(rows.len());
             for row in &rows {
                 let mut of_row = vec![Assignment::new()];
@@ -246,7 +246,7 @@ fn product(
     {
         return Ok(right);
     }
-    reader.count(n_answers.saturating_mul(STEPS_PER_ANSWER))?;
+    reader.count(Work::Answers(n_answers))?;
     let mut all = Vec::with_capacity(n_answers);
     for answer in left {
         for other in &right {

@@ -4,9 +4,9 @@
 //! older form, one fact with wildcards. Out: the assignments under which all calls hold, sorted; `None` means
 //! *any value*.
 
-use super::answers::{Expected, Row, STEPS_PER_ANSWER, read};
+use super::answers::{Expected, Row, read};
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value};
+use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value, Work};
 use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::question::{
@@ -101,7 +101,7 @@ impl Engine {
         let (predicate, pattern) = (predicate.to_owned(), pattern.args.clone());
         let answers = move |reader: &Reader| {
             let rows = prepared.answers(reader)?;
-            reader.count(rows.len().saturating_mul(STEPS_PER_ANSWER))?;
+            reader.count(Work::Answers(rows.len()))?;
             let answered = |row| AnsweredFact {
                 predicate: predicate.clone(),
                 args: answered_args(&pattern, prepared.columns(), row),

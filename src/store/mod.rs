@@ -39,7 +39,7 @@ pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, 
 pub use key::{Access, Key, NewKey};
 pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
-pub use query::{Lookup, Param};
+pub use query::{Lookup, Param, Work};
 pub use signature::{Relations, StoredArg, StoredRelation};
 
 use crate::share::Asker;

@@ -1,4 +1,4 @@
-//! What a reader takes in addition to a statement, or instead of one.
+//! What a reader takes in addition to a statement, or instead of one: values, a look-up, work to count.
 
 /// A value for one parameter of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,4 +35,13 @@ pub struct Lookup<'q> {
     pub columns: Vec<(&'q str, Option<&'q str>)>,
     /// The maximum number of rows.
     pub most: usize,
+}
+
+/// Work outside of statements, which counts like theirs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// Making so many answers from rows.
+    Answers(usize),
+    /// Following so many reads and rows in an explanation.
+    Rows(usize),
 }

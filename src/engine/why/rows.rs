@@ -2,7 +2,7 @@
 
 use crate::engine::answers::no_room;
 use crate::share::{Account, Meter};
-use crate::store::{Fact, Lookup, Reader, StoreError};
+use crate::store::{Fact, Lookup, Reader, StoreError, Work};
 use portcullis_compiler::catalog::{Relation, RelationSource, SourceId};
 use portcullis_compiler::why::Rows;
 use std::sync::Arc;
@@ -10,9 +10,6 @@ use std::time::{Duration, Instant};
 
 /// How long an explanation may take.
 const TIME: Duration = Duration::from_secs(1);
-
-/// How many steps of SQLite's virtual machine take as long as what follows from a row.
-const STEPS_PER_ROW: usize = 20;
 
 /// About how many bytes follow from a read, and from each row of it.
 const READ_BYTES: usize = 128;
@@ -72,7 +69,7 @@ impl Rows for StoredRows<'_> {
                 return Err(StoreError::Bug("an explanation reads a bound query".to_owned()));
             }
         };
-        self.reader.count((1 + found.len()).saturating_mul(STEPS_PER_ROW))?;
+        self.reader.count(Work::Rows(1 + found.len()))?;
         self.meter.grow(READ_BYTES + ROW_BYTES.saturating_mul(found.len())).map_err(no_room)?;
         Ok(found)
     }

@@ -6,7 +6,7 @@
 
 use super::value;
 use crate::store::error::StoreError;
-use crate::store::query::Param;
+use crate::store::query::{Param, Work};
 use rusqlite::Connection;
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -17,6 +17,12 @@ use std::time::{Duration, Instant};
 /// Steps of SQLite's virtual machine between two checks of the limits: about ten microseconds if its pages
 /// are cached.
 const STEPS_PER_LOOK: i32 = 2_000;
+
+/// Steps that take as long as making an answer from a row.
+const STEPS_PER_ANSWER: usize = 20;
+
+/// Steps that take as long as what follows from a row in an explanation.
+const STEPS_PER_ROW: usize = 20;
 
 /// Rows with up to this many columns are passed on without an allocation.
 const SMALL_ROW: usize = 8;
@@ -151,9 +157,13 @@ impl Reader {
         }
     }
 
-    /// Counts work outside of statements that takes as long as this many steps, and fails like
-    /// [`check`](Self::check). A brief question must not do more of it than of statements.
-    pub fn count(&self, n_steps: usize) -> Result<(), StoreError> {
+    /// Counts work outside of statements, and fails like [`check`](Self::check). A brief question must not
+    /// do more of it than of statements.
+    pub fn count(&self, work: Work) -> Result<(), StoreError> {
+        let n_steps = match work {
+            Work::Answers(n_answers) => n_answers.saturating_mul(STEPS_PER_ANSWER),
+            Work::Rows(n_rows) => n_rows.saturating_mul(STEPS_PER_ROW),
+        };
         self.left.take(n_steps as u64);
         if self.is_spent() { Err(StoreError::Timeout(self.limit)) } else { self.check() }
     }
