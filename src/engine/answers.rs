@@ -63,7 +63,7 @@ impl Expected {
 
 /// Runs a read as the kind of question that it is expected to be.
 pub(super) async fn read<T, R>(
-    attempt: ConsistentRead<'_>,
+    attempt: &ConsistentRead<'_>,
     expected: Expected,
     read: R,
 ) -> Result<T, EngineError>

@@ -55,8 +55,8 @@ pub enum AttributeOwner {
 impl Engine {
     /// The facts that the policy reads of the attributes.
     pub fn attribute_facts(&self) -> Result<Vec<Fact>, EngineError> {
-        let plans = self.plans().filter(|_| !self.attributes.is_empty());
-        plans.map_or(Ok(Vec::new()), |plans| facts(&plans.policy.program, &self.attributes))
+        let active = self.active().filter(|_| !self.attributes.is_empty());
+        active.map_or(Ok(Vec::new()), |active| facts(&active.program, &self.attributes))
     }
 }
 

@@ -58,26 +58,30 @@ impl Engine {
         facts::check_action(action)?;
         facts::check_entity("resource", resource)?;
         let question = questions::authorize(actor, action, resource);
-        let offset = self.store().offset();
-        let (policy, answer) =
+        let decision =
             self.store().consistently(|attempt| self.answer(attempt, question.as_ref(), context)).await?;
-        self.counted().decided(policy, usize::from(answer), usize::from(!answer));
-        Ok(Decision { answer, policy, offset })
+        let answer = decision.answer;
+        self.counted().decided(decision.policy, usize::from(answer), usize::from(!answer));
+        Ok(decision)
     }
 
-    /// The version of the policy, and its decision.
+    /// The decision of one attempt.
     async fn answer(
         &self,
         attempt: ConsistentRead<'_>,
         question: Option<&Question>,
         context: &[Fact],
-    ) -> Result<(Option<u64>, bool), EngineError> {
-        let view = self.view(attempt, context)?;
-        let version = view.as_ref().map(View::version);
-        let (Some(view), Some(question)) = (view, question) else { return Ok((version, false)) };
+    ) -> Result<Decision<bool>, EngineError> {
+        let offset = attempt.offset();
+        let view = self.view(&attempt, context)?;
+        let policy = view.as_ref().map(View::version);
+        let (Some(view), Some(question)) = (view, question) else {
+            return Ok(Decision { answer: false, policy, offset });
+        };
         let prepared = view.prepare(question).await?;
         let expected = Expected::of([&prepared]);
-        Ok((version, read(attempt, expected, move |reader| prepared.decision(reader)).await?))
+        let answer = read(&attempt, expected, move |reader| prepared.decision(reader)).await?;
+        Ok(Decision { answer, policy, offset })
     }
 
     /// The resources that the actor may do this to. Order and duplicates are kept.
@@ -105,8 +109,7 @@ impl Engine {
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let offset = self.store().offset();
-        let (policy, allowed) = self
+        let Decision { answer: allowed, policy, offset } = self
             .store()
             .consistently(|attempt| self.allowed(attempt, actor, action, &distinct, context))
             .await?;
@@ -118,7 +121,7 @@ impl Engine {
         Ok(Decision { answer: allowed, policy, offset })
     }
 
-    /// The version of the policy, and the allowed resources in their order.
+    /// The decision of one attempt: the allowed resources in their order.
     async fn allowed(
         &self,
         attempt: ConsistentRead<'_>,
@@ -126,8 +129,11 @@ impl Engine {
         action: &str,
         resources: &[Value],
         context: &[Fact],
-    ) -> Result<(Option<u64>, Vec<Value>), EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok((None, Vec::new())) };
+    ) -> Result<Decision<Vec<Value>>, EngineError> {
+        let offset = attempt.offset();
+        let Some(view) = self.view(&attempt, context)? else {
+            return Ok(Decision { answer: Vec::new(), policy: None, offset });
+        };
         let mut asked = Vec::new();
         for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
             match view.prepare_any(actor, action, resources).await? {
@@ -155,7 +161,8 @@ impl Engine {
                 Ok(allowed)
             })
         };
-        Ok((Some(view.version()), read(attempt, expected, decide).await?))
+        let answer = read(&attempt, expected, decide).await?;
+        Ok(Decision { answer, policy: Some(view.version()), offset })
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.
@@ -188,7 +195,7 @@ impl Engine {
         asked: &[ActionsQuestion],
         context: &[Fact],
     ) -> Result<Vec<Vec<String>>, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        let Some(view) = self.view(&attempt, context)? else { return Ok(vec![Vec::new(); asked.len()]) };
         let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
         for ActionsQuestion { actor, resource } in asked {
             prepared.push(match questions::actions(actor, resource) {
@@ -206,7 +213,7 @@ impl Engine {
                 prepared.iter().map(answer).collect()
             })
         };
-        read(attempt, expected, answer_all).await
+        read(&attempt, expected, answer_all).await
     }
 }
 

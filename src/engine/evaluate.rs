@@ -61,7 +61,7 @@ impl Engine {
         query: &EvaluateQuery,
         context: &[Fact],
     ) -> Result<Vec<Assignment>, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&attempt, context)? else { return Ok(Vec::new()) };
         let (_, question) = query.question();
         questions::check_predicates(view.program(), &question)?;
         if query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty)) {
@@ -70,7 +70,7 @@ impl Engine {
         let whole = view.prepare(&question).await?;
         let conjunction = view.conjunction(whole, &question, query.unused()).await?;
         let expected = conjunction.expected();
-        read(attempt, expected, move |reader| conjunction.answers(reader)).await
+        read(&attempt, expected, move |reader| conjunction.answers(reader)).await
     }
 
     /// The facts, stored or derived, that match a pattern.
@@ -93,7 +93,7 @@ impl Engine {
         pattern: &FactPattern,
         context: &[Fact],
     ) -> Result<Vec<AnsweredFact>, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&attempt, context)? else { return Ok(Vec::new()) };
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
@@ -111,7 +111,7 @@ impl Engine {
             answers.dedup();
             Ok(answers)
         };
-        read(attempt, expected, answers).await
+        read(&attempt, expected, answers).await
     }
 }
 

@@ -72,7 +72,7 @@ pub use why::{
 };
 
 use crate::share::{Account, Turns};
-use crate::store::{Access, Key, NewKey, Stats, Store};
+use crate::store::{Access, ConsistentRead, Key, NewKey, Stats, Store};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -223,9 +223,9 @@ impl Engine {
                 "the batch has {n} facts, at most {limit} are allowed"
             )));
         }
-        let (plans, account) = (self.plans(), self.account.clone());
+        let (active, account) = (self.active(), self.account.clone());
         let check = move || {
-            let program = plans.as_ref().map(|plans| &*plans.policy.program);
+            let program = active.as_ref().map(|active| &*active.program);
             facts::check_changes(program, &changes)?;
             // Replaces the earlier estimate of their memory.
             if let Some(account) = account.filter(|account| account.bytes() > 0) {
@@ -353,28 +353,30 @@ impl Engine {
         &self.shared.uploads
     }
 
-    /// The active policy and its compiled questions, over the current relations.
-    fn plans(&self) -> Option<Arc<Plans>> {
-        let relations = self.store().relations();
+    /// The active policy.
+    fn active(&self) -> Option<Arc<Active>> {
+        let current = self.shared.plans.read();
+        self.older.as_ref().or(current.as_ref()).map(|plans| Arc::clone(&plans.policy))
+    }
+
+    /// The active policy and its compiled questions, over the relations of an attempt or newer ones.
+    fn plans(&self, attempt: &ConsistentRead<'_>) -> Option<Arc<Plans>> {
+        let relations = attempt.relations();
+        let over = |policy: &Arc<Active>| {
+            Arc::new(Plans::new(Arc::clone(policy), Arc::clone(relations), self.settings().plan_bytes))
+        };
+        let is_stale = |plans: &Arc<Plans>| plans.generation() < relations.generation;
         if let Some(older) = &self.older {
-            return Some(if older.generation() < relations.generation {
-                Arc::new(Plans::new(Arc::clone(&older.policy), relations, self.settings().plan_bytes))
-            } else {
-                Arc::clone(older)
-            });
+            return Some(if is_stale(older) { over(&older.policy) } else { Arc::clone(older) });
         }
-        {
-            let plans = self.shared.plans.read();
-            match &*plans {
-                Some(plans) if plans.generation() < relations.generation => {}
-                current => return current.clone(),
-            }
+        let current = self.shared.plans.read().clone();
+        if !current.as_ref().is_some_and(is_stale) {
+            return current;
         }
         // A table was added: the first question of the new generation starts with an empty cache.
         let mut plans = self.shared.plans.write();
-        if let Some(stale) = plans.as_ref().filter(|plans| plans.generation() < relations.generation) {
-            let policy = Arc::clone(&stale.policy);
-            *plans = Some(Arc::new(Plans::new(policy, relations, self.settings().plan_bytes)));
+        if let Some(stale) = plans.as_ref().filter(|plans| is_stale(plans)) {
+            *plans = Some(over(&stale.policy));
         }
         plans.clone()
     }

@@ -67,9 +67,9 @@ impl Engine {
         window: Option<Window<'_>>,
         context: &[Fact],
     ) -> Result<Vec<String>, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&attempt, context)? else { return Ok(Vec::new()) };
         let prepared = view.prepare_window(question, window).await?;
         let expected = Expected::of([&prepared]);
-        read(attempt, expected, move |reader| Ok(sorted(prepared.ids(reader)?))).await
+        read(&attempt, expected, move |reader| Ok(sorted(prepared.ids(reader)?))).await
     }
 }

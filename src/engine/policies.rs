@@ -65,7 +65,7 @@ impl Engine {
         options: PolicyOptions,
     ) -> Result<PolicyOutcome, EngineError> {
         let turn = self.turn().await?;
-        let active = self.plans().map(|plans| Arc::clone(&plans.policy));
+        let active = self.active();
         let same = |active: &Arc<Active>| {
             let source = &active.program.source;
             source.text() == src && source.name() == filename

@@ -73,10 +73,8 @@ impl Engine {
         question.check()?;
         let ReviewQuestion { about, types } = question;
         let offset = self.store().offset();
-        let Some(plans) = self.plans() else { return Ok(Review { offset, ..Review::default() }) };
-        let program = Arc::clone(&plans.policy.program);
-        let version = Some(plans.policy.version);
-        drop(plans);
+        let Some(active) = self.active() else { return Ok(Review { offset, ..Review::default() }) };
+        let (program, version) = (Arc::clone(&active.program), Some(active.version));
         let named = types.iter().flatten().chain([about.ty()]);
         let is_unknown = |ty: &&String| ty.as_str() != ANY && program.type_id(ty).is_none();
         let unknown_types = named.filter(is_unknown).cloned().collect::<BTreeSet<_>>().into_iter().collect();
@@ -118,7 +116,7 @@ impl Engine {
         attempt: ConsistentRead<'_>,
         question: &Question,
     ) -> Result<Vec<String>, EngineError> {
-        let Some(view) = self.view(attempt, &[])? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&attempt, &[])? else { return Ok(Vec::new()) };
         let prepared = view.prepare(question).await?;
         let expected = Expected::of([&prepared]);
         let distinct = move |reader: &Reader| {
@@ -134,7 +132,7 @@ impl Engine {
             })?;
             Ok(actions.into_iter().collect())
         };
-        read(attempt, expected, distinct).await
+        read(&attempt, expected, distinct).await
     }
 }
 

@@ -91,7 +91,7 @@ impl Engine {
         most: usize,
         context: &[Fact],
     ) -> Result<Vec<ArgPattern>, EngineError> {
-        let Some(view) = self.view(attempt, context)? else { return Ok(Vec::new()) };
+        let Some(view) = self.view(&attempt, context)? else { return Ok(Vec::new()) };
         let types: Vec<Option<String>> = match types {
             None => vec![None],
             Some(types) => types.iter().cloned().map(Some).collect(),
@@ -117,7 +117,7 @@ impl Engine {
                 Ok(found)
             })
         };
-        read(attempt, expected, list).await
+        read(&attempt, expected, list).await
     }
 }
 

@@ -55,9 +55,8 @@ impl Engine {
 
     /// The same engine under this version of its policy, for questions about earlier answers.
     pub async fn at_version(&self, id: u64) -> Result<Self, EngineError> {
-        let active = self.plans();
         let relations = self.store().relations();
-        if active.is_some_and(|active| active.policy.version == id) {
+        if self.active().is_some_and(|active| active.version == id) {
             return Ok(self.clone());
         }
         let plans = Plans::new(self.older(id).await?, relations, self.settings().plan_bytes);
@@ -66,7 +65,7 @@ impl Engine {
 
     /// What a policy declares: one entry for each block, and `global`.
     pub async fn metadata(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
-        let active = self.plans().map(|plans| Arc::clone(&plans.policy));
+        let active = self.active();
         if let Some(active) = &active
             && id.is_none_or(|id| id == active.version)
         {

@@ -36,10 +36,10 @@ impl Engine {
     /// The view of a request; `None` before the first policy, when nothing can be granted.
     pub(super) fn view(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         context: &[Fact],
     ) -> Result<Option<View>, EngineError> {
-        let plans = self.plans();
+        let plans = self.plans(attempt);
         let program = plans.as_ref().map(|plans| &*plans.policy.program);
         let mut context = Cow::Borrowed(context);
         if let Some(program) = program.filter(|_| !self.attributes.is_empty()) {
@@ -68,7 +68,7 @@ impl Engine {
     }
 
     /// The view before the first policy, when nothing can be granted.
-    pub(super) fn view_without_policy(&self, attempt: ConsistentRead<'_>) -> Result<View, EngineError> {
+    pub(super) fn view_without_policy(&self, attempt: &ConsistentRead<'_>) -> Result<View, EngineError> {
         let max_rows = self.settings().answer_rows;
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());

@@ -8,9 +8,9 @@
 //! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed
 //!   nothing. Both hold however the process ends.
 //! - A batch is applied as a whole, in order, and every reader sees all of it or none of it.
-//! - Take [`Store::relations`] first, then read: every table that the snapshot names exists while the
-//!   snapshot is held, and every fact acknowledged before is in one of them. [`Store::consistently`] around
-//!   both guarantees that a read sees all facts of its moment.
+//! - An attempt of [`Store::consistently`] has its relations before it reads: every table that they name exists
+//!   while they are held, and every fact acknowledged before is in one of them. What it returns was read from
+//!   all facts of its moment.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
@@ -93,7 +93,7 @@ impl Store {
         self.embedded.secret()
     }
 
-    /// The current relations. Hold the snapshot while statements that name its tables run.
+    /// The current relations. Hold them while statements that name their tables run.
     pub fn relations(&self) -> Arc<Relations> {
         self.embedded.relations()
     }
@@ -143,10 +143,11 @@ impl Store {
 
     /// The stored facts that match, at most `limit` of them.
     pub async fn facts(&self, pattern: FactPattern, limit: usize) -> Result<FactPage, StoreError> {
-        self.consistently(|attempt| {
-            let (relations, pattern) = (self.relations(), pattern.clone());
-            attempt
-                .read_brief(move |reader| reader.snapshot(|reader| reader.facts(&relations, &pattern, limit)))
+        let pattern = &pattern;
+        self.consistently(|attempt| async move {
+            let (relations, pattern) = (Arc::clone(attempt.relations()), pattern.clone());
+            let find = move |reader: &Reader| reader.facts(&relations, &pattern, limit);
+            attempt.read_brief(move |reader| reader.snapshot(&find)).await
         })
         .await
     }

@@ -12,7 +12,7 @@ impl Engine {
     /// [`Engine::explain_local`] for a planned question.
     pub(super) async fn explained(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));

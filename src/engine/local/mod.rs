@@ -200,7 +200,7 @@ impl Engine {
         let request = &request;
         self.store()
             .consistently(|attempt| async move {
-                self.local_text(attempt, self.plan_local(attempt, request).await?).await
+                self.local_text(&attempt, self.plan_local(&attempt, request).await?).await
             })
             .await
     }
@@ -208,7 +208,7 @@ impl Engine {
     /// [`Engine::local`] at a time, within one attempt.
     pub(super) async fn local_at(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         request: &LocalRequest,
         now: i64,
     ) -> Result<String, EngineError> {
@@ -221,7 +221,7 @@ impl Engine {
         let request = &request;
         self.store()
             .consistently(|attempt| async move {
-                self.explained(attempt, self.plan_local(attempt, request).await?).await
+                self.explained(&attempt, self.plan_local(&attempt, request).await?).await
             })
             .await
     }
@@ -231,7 +231,7 @@ impl Engine {
         let request = &request;
         self.store()
             .consistently(|attempt| async move {
-                self.stages(attempt, self.plan_local(attempt, request).await?).await
+                self.stages(&attempt, self.plan_local(&attempt, request).await?).await
             })
             .await
     }

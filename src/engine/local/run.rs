@@ -78,7 +78,7 @@ impl Engine {
     /// Plans a question, or takes its plan from the cache.
     pub(super) async fn plan_local(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         request: &LocalRequest,
     ) -> Result<Planned, EngineError> {
         let document = self.document(&request.bindings).await?;
@@ -118,7 +118,7 @@ impl Engine {
     /// The SQL of a planned question, as text.
     pub(super) async fn local_text(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
         let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.sql_request(false)) else {
@@ -140,7 +140,7 @@ impl Engine {
     /// The SQL of a planned question with the values from the store, and its text.
     pub(super) async fn local_sql(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         planned: Planned,
         explains: bool,
     ) -> Result<(LocalSql, String), EngineError> {
@@ -154,7 +154,7 @@ impl Engine {
     /// The result of each stage for a planned question.
     pub(super) async fn stages(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<Vec<Stage>, EngineError> {
         self.with_facts(attempt, planned, |planned, fetch| {
@@ -168,7 +168,7 @@ impl Engine {
     /// long one.
     async fn with_facts<T: Send + 'static>(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         planned: Planned,
         make: impl Fn(&Planned, Fetch<'_>) -> Result<T, LocalError<StoreError>> + Send + 'static,
     ) -> Result<T, EngineError> {

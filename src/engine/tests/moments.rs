@@ -65,7 +65,7 @@ async fn what_is_asked_again_counts_once() {
     let question = questions::list(&value("User", "u"), "read", "Doc").unwrap();
     let (engine, question) = (&engine, &question);
     let asked = engine.store().consistently(|attempt| async move {
-        let ids = engine.window(attempt, question, None, &[]).await?;
+        let ids = engine.window(attempt.clone(), question, None, &[]).await?;
         if attempt.is_first() {
             assert_eq!(ids, ["d"]);
             let blocked = fact("has_relation", &["Doc:d", "String:n", "Doc:d"]);

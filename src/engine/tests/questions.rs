@@ -228,7 +228,7 @@ async fn new_questions_wait_to_be_compiled() {
     };
     // Until all of them are busy, it may be compiled; then a policy that takes its place makes it new again.
     while list_within(Duration::from_millis(50)).await {
-        engine.activate(engine.plans().map(|plans| Arc::clone(&plans.policy)));
+        engine.activate(engine.active());
     }
     drop(ends);
     for each in busy {

@@ -26,7 +26,7 @@ impl Engine {
     /// The suggestions with which the question holds. If there are none, searches for more.
     pub(super) async fn confirmed(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         view: &View,
         question: &Question,
         context: &[Fact],
@@ -62,7 +62,7 @@ impl Engine {
     /// More suggestions.
     async fn further(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         view: &View,
         question: &Question,
         context: &[Fact],
@@ -86,7 +86,7 @@ impl Engine {
     /// question are not suggested.
     async fn confirmation(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         question: &Question,
         context: &[Fact],
         suggestion: &Suggestion,

@@ -82,21 +82,22 @@ impl Engine {
         };
         let answers = Arc::new(CallerAnswers::of(&request.rows)?);
         let (request, question, answers) = (&request, &question, &answers);
-        let reasoned = |attempt| async move {
-            let offset = self.store().offset();
-            let Some(view) = self.view(attempt, &request.context)? else {
-                return Ok(LocalWhy::Explained(Box::new(Why { offset, ..Why::default() })));
-            };
-            questions::check_predicates(view.program(), question)?;
-            let document = self.document(&request.bindings).await?;
-            let view = view.at(answers.now);
-            let asking = Asking { attempt, request, question, answers, document, view };
-            self.reasoned_on_caller(&asking, offset).await
-        };
-        self.store().consistently(reasoned).await
+        self.store()
+            .consistently(|attempt| async move {
+                let Some(view) = self.view(&attempt, &request.context)? else {
+                    let nothing = Why { offset: attempt.offset(), ..Why::default() };
+                    return Ok(LocalWhy::Explained(Box::new(nothing)));
+                };
+                questions::check_predicates(view.program(), question)?;
+                let document = self.document(&request.bindings).await?;
+                let view = view.at(answers.now);
+                let asking = Asking { attempt, request, question, answers, document, view };
+                self.reasoned_on_caller(&asking).await
+            })
+            .await
     }
 
-    async fn reasoned_on_caller(&self, asking: &Asking<'_>, offset: u64) -> Result<LocalWhy, EngineError> {
+    async fn reasoned_on_caller(&self, asking: &Asking<'_>) -> Result<LocalWhy, EngineError> {
         let decision = self.decision(asking, &[]).await?;
         let allowed = asking.answers.decision(&decision);
         let (reasons, wanted) = self.over_known(asking, reasons).await?;
@@ -112,7 +113,7 @@ impl Engine {
         };
         let (policy, version) =
             (Some(Arc::clone(&asking.view.plans().policy.program)), Some(asking.view.version()));
-        let document = Some(Arc::clone(&asking.document));
+        let (document, offset) = (Some(Arc::clone(&asking.document)), asking.attempt.offset());
         let why = Why { allowed, explanation, suggestions, version, offset, policy, document };
         Ok(LocalWhy::Explained(Box::new(why)))
     }
@@ -184,7 +185,7 @@ impl Engine {
         let context = context.iter().chain(more).cloned().collect();
         let request = LocalRequest { bindings: bindings.clone(), question, context };
         let now = asking.view.now();
-        Ok(AskedDecision::new(self.local_at(asking.attempt, &request, now).await?, column, now))
+        Ok(AskedDecision::new(self.local_at(&asking.attempt, &request, now).await?, column, now))
     }
 
     /// The same with suggested facts. If the question cannot be asked with a set of facts, the set is not
@@ -226,7 +227,7 @@ impl Engine {
                 Ok((found, rows.wanted))
             })
         };
-        read(*attempt, Expected::Brief, find).await
+        read(attempt, Expected::Brief, find).await
     }
 
     /// The statement for what is not known yet.

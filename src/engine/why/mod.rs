@@ -168,13 +168,13 @@ impl Engine {
         question: &Question,
         context: &[Fact],
     ) -> Result<Why, EngineError> {
-        let offset = self.store().offset();
-        let Some(view) = self.view(attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
+        let offset = attempt.offset();
+        let Some(view) = self.view(&attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
         questions::check_predicates(view.program(), question)?;
-        let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
+        let ExplainedAnswer { allowed, reasons } = self.found(&attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
-        let suggestions = self.confirmed(attempt, &view, question, context, suggestions).await?;
+        let suggestions = self.confirmed(&attempt, &view, question, context, suggestions).await?;
         let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
         Ok(Why { allowed, explanation, suggestions, version, offset, policy, document: None })
     }
@@ -182,7 +182,7 @@ impl Engine {
     /// The answer and its reasons, of one moment.
     async fn found(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         view: &View,
         question: &Question,
         context: &[Fact],

@@ -1,7 +1,7 @@
 //! Readers next to the writer: what they see, when, and for how long.
 
 use super::*;
-use crate::store::{Param, StoredArg};
+use crate::store::{Param, Reader, StoredArg};
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -112,10 +112,11 @@ async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
         let runs = Arc::new(AtomicU64::new(0));
         let answer = store.consistently(|attempt| {
             let (runs, sql) = (Arc::clone(&runs), sql.to_owned());
-            attempt.read_brief(move |reader| {
+            let decide = move |reader: &Reader| {
                 runs.fetch_add(1, Ordering::Relaxed);
                 reader.decision(&sql, &[])
-            })
+            };
+            async move { attempt.read_brief(decide).await }
         });
         (answer.await, runs.load(Ordering::Relaxed))
     };
