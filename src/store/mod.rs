@@ -8,9 +8,9 @@
 //! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed
 //!   nothing. Both hold however the process ends.
 //! - A batch is applied as a whole, in order, and every reader sees all of it or none of it.
-//! - An attempt of [`Store::consistently`] has its relations before it reads: every table that they name exists
-//!   while they are held, and every fact acknowledged before is in one of them. What it returns was read from
-//!   all facts of its moment.
+//! - An attempt of [`Store::consistently`] has its relations before it reads: every table that they name
+//!   exists while they are held, and every fact acknowledged before is in one of them. What it returns was
+//!   read from all facts of its moment.
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 

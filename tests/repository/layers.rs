@@ -165,6 +165,10 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("cli", &["config", "store", "engine", "http", "admin", "lsp"]),
 ];
 
+/// The files of the store that know all others. Of those beside them, none knows the code for a database,
+/// which in turn knows only them.
+const STORE: &[&str] = &["src/store/mod.rs", "src/store/consistent_read.rs"];
+
 /// The compiler computes: no file, network, clock, environment, thread, global or randomness.
 const NOT_IN_COMPILER: &[&str] = &[
     "std::fs",
@@ -209,6 +213,11 @@ impl Source {
     fn module(&self) -> &str {
         let inside = self.path.split_once("src/").map_or(self.path.as_str(), |(_, inside)| inside);
         inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs")
+    }
+
+    /// The last name of its module.
+    fn name(&self) -> String {
+        self.path.rsplit('/').next().unwrap_or_default().trim_end_matches(".rs").to_owned()
     }
 
     /// The modules of its own crate that it names by `crate::…`, with their lines.
@@ -288,6 +297,28 @@ fn the_rows_allow_no_cycle() {
         }
     }
     none(&offenders, "data flows in one direction");
+}
+
+#[test]
+fn the_code_for_a_database_knows_only_what_stores_share() {
+    let files: Vec<Source> =
+        product().into_iter().filter(|file| file.path.starts_with("src/store/")).collect();
+    let shared = |file: &&Source| !file.path.contains("/embedded/") && !STORE.contains(&file.path.as_str());
+    let names_of_shared: Vec<String> = files.iter().filter(shared).map(Source::name).collect();
+    let mut offenders = Vec::new();
+    for file in files.iter().filter(|file| !STORE.contains(&file.path.as_str())) {
+        for (number, line) in file.code() {
+            let paths = line.match_indices("crate::store::");
+            let named = paths.map(|(at, path)| word(line.get(at + path.len()..).unwrap_or_default()));
+            let wrong = named.filter(|name| !names_of_shared.contains(name));
+            offenders
+                .extend(wrong.map(|name| format!("{}:{number}: imports `{name}` of the store", file.path)));
+            if shared(&file) && names(line, "embedded") {
+                offenders.push(format!("{}:{number}: names `embedded`", file.path));
+            }
+        }
+    }
+    none(&offenders, "what stores share knows no database, and the code for a database only that");
 }
 
 #[test]
