@@ -132,7 +132,7 @@ struct KeyEntry {
 #[derive(Debug, Default)]
 struct LastUse {
     noted: AtomicI64,
-    /// The time in the file.
+    /// The stored time.
     saved: AtomicI64,
 }
 

@@ -1,8 +1,8 @@
 //! The store: facts, policy versions and keys of one environment.
 //!
 //! In: batches of changes, and read statements. Out: durable facts and rows. Both sides exchange plain data:
-//! this module knows nothing about policies. [`Store`] says what a store does; `embedded` does it, in one
-//! SQLite file.
+//! this module knows nothing about policies. [`Store`] says what a store does, and `embedded` does it in one
+//! SQLite file; the other modules are what both share.
 //!
 //! What holds:
 //! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed

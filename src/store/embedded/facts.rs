@@ -13,6 +13,7 @@ use crate::store::query::{Lookup, Param};
 use crate::store::signature::{self, Relations, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
 use std::cmp::Ordering;
+use std::fmt::Display;
 
 /// Applies a batch: all of it in order, or nothing. Fails if a pattern of a deletion matches more facts than
 /// `delete_reach`.
@@ -103,15 +104,22 @@ fn delete(conn: &Connection, directory: &mut Directory, pattern: &FactPattern) -
 
 /// The `WHERE` of a pattern within a relation that it covers, and its parameters.
 pub(super) fn condition(relation: &StoredRelation, pattern: &FactPattern) -> (String, Vec<Param>) {
+    condition_on(relation.columns().map(|(idx, column)| match pattern.args.get(idx) {
+        Some(ArgPattern::Exact(value)) => (column, Some(value.id.as_str())),
+        Some(ArgPattern::Any | ArgPattern::Typed(_)) | None => (column, None),
+    }))
+}
+
+/// The `WHERE` of columns, each with its value if that is known, and its parameters.
+fn condition_on<'v>(
+    columns: impl IntoIterator<Item = (impl Display, Option<&'v str>)>,
+) -> (String, Vec<Param>) {
     let mut tests = Vec::new();
     let mut values = Vec::new();
-    for (idx, column) in relation.columns() {
-        match pattern.args.get(idx) {
-            Some(ArgPattern::Any | ArgPattern::Typed(_)) | None => {}
-            Some(ArgPattern::Exact(value)) => {
-                values.push(Param::Value(value.id.clone()));
-                tests.push(format!("{column} = ?{}", values.len()));
-            }
+    for (column, value) in columns {
+        if let Some(value) = value {
+            values.push(Param::Value(value.to_owned()));
+            tests.push(format!("{column} = ?{}", values.len()));
         }
     }
     let lead = if tests.is_empty() { "" } else { " WHERE " };
@@ -178,20 +186,10 @@ fn stats(conn: &Connection) -> rusqlite::Result<Stats> {
     Ok(Stats { total: predicates.iter().map(|(_, n)| n).sum(), predicates })
 }
 
-/// The statement of a look-up, and the values of its parameters. Its names come from the store.
-fn statement(lookup: &Lookup<'_>) -> (String, Vec<Param>) {
-    let Lookup { table, columns, most } = lookup;
-    let mut params = Vec::new();
-    let mut conditions = Vec::new();
-    for (column, value) in columns {
-        if let Some(value) = value {
-            params.push(Param::Value((*value).to_owned()));
-            conditions.push(format!("{column} = ?{}", params.len()));
-        }
-    }
+/// The statement of a look-up, and its parameters.
+fn statement(Lookup { table, columns, most }: &Lookup<'_>) -> (String, Vec<Param>) {
+    let (condition, mut params) = condition_on(columns.iter().copied());
     params.push(Param::Limit(*most));
-    let condition =
-        if conditions.is_empty() { String::new() } else { format!(" WHERE {}", conditions.join(" AND ")) };
     let names: Vec<&str> = columns.iter().map(|(column, _)| *column).collect();
     let selected = if names.is_empty() { "1".to_owned() } else { names.join(", ") };
     (format!("SELECT {selected} FROM {table}{condition} LIMIT ?{}", params.len()), params)
