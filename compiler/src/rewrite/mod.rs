@@ -74,7 +74,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     },
     Pass {
         name: "unfold",
-        does: "replaces a renaming by what it renames, and drops what a clause of a larger relation covers",
+        does: "replaces a renaming by what it renames, unless that is a recursion by itself, and drops what larger clauses cover",
         applies: |_| true,
         keeps: (),
         run: |form, _| unfold::unfold(&mut form.program),

@@ -1,12 +1,14 @@
 //! Replaces renamings by what they rename, so that hierarchies become one relation.
 //!
-//! In: a [`Specialised`] program. Out: the same relations with fewer clauses. Two rewrites, together, as each
-//! needs the other's inclusions:
+//! In: a [`Specialised`] program. Out: the same relations with fewer clauses. Three rewrites, the first two
+//! together, as each needs the other's inclusions:
 //!
 //! 1. **Unfold renames.** A clause whose body is one call with the head's own columns only includes
 //!    another relation (`"reader" if "maintainer"`): it is replaced by that relation's other clauses.
 //! 2. **Drop the subsumed.** If `q` is included in `p`, then `p :- e, q` adds nothing to `p :- e, p`. By
 //!    induction on derivations: what the dropped clause derives, the kept one does.
+//! 3. **Fold recursions.** A relation that still has all clauses of a recursive relation that it includes
+//!    calls that relation instead.
 //!
 //! Once [`super::literals`] has merged what is left, `reader <- maintainer <- admin`, each inherited from the
 //! parent folder, is one scan `role IN ('admin', 'maintainer', 'reader')` and one recursive clause.
@@ -16,12 +18,20 @@ use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::Polarity;
 use crate::limits;
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
 use rustc_hash::FxHashSet;
 
 /// A clause's head and goals with the relations that it calls positively erased, by which like clauses are
 /// found.
 type WithoutCalls = (Vec<Term>, Vec<Goal>);
+
+/// A relation after unfolding.
+#[derive(Clone)]
+struct Unfolded {
+    clauses: Vec<Clause>,
+    /// The clauses that were replaced by those of what they rename.
+    renamings: Vec<Clause>,
+}
 
 /// How many clauses that differ only in what they call one clause is compared with; more are seldom
 /// comparable.
@@ -31,22 +41,38 @@ const COMPARED: usize = 64;
 pub(super) fn unfold(program: &mut Specialised) {
     let mut inclusions = Inclusions::new(program);
     let mut budget = limits::UNFOLDED_CLAUSES;
-    let mut rewritten: IdVec<RelId, Option<Vec<Clause>>> = IdVec::like(&program.relations, None);
+    let mut rewritten: IdVec<RelId, Option<Unfolded>> = IdVec::like(&program.relations, None);
     for root in &mut program.roots {
         represent(&mut root.clause, &inclusions);
     }
     let mut queue: Vec<RelId> = program.roots.iter().flat_map(|root| root.clause.callees()).collect();
     while let Some(rel) = queue.pop() {
         if rewritten[rel].is_none() {
-            let clauses = without_subsumed(program, rel, &mut inclusions, &mut budget);
-            queue.extend(clauses.iter().flat_map(Clause::callees));
-            rewritten[rel] = Some(clauses);
+            let unfolded = without_subsumed(program, rel, &mut inclusions, &mut budget);
+            queue.extend(unfolded.clauses.iter().flat_map(Clause::callees));
+            rewritten[rel] = Some(unfolded);
         }
     }
-    for (relation, clauses) in program.relations.iter_mut().zip(&mut rewritten) {
+    for (relation, own) in program.relations.iter_mut().zip(rewritten.iter()) {
         // What the question does not reach was not rewritten, and is emptied.
-        relation.clauses = clauses.take().unwrap_or_default();
+        relation.clauses = own.as_ref().map_or_else(Vec::new, |own| folded(own, &rewritten));
     }
+}
+
+/// The clauses of a relation, with a call in place of those that are all the clauses of a recursive relation.
+fn folded(own: &Unfolded, rewritten: &IdVec<RelId, Option<Unfolded>>) -> Vec<Clause> {
+    let mut clauses: OrderedSet<&Clause> = own.clauses.iter().collect();
+    for renaming in &own.renamings {
+        let included = renamed(renaming).and_then(|rel| Some((rel, rewritten[rel].as_ref()?)));
+        let Some((rel, Unfolded { clauses: recursion, .. })) = included else { continue };
+        let is_recursive = recursion.iter().any(|clause| clause.callees().any(|callee| callee == rel));
+        if is_recursive && recursion.iter().all(|clause| clauses.contains(clause)) {
+            let repeated: FxHashSet<&Clause> = recursion.iter().collect();
+            clauses.retain(|clause| !repeated.contains(clause));
+            clauses.insert(renaming);
+        }
+    }
+    clauses.into_iter().cloned().collect()
 }
 
 /// Calls the representatives of what a clause calls.
@@ -66,7 +92,7 @@ fn without_subsumed(
     rel: RelId,
     inclusions: &mut Inclusions,
     budget: &mut usize,
-) -> Vec<Clause> {
+) -> Unfolded {
     let clauses_of = |rel: &RelId| &program.relations[*rel].clauses;
     let mut included = inclusions.included(rel);
     let n_clauses = included.iter().map(|rel| clauses_of(rel).len()).sum();
@@ -75,11 +101,15 @@ fn without_subsumed(
         None => included = inclusions.group(rel).to_vec(),
     }
     let unfolded: FxHashSet<RelId> = included.iter().copied().collect();
-    let mut clauses: Vec<Clause> = included.iter().flat_map(clauses_of).cloned().collect();
-    clauses.retain(|clause| renamed(clause).is_none_or(|rel| !unfolded.contains(&rel)));
+    let clauses = included.iter().flat_map(clauses_of).cloned();
+    let (mut renamings, mut clauses): (Vec<Clause>, Vec<Clause>) =
+        clauses.partition(|clause| renamed(clause).is_some_and(|rel| unfolded.contains(&rel)));
+    let group = inclusions.representative(rel);
+    renamings.iter_mut().for_each(|renaming| represent(renaming, inclusions));
+    renamings.retain(|renaming| renamed(renaming) != Some(group));
     if let [clause] = clauses.as_mut_slice() {
         represent(clause, inclusions);
-        return clauses;
+        return Unfolded { clauses, renamings };
     }
     // Clauses that agree except in the relations they call.
     let mut buckets: OrderedMap<WithoutCalls, Vec<Clause>> = OrderedMap::default();
@@ -94,7 +124,7 @@ fn without_subsumed(
         }
         bucket.push(clause);
     }
-    buckets.into_values().flatten().collect()
+    Unfolded { clauses: buckets.into_values().flatten().collect(), renamings }
 }
 
 /// The clause with every positively called relation erased.
@@ -117,4 +147,55 @@ fn is_subsumed(clause: &Clause, other: &Clause, inclusions: &mut Inclusions) -> 
         ) => inclusions.includes(*larger, *smaller),
         (goal, other) => goal == other,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+    use crate::check;
+    use crate::dialect::Dialect;
+    use crate::question::{Question, QuestionVar, Shape};
+    use crate::source::SourceMap;
+
+    /// Whoever owns a folder may read it, without being a reader of the folders in it. So the permission is
+    /// not the recursion of the role, and includes it.
+    #[test]
+    fn the_start_of_an_included_recursion_is_read_once() {
+        let policy = r#"
+            actor User {}
+            resource Folder {
+              roles = ["reader"];
+              permissions = ["read"];
+              relations = { parent: Folder, owner: User };
+              "reader" if "reader" on "parent";
+              "read" if "reader";
+              "read" if "owner";
+            }
+        "#;
+        let program = check(&SourceMap::new("policy.polar", policy)).program.expect("a policy");
+        let relation = |predicate: &str, types: [&str; 3], name: &str| Relation {
+            predicate: predicate.into(),
+            args: types.map(|ty| RelationArg::Column { ty: ty.into(), column: ty.to_lowercase() }).into(),
+            source: RelationSource::Table { name: name.into() },
+        };
+        let relations = vec![
+            relation("has_role", ["User", "String", "Folder"], "granted"),
+            relation("has_relation", ["Folder", "String", "Folder"], "nested"),
+            relation("has_relation", ["Folder", "String", "User"], "owned"),
+        ];
+        let question = Question::atom(
+            "allow",
+            vec![
+                QuestionVar::given("who", "User", "ada"),
+                QuestionVar::given("action", "String", "read"),
+                QuestionVar::wanted("what", Some("Folder")),
+            ],
+        );
+        let shape = Shape::of(&program, &question);
+        let catalog = Catalog { relations: relations.into() };
+        let sql = crate::compile(&program, &catalog, &shape, Dialect::Postgresql).expect("a statement").sql;
+        for table in ["granted", "nested", "owned"] {
+            assert_eq!(sql.matches(table).count(), 1, "{table}\n{sql}");
+        }
+    }
 }
