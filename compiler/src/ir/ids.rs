@@ -12,6 +12,8 @@ id!(/// A variable of one rule.
     pub VarId, "var");
 id!(/// A literal of the program.
     pub ConstId, "const");
+id!(/// A condition of one rule, or an atom of one question.
+    pub BodyLiteralId, "literal");
 id!(/// A variable of one question.
     pub QuestionVarId, "asked");
 

@@ -1,6 +1,6 @@
 //! A rule: its parameters, its variables, and a flat conjunction of literals.
 
-use super::ids::{ConstId, PredId, TypeId, VarId};
+use super::ids::{BodyLiteralId, ConstId, PredId, TypeId, VarId};
 use crate::id_vec::IdVec;
 use crate::source::Span;
 
@@ -14,7 +14,7 @@ pub struct Rule {
     /// The variables.
     pub vars: IdVec<VarId, Variable>,
     /// The conditions, all of which must hold.
-    pub body: Vec<Literal>,
+    pub body: IdVec<BodyLiteralId, Literal>,
     /// Its position in the source: of the shorthand rule if desugared, empty for the implied `allow`.
     pub span: Span,
 }

@@ -94,7 +94,8 @@ impl RuleIndex {
                 at.add(rule, id, *param, constants);
             }
         }
-        let locals = all.iter().map(|rule| locals(&rule.params, &rule.body, rule.vars.len())).collect();
+        let locals =
+            all.iter().map(|rule| locals(&rule.params, rule.body.as_slice(), rule.vars.len())).collect();
         Self { rules, locals }
     }
 

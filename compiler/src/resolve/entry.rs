@@ -35,7 +35,7 @@ pub(super) fn add_implied(tables: &mut Tables, policy: &Policy) {
             head,
             params,
             vars: vars.collect(),
-            body: vec![Literal { kind, span }],
+            body: vec![Literal { kind, span }].into(),
             span,
         });
     }

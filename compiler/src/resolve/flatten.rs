@@ -163,7 +163,7 @@ impl Flattener<'_> {
         if alternatives.is_empty() {
             let never = Literal { kind: LiteralKind::False, span: self.span };
             let rule = Renumber::new(&self.vars).rule(head, params, Vec::new(), self.span);
-            self.tables.add_rule(Rule { body: vec![never], ..rule });
+            self.tables.add_rule(Rule { body: vec![never].into(), ..rule });
         }
         for alternative in alternatives {
             let rule = Renumber::new(&self.vars).rule(head, params, alternative, self.span);
@@ -236,7 +236,7 @@ impl<'v> Renumber<'v> {
             }
         }
         let vars = self.vars.into_iter().take(n_mentioned).collect();
-        Rule { head, params, vars, body, span }
+        Rule { head, params, vars, body: body.into(), span }
     }
 
     fn literal(&mut self, kind: TestKind) -> LiteralKind {

@@ -4,7 +4,7 @@ use super::frame::{Frame, Replacement};
 use super::solve::Body;
 use super::specialiser::{Choice, Specialiser};
 use crate::datalog::Adornment;
-use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, Term, TypeId, VarId};
+use crate::ir::{BodyLiteralId, CompareOp, Literal, LiteralKind, Polarity, Term, TypeId, VarId};
 
 impl<'p> Specialiser<'p> {
     /// What a rule copy answers at each position of its head.
@@ -12,7 +12,7 @@ impl<'p> Specialiser<'p> {
         &self,
         body: &Body<'_>,
         frame: &Frame<'p>,
-        choices: &[(usize, Choice)],
+        choices: &[(BodyLiteralId, Choice)],
     ) -> Vec<Adornment> {
         let adornment = |(position, param): (usize, &Term)| match *param {
             Term::Const(literal) => Adornment::Literal(literal),
@@ -48,7 +48,7 @@ impl<'p> Specialiser<'p> {
         &self,
         body: &Body<'_>,
         frame: &Frame<'p>,
-        choices: &[(usize, Choice)],
+        choices: &[(BodyLiteralId, Choice)],
         var: VarId,
     ) -> bool {
         let is_it = |term: &Term| is_variable(frame, *term, var);
@@ -70,16 +70,13 @@ impl<'p> Specialiser<'p> {
         &self,
         body: &Body<'_>,
         frame: &Frame<'p>,
-        choices: &[(usize, Choice)],
+        choices: &[(BodyLiteralId, Choice)],
         var: VarId,
     ) -> bool {
-        choices.iter().any(|(literal_idx, choice)| {
+        choices.iter().any(|(literal, choice)| {
             // A relation of the catalog tests nothing.
             let Choice::Answer { table, answer } = *choice else { return false };
-            let Some(LiteralKind::Atom { args, .. }) = body.literals.get(*literal_idx).map(|of| &of.kind)
-            else {
-                return false;
-            };
+            let LiteralKind::Atom { args, .. } = &body.literals[*literal].kind else { return false };
             args.iter()
                 .zip(self.tables[table].answer(answer))
                 .any(|(arg, adornment)| adornment.is_tested() && is_variable(frame, *arg, var))

@@ -90,8 +90,7 @@ impl<'p> Specialiser<'p> {
             .flatten()
             .map(|(source, adornments)| (Choice::Source(*source), adornments.as_slice()));
         let table = table.into_iter().flat_map(|(table, entry)| {
-            let answers = entry.answers.iter().enumerate();
-            answers.map(move |(answer, adornments)| (Choice::Answer { table, answer }, adornments.as_slice()))
+            entry.answers().map(move |(answer, adornments)| (Choice::Answer { table, answer }, adornments))
         });
         direct.chain(table)
     }

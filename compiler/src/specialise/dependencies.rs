@@ -48,17 +48,16 @@ pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileErr
         for solution in &entry.solutions {
             let Origin::Rule { rule, frame, choices } = &solution.origin else { continue };
             let rule = &program.rules[*rule];
-            for (literal_idx, literal) in rule.body.iter().enumerate() {
+            for (literal_id, literal) in rule.body.enumerate() {
                 let LiteralKind::Atom { polarity, pred, args } = &literal.kind else { continue };
                 let read = match polarity {
-                    Polarity::Positive => {
-                        choices.iter().find(|(index, _)| *index == literal_idx).and_then(|(_, choice)| {
-                            match choice {
-                                Choice::Answer { table, .. } => Some(*table),
-                                Choice::Source(_) => None,
-                            }
-                        })
-                    }
+                    Polarity::Positive => choices
+                        .iter()
+                        .find(|(literal, _)| *literal == literal_id)
+                        .and_then(|(_, choice)| match choice {
+                            Choice::Answer { table, .. } => Some(*table),
+                            Choice::Source(_) => None,
+                        }),
                     Polarity::Negated => {
                         match work.answerer_of_negated(&Pattern::of(program, frame, *pred, args))? {
                             Answerer::Table(table) => Some(table),

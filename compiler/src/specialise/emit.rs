@@ -7,13 +7,13 @@ use super::frame::{Frame, Replacement};
 use super::index::SourceArg;
 use super::pattern::CallId;
 use super::solve::Body;
-use super::specialiser::{Choice, Origin, Solution, Specialiser};
+use super::specialiser::{CallAnswerId, Choice, Origin, Solution, Specialiser};
 use super::traced::TracedClause;
 use crate::catalog::SourceId;
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Adornment, Clause, Goal, Output, RelId, ScanArg, Term};
 use crate::id_vec::IdVec;
-use crate::ir::{self, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId, Variable};
+use crate::ir::{self, BodyLiteralId, CompareOp, LiteralKind, Polarity, PredId, TypeId, VarId, Variable};
 use crate::limits;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::question::CompileError;
@@ -38,8 +38,8 @@ impl Numbering {
         Self { starts: starts.collect() }
     }
 
-    pub(super) fn rel(&self, table: CallId, answer: usize) -> RelId {
-        RelId::from_index(self.starts[table] + answer)
+    pub(super) fn rel(&self, table: CallId, answer: CallAnswerId) -> RelId {
+        RelId::from_index(self.starts[table] + answer.index())
     }
 }
 
@@ -123,11 +123,11 @@ pub(super) fn traced(
             let var_names = written.vars.iter().map(|var| VarName::Written(var.name.clone())).collect();
             let clause = Clause { rule: Some(*rule), head, goals, var_names };
             let vars = emitter.variables(&written.vars);
-            Ok(Some(TracedClause { clause, vars, literals }))
+            Ok(Some(TracedClause { clause, vars, literals: literals.into() }))
         }
         Origin::Source(id) => {
             let clause = source_clause(work, *id, &solution.adornments)?;
-            Ok(Some(TracedClause { clause, vars: IdVec::new(), literals: vec![None] }))
+            Ok(Some(TracedClause { clause, vars: IdVec::new(), literals: vec![None].into() }))
         }
     }
 }
@@ -171,7 +171,7 @@ fn source_clause(
 pub(super) struct Goals {
     pub(super) goals: Vec<Goal>,
     /// For each goal the literal of the body that it comes from; `None` for an equality of two values.
-    pub(super) literals: Vec<Option<usize>>,
+    pub(super) literals: Vec<Option<BodyLiteralId>>,
 }
 
 /// Emits the goals of one solved body.
@@ -181,7 +181,7 @@ pub(super) struct Emitter<'e, 'p> {
     pub(super) numbering: &'e Numbering,
     pub(super) body: &'e Body<'e>,
     pub(super) frame: &'e Frame<'p>,
-    pub(super) choices: &'e [(usize, Choice)],
+    pub(super) choices: &'e [(BodyLiteralId, Choice)],
 }
 
 impl<'e, 'p> Emitter<'e, 'p> {
@@ -190,7 +190,7 @@ impl<'e, 'p> Emitter<'e, 'p> {
         numbering: &'e Numbering,
         body: &'e Body<'e>,
         frame: &'e Frame<'p>,
-        choices: &'e [(usize, Choice)],
+        choices: &'e [(BodyLiteralId, Choice)],
     ) -> Self {
         Self { work, numbering, body, frame, choices }
     }
@@ -230,10 +230,10 @@ impl<'e, 'p> Emitter<'e, 'p> {
             });
         }
         literals.resize(goals.len(), None);
-        for (literal_idx, literal) in self.body.literals.iter().enumerate() {
+        for (literal_id, literal) in self.body.literals.enumerate() {
             let possible = match &literal.kind {
                 LiteralKind::Atom { polarity: Polarity::Positive, args, .. } => {
-                    goals.push(self.positive(literal_idx, args)?);
+                    goals.push(self.positive(literal_id, args)?);
                     true
                 }
                 LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
@@ -263,14 +263,14 @@ impl<'e, 'p> Emitter<'e, 'p> {
             if !possible {
                 return Ok(None);
             }
-            literals.resize(goals.len(), Some(literal_idx));
+            literals.resize(goals.len(), Some(literal_id));
         }
         Ok(Some(Goals { goals, literals }))
     }
 
     /// The goal of a positive atom.
-    fn positive(&self, literal_idx: usize, args: &[ir::Term]) -> Result<Goal, CompileError> {
-        let choice = self.choices.iter().find(|(index, _)| *index == literal_idx);
+    fn positive(&self, literal_id: BodyLiteralId, args: &[ir::Term]) -> Result<Goal, CompileError> {
+        let choice = self.choices.iter().find(|(literal, _)| *literal == literal_id);
         let Some((_, choice)) = choice else {
             return Err(CompileError::Bug("a condition that nothing was chosen to answer".into()));
         };

@@ -32,7 +32,7 @@ mod unify;
 pub(crate) use dependencies::{Dependencies, Dependency, dependencies};
 pub(crate) use pattern::CallId;
 pub(crate) use trace::trace;
-pub(crate) use traced::{Traced, TracedClause};
+pub(crate) use traced::{ClauseId, GoalId, Traced, TracedClause};
 
 use crate::catalog::Catalog;
 use crate::datalog::{Relation, Specialised};

@@ -4,11 +4,13 @@ use super::emit;
 use super::frame::{Frame, Impossible, Replacement};
 use super::solve::{Answered, Body};
 use super::specialiser::Specialiser;
-use super::traced::TracedClause;
+use super::traced::{ClauseId, TracedClause};
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, Output, Root};
 use crate::id_vec::IdVec;
-use crate::ir::{Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable};
+use crate::ir::{
+    BodyLiteralId, Literal, LiteralKind, Polarity, Program, Term, TypeId, VarId, VarType, Variable,
+};
 use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, Slot};
 use crate::refusal::VarName;
 use crate::source::Span;
@@ -17,7 +19,7 @@ use crate::source::Span;
 #[derive(Debug)]
 pub(super) struct QuestionRule {
     vars: IdVec<VarId, Variable>,
-    literals: Vec<Literal>,
+    literals: IdVec<BodyLiteralId, Literal>,
     domains: IdVec<QuestionVarId, (ShapeDomain, Option<TypeId>)>,
 }
 
@@ -106,10 +108,10 @@ impl QuestionRule {
     pub(super) fn traced_roots<'q>(
         &'q self,
         work: &mut Specialiser<'q>,
-    ) -> Result<Vec<TracedClause>, CompileError> {
+    ) -> Result<IdVec<ClauseId, TracedClause>, CompileError> {
         let numbering = emit::Numbering::new(work);
         let body = Body::of_question(&self.literals);
-        let mut roots: Vec<TracedClause> = Vec::new();
+        let mut roots: IdVec<ClauseId, TracedClause> = IdVec::new();
         for (frame, choices) in self.answered(work)? {
             let emitter = emit::Emitter::new(work, &numbering, &body, &frame, &choices);
             let Some(emit::Goals { mut goals, mut literals }) = emitter.goals()? else { continue };
@@ -122,7 +124,8 @@ impl QuestionRule {
             }
             let var_names = self.domains.ids().map(VarName::OfQuestion).collect();
             let clause = Clause { rule: None, head: Vec::new(), goals, var_names };
-            let root = TracedClause { clause, vars: emitter.variables(&self.vars), literals };
+            let root =
+                TracedClause { clause, vars: emitter.variables(&self.vars), literals: literals.into() };
             if !roots.contains(&root) {
                 roots.push(root);
             }

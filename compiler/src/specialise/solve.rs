@@ -6,7 +6,8 @@ use super::pattern::Pattern;
 use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use crate::id_vec::IdVec;
 use crate::ir::{
-    CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term, TypeId, VarId,
+    BodyLiteralId, CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term,
+    TypeId, VarId,
 };
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, RuleAtLimit, VarName};
@@ -16,7 +17,7 @@ use crate::source::Span;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Body<'b> {
     pub(super) params: &'b [Term],
-    pub(super) literals: &'b [Literal],
+    pub(super) literals: &'b IdVec<BodyLiteralId, Literal>,
     pub(super) of: BodyOf<'b>,
 }
 
@@ -42,7 +43,7 @@ impl<'b> Body<'b> {
     }
 
     /// The body of a question.
-    pub(super) fn of_question(literals: &'b [Literal]) -> Self {
+    pub(super) fn of_question(literals: &'b IdVec<BodyLiteralId, Literal>) -> Self {
         Self { params: &[], literals, of: BodyOf::Question }
     }
 
@@ -55,11 +56,11 @@ impl<'b> Body<'b> {
     }
 }
 
-/// A positive atom: its index in the body, its predicate and its arguments.
-type PositiveAtom<'a> = (usize, PredId, &'a [Term]);
+/// A positive atom: its literal, its predicate and its arguments.
+type PositiveAtom<'a> = (BodyLiteralId, PredId, &'a [Term]);
 
 /// One way to answer the positive part of a body.
-pub(super) type Answered<'p> = (Frame<'p>, Vec<(usize, Choice)>);
+pub(super) type Answered<'p> = (Frame<'p>, Vec<(BodyLiteralId, Choice)>);
 
 impl<'p> Specialiser<'p> {
     /// Every way in which a rule answers a pattern.
@@ -97,7 +98,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut atoms = Vec::new();
         let mut choices_of = Vec::new();
-        for (literal_idx, literal) in body.literals.iter().enumerate() {
+        for (literal_id, literal) in body.literals.enumerate() {
             let possible = match &literal.kind {
                 LiteralKind::False => Err(Impossible),
                 LiteralKind::Compare { op: CompareOp::Equal, left, right } => {
@@ -116,7 +117,7 @@ impl<'p> Specialiser<'p> {
                 LiteralKind::OneOf { polarity: Polarity::Negated, .. } => Ok(()),
                 LiteralKind::Atom { polarity, pred, args } => {
                     if *polarity == Polarity::Positive {
-                        atoms.push((literal_idx, *pred, args.as_slice()));
+                        atoms.push((literal_id, *pred, args.as_slice()));
                     }
                     Ok(())
                 }
@@ -170,7 +171,7 @@ impl<'p> Specialiser<'p> {
         let mut open = vec![(frame, Vec::new(), atoms.to_vec())];
         while let Some((frame, choices, left)) = open.pop() {
             self.step_in(body)?;
-            let Some((place, (literal_idx, pred, args))) = self.most_known(&frame, &left) else {
+            let Some((place, (literal_id, pred, args))) = self.most_known(&frame, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
             };
@@ -183,7 +184,7 @@ impl<'p> Specialiser<'p> {
                 let mut next = frame.clone();
                 if self.unify_answer(&mut next, args, adornments).is_ok() {
                     let mut chosen = choices.clone();
-                    chosen.push((literal_idx, choice));
+                    chosen.push((literal_id, choice));
                     open.push((next, chosen, rest.clone()));
                 }
             }
@@ -216,7 +217,7 @@ impl<'p> Specialiser<'p> {
         &mut self,
         body: &Body<'_>,
         frame: Frame<'p>,
-        choices: &[(usize, Choice)],
+        choices: &[(BodyLiteralId, Choice)],
         answered: &mut Vec<Answered<'p>>,
     ) -> Result<(), CompileError> {
         let mut open = vec![frame];

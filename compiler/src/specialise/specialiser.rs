@@ -6,7 +6,7 @@ use super::pattern::{CallId, Pattern};
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
 use crate::id_vec::{IdVec, id};
-use crate::ir::{ConstId, Constant, MatchingRules, Program, RuleId};
+use crate::ir::{BodyLiteralId, ConstId, Constant, MatchingRules, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
@@ -16,6 +16,8 @@ use std::collections::VecDeque;
 
 id!(/// A call that relations of the catalog answer by themselves.
     pub(super) DirectId, "direct");
+id!(/// An adornment that a table answers with.
+    pub(super) CallAnswerId, "answer");
 
 /// A predicate called in one way, with what it answers.
 #[derive(Debug)]
@@ -32,10 +34,16 @@ pub(super) struct CallTable<'p> {
 }
 
 impl CallTable<'_> {
-    /// An adornment by its number. Numbers come from the table that they index, which only grows.
-    #[expect(clippy::indexing_slicing, reason = "an answer's number is its place in the table")]
-    pub(super) fn answer(&self, answer: usize) -> &[Adornment] {
-        &self.answers[answer]
+    /// The adornments with their ids.
+    pub(super) fn answers(&self) -> impl DoubleEndedIterator<Item = (CallAnswerId, &[Adornment])> {
+        let with_id = |(at, answer): (usize, _)| (CallAnswerId::from_index(at), Vec::as_slice(answer));
+        self.answers.iter().enumerate().map(with_id)
+    }
+
+    /// An adornment. Ids come from the table that they index, which only grows.
+    #[expect(clippy::indexing_slicing, reason = "ids come from the table that they index")]
+    pub(super) fn answer(&self, answer: CallAnswerId) -> &[Adornment] {
+        &self.answers[answer.index()]
     }
 }
 
@@ -54,7 +62,7 @@ pub(super) enum Choice {
     /// By a relation of the catalog.
     Source(SourceId),
     /// By one adornment of a table.
-    Answer { table: CallId, answer: usize },
+    Answer { table: CallId, answer: CallAnswerId },
 }
 
 /// A relation of the catalog that answers a call, and what it answers with.
@@ -70,8 +78,8 @@ pub(super) struct Solution<'p> {
 /// The origin of an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Origin<'p> {
-    /// A rule copy: its frame, and for each positive atom (by index in the body) what answers it.
-    Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(usize, Choice)> },
+    /// A rule copy: its frame, and what answers each positive atom.
+    Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(BodyLiteralId, Choice)> },
     /// A relation of the catalog.
     Source(SourceId),
 }

@@ -22,7 +22,7 @@ use indexmap::IndexSet;
 /// As [`super::specialise`].
 pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Traced, CompileError> {
     let Some(question) = QuestionRule::new(program, shape) else {
-        let (relations, roots) = (IdVec::new(), Vec::new());
+        let (relations, roots) = (IdVec::new(), IdVec::new());
         return Ok(Traced { relations, roots, extra_constants: IndexSet::new() });
     };
     let mut work = Specialiser::new(program, Sources::new(program, catalog));
@@ -33,7 +33,7 @@ pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Resu
         pred,
         call: table,
         adornments,
-        clauses,
+        clauses: clauses.into(),
     });
     Ok(Traced { relations: relations.collect(), roots, extra_constants: work.sources.extra_constants })
 }

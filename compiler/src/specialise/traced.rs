@@ -1,10 +1,15 @@
 //! A question's program whose clauses say which rules and conditions they come from.
 
 use super::pattern::CallId;
-use crate::datalog::{Adornment, Clause, RelId, Term};
-use crate::id_vec::IdVec;
-use crate::ir::{Constant, PredId, TypeId, VarId};
+use crate::datalog::{Adornment, Clause, Goal, RelId, Term};
+use crate::id_vec::{IdVec, id};
+use crate::ir::{BodyLiteralId, Constant, PredId, TypeId, VarId};
 use indexmap::IndexSet;
+
+id!(/// A clause of a traced relation, or of the question.
+    pub(crate) ClauseId, "clause");
+id!(/// A goal of a traced clause.
+    pub(crate) GoalId, "goal");
 
 /// A clause with what its rule says of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -15,7 +20,20 @@ pub(crate) struct TracedClause {
     pub(crate) vars: IdVec<VarId, (Term, Option<TypeId>)>,
     /// For each goal the literal of the rule's body, or the question's atom, that it comes from; `None` for
     /// an equality of two values, and for values of the question.
-    pub(crate) literals: Vec<Option<usize>>,
+    pub(crate) literals: IdVec<GoalId, Option<BodyLiteralId>>,
+}
+
+impl TracedClause {
+    /// A goal. Ids come from the clause that they index.
+    #[expect(clippy::indexing_slicing, reason = "ids come from the clause that they index")]
+    pub(crate) fn goal(&self, goal: GoalId) -> &Goal {
+        &self.clause.goals[goal.index()]
+    }
+
+    /// The goals with their ids.
+    pub(crate) fn goals(&self) -> impl Iterator<Item = (GoalId, &Goal)> {
+        self.literals.ids().zip(&self.clause.goals)
+    }
 }
 
 /// A specialised predicate with traced clauses.
@@ -28,7 +46,7 @@ pub(crate) struct TracedRelation {
     /// One entry per position of the predicate.
     pub(crate) adornments: Vec<Adornment>,
     /// Its alternatives.
-    pub(crate) clauses: Vec<TracedClause>,
+    pub(crate) clauses: IdVec<ClauseId, TracedClause>,
 }
 
 /// A question's own program, traced.
@@ -37,7 +55,7 @@ pub(crate) struct Traced {
     /// The relations that the question needs.
     pub(crate) relations: IdVec<RelId, TracedRelation>,
     /// The question's alternatives.
-    pub(crate) roots: Vec<TracedClause>,
+    pub(crate) roots: IdVec<ClauseId, TracedClause>,
     /// Literals of the catalog that the policy does not have; numbered after the policy's.
     pub(crate) extra_constants: IndexSet<Constant>,
 }

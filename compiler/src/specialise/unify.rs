@@ -114,9 +114,9 @@ impl<'p> Specialiser<'p> {
                     if let Some(ty) = ty {
                         self.unify_type(frame, *arg, ty)?;
                     }
-                    if let Some(first) = args.get(position) {
-                        self.unify(frame, *first, *arg)?;
-                    }
+                    #[expect(clippy::indexing_slicing, reason = "an earlier position of the same atom")]
+                    let first = args[position];
+                    self.unify(frame, first, *arg)?;
                 }
                 Adornment::Tested(None) | Adornment::Unconstrained(None) => {}
             }

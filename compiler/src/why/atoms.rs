@@ -7,7 +7,9 @@ use super::values::Value;
 use super::world::World;
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::Adornment;
-use crate::ir::{CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId, VarId};
+use crate::ir::{
+    BodyLiteralId, CompareOp, Literal, LiteralKind, Polarity, PredId, Program, Rule, Term, TypeId, VarId,
+};
 use crate::question::QuestionVarId;
 use crate::specialise::TracedClause;
 
@@ -25,7 +27,7 @@ impl<'s> Attempted<'s> {
         world: &World<'w, R>,
         state: &'s Derivations,
         frame: FrameId,
-    ) -> Option<Attempted<'s>> {
+    ) -> Attempted<'s> {
         Self::with(world, state, frame, &state.frames[frame].env)
     }
 
@@ -35,11 +37,10 @@ impl<'s> Attempted<'s> {
         state: &Derivations,
         frame: FrameId,
         env: &'s Env,
-    ) -> Option<Attempted<'s>> {
-        let frame = &state.frames[frame];
-        let traced = world.clauses(state.tables[frame.table].key.0).get(frame.clause)?;
+    ) -> Attempted<'s> {
+        let traced = world.clause(state, frame);
         let rule = traced.clause.rule.map(|rule| &world.program.rules[rule]);
-        Some(Attempted { traced, rule, env })
+        Attempted { traced, rule, env }
     }
 
     /// The values of its variables, with those of a goal where the rule holds of every value.
@@ -88,14 +89,14 @@ pub(super) fn answered<R: Rows>(
 pub(super) fn literal_atom<R: Rows>(
     world: &mut World<'_, R>,
     attempted: &Attempted<'_>,
-    literal: usize,
+    literal: BodyLiteralId,
 ) -> Option<Atom> {
     let Some(rule) = attempted.rule else {
-        let asked = world.question.atoms.get(literal)?;
+        let asked = world.question_atom(literal);
         let args = asked.args.iter().map(|var| variable(world, attempted, var.in_clause())).collect();
         return Some(Atom { predicate: asked.predicate.clone(), args });
     };
-    match &rule.body.get(literal)?.kind {
+    match &rule.body[literal].kind {
         LiteralKind::Atom { pred, args, .. } => {
             let args = args.iter().map(|term| rule_arg(world, attempted, *term)).collect();
             Some(Atom { predicate: predicate(world.program, *pred), args })

@@ -12,6 +12,7 @@ use super::values::Value;
 use super::world::{Fault, RowQuery, World};
 use crate::datalog::{Goal, RelId, Term};
 use crate::ir::{CompareOp, Polarity};
+use crate::specialise::{GoalId, TracedClause};
 
 /// How many rows are read to compare conditions.
 const FEW: usize = 8;
@@ -20,11 +21,11 @@ const FEW: usize = 8;
 #[derive(Default)]
 struct Left {
     /// Look-ups of facts with some values known.
-    scans: Vec<(usize, RowQuery)>,
+    scans: Vec<(GoalId, RowQuery)>,
     /// Goals with all values known.
-    calls: Vec<usize>,
+    calls: Vec<GoalId>,
     /// All others, each after those of a lower rank.
-    later: Vec<(Rank, usize)>,
+    later: Vec<(Rank, GoalId)>,
 }
 
 /// The order of conditions that are neither look-ups by a value nor goals with all values.
@@ -47,13 +48,13 @@ enum Rank {
 pub(super) fn choose<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goals: &[Goal],
-) -> Result<Vec<usize>, Fault<R::Error>> {
+    traced: &TracedClause,
+) -> Result<Vec<GoalId>, Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
     let mut left = Left::default();
-    for (idx, goal) in goals.iter().enumerate() {
-        if !run.state.frames[frame].is_done(idx) && left.add(run.world, idx, goal, &env) {
-            return Ok(vec![idx]);
+    for (id, goal) in traced.goals() {
+        if !run.state.frames[frame].is_done(id) && left.add(run.world, id, goal, &env) {
+            return Ok(vec![id]);
         }
     }
     if run.most_assumed > 0 {
@@ -68,7 +69,7 @@ pub(super) fn choose<R: Rows>(
 impl Left {
     /// Adds a condition, if it can be taken up. Returns whether it is to be taken up at once: a test, values
     /// of the question, or a look-up of a whole fact.
-    fn add<R: Rows>(&mut self, world: &mut World<'_, R>, idx: usize, goal: &Goal, env: &Env) -> bool {
+    fn add<R: Rows>(&mut self, world: &mut World<'_, R>, id: GoalId, goal: &Goal, env: &Env) -> bool {
         match goal {
             Goal::Values { .. } => return true,
             Goal::Compare { op, left, right } => {
@@ -81,31 +82,31 @@ impl Left {
                     return true;
                 }
                 if values.iter().any(Option::is_some) {
-                    self.scans.push((idx, (*source, values)));
+                    self.scans.push((id, (*source, values)));
                 } else {
-                    self.later.push((Rank::WholeScan, idx));
+                    self.later.push((Rank::WholeScan, id));
                 }
             }
             Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
                 let bound = values_of(world, args, env);
                 if may_call(world, *rel, &bound) {
                     match bound.iter().flatten().count() {
-                        n_known if n_known == bound.len() => self.calls.push(idx),
-                        0 => self.later.push((Rank::OpenCall, idx)),
-                        _ => self.later.push((Rank::PartialCall, idx)),
+                        n_known if n_known == bound.len() => self.calls.push(id),
+                        0 => self.later.push((Rank::OpenCall, id)),
+                        _ => self.later.push((Rank::PartialCall, id)),
                     }
                 }
             }
             Goal::Scan { polarity: Polarity::Negated, args, guards, .. } => {
                 let args = args.iter().filter_map(plain);
                 if args.chain(guards.iter().map(|(term, _)| *term)).all(|term| is_known(term, env)) {
-                    self.later.push((Rank::NegatedScan, idx));
+                    self.later.push((Rank::NegatedScan, id));
                 }
             }
             Goal::Call { polarity: Polarity::Negated, args, guards, .. } => {
                 let args = args.iter().copied();
                 if args.chain(guards.iter().map(|(term, _)| *term)).all(|term| is_known(term, env)) {
-                    self.later.push((Rank::NegatedCall, idx));
+                    self.later.push((Rank::NegatedCall, id));
                 }
             }
         }
@@ -113,30 +114,30 @@ impl Left {
     }
 
     /// The conditions that may each lead to another assumed fact.
-    fn ways(&self) -> Vec<usize> {
-        let scans = self.scans.iter().map(|(idx, _)| *idx);
-        let partial = self.later.iter().filter(|(rank, _)| *rank == Rank::PartialCall).map(|(_, idx)| *idx);
+    fn ways(&self) -> Vec<GoalId> {
+        let scans = self.scans.iter().map(|(id, _)| *id);
+        let partial = self.later.iter().filter(|(rank, _)| *rank == Rank::PartialCall).map(|(_, id)| *id);
         scans.chain(self.calls.iter().copied()).chain(partial).collect()
     }
 
     /// The look-up with the fewest rows, where reading some shows which; else the first of the others.
-    fn cheapest<R: Rows>(&self, world: &mut World<'_, R>) -> Result<Option<usize>, Fault<R::Error>> {
+    fn cheapest<R: Rows>(&self, world: &mut World<'_, R>) -> Result<Option<GoalId>, Fault<R::Error>> {
         let call = self.calls.first().copied();
         let mut most = FEW;
         while !self.scans.is_empty() {
-            let mut fewest: Option<(usize, usize)> = None;
-            for (idx, query) in &self.scans {
+            let mut fewest: Option<(usize, GoalId)> = None;
+            for (id, query) in &self.scans {
                 let fetched = world.fetch(query, most)?;
                 if fetched.whole && fewest.is_none_or(|(n, _)| fetched.rows.len() < n) {
-                    fewest = Some((fetched.rows.len(), *idx));
+                    fewest = Some((fetched.rows.len(), *id));
                 }
             }
-            if let Some(idx) = fewest.map(|(_, idx)| idx).or(call) {
-                return Ok(Some(idx));
+            if let Some(id) = fewest.map(|(_, id)| id).or(call) {
+                return Ok(Some(id));
             }
             most *= FEW;
         }
-        Ok(call.or_else(|| self.later.iter().min().map(|(_, idx)| *idx)))
+        Ok(call.or_else(|| self.later.iter().min().map(|(_, id)| *id)))
     }
 }
 

@@ -12,7 +12,7 @@ use super::values::Value;
 use super::world::{Fault, World};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{Adornment, Goal, RelId, Term};
-use crate::ir::{self, LiteralKind, TypeId, VarId};
+use crate::ir::{self, BodyLiteralId, LiteralKind, TypeId, VarId};
 use crate::specialise::CallId;
 
 /// A condition with the values of an attempt.
@@ -61,7 +61,7 @@ impl Sought {
     pub(super) fn of<R: Rows>(
         world: &mut World<'_, R>,
         attempted: &Attempted<'_>,
-        literal: usize,
+        literal: BodyLiteralId,
         goal: &Goal,
     ) -> Option<Self> {
         let place = match goal {
@@ -71,10 +71,10 @@ impl Sought {
         };
         let args = match attempted.rule {
             None => {
-                let vars = &world.question.atoms.get(literal)?.args;
+                let vars = &world.question_atom(literal).args;
                 vars.iter().map(|var| variable(world, attempted, var.in_clause())).collect()
             }
-            Some(rule) => match &rule.body.get(literal)?.kind {
+            Some(rule) => match &rule.body[literal].kind {
                 LiteralKind::Atom { args, .. } => {
                     args.iter().map(|term| argument(world, attempted, *term)).collect()
                 }

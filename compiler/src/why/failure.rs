@@ -16,7 +16,7 @@ use super::terms::{is_same, plain, values_of};
 use super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
 use crate::id_vec::IdVec;
-use crate::ir::{LiteralKind, Polarity, RuleId};
+use crate::ir::{BodyLiteralId, LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
 use crate::specialise::TracedClause;
 use indexmap::IndexMap;
@@ -152,24 +152,20 @@ impl Failures {
         goal: Option<&Atom>,
         frame: FrameId,
     ) -> Result<Option<Attempt>, Fault<R::Error>> {
-        let Some(attempted) = Attempted::of(run.world, &run.state, frame) else { return Ok(None) };
+        let attempted = Attempted::of(run.world, &run.state, frame);
         let env = goal.map(|goal| attempted.asked_for(run.world, goal));
         let env = env.unwrap_or_else(|| attempted.env.clone());
-        let Some(attempted) = Attempted::with(run.world, &run.state, frame, &env) else { return Ok(None) };
-        let (Some(next), called) = (run.state.frames[frame].next, run.state.frames[frame].called) else {
-            return Ok(None);
-        };
+        let attempted = Attempted::with(run.world, &run.state, frame, &env);
+        let Some(next) = run.state.frames[frame].next else { return Ok(None) };
         let met = met(run.world, &run.state, &attempted, frame);
-        let literal = attempted.traced.literals.get(next).copied().flatten();
-        let lacks = match attempted.traced.clause.goals.get(next) {
-            Some(
-                wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
-                | Goal::Call { polarity: Polarity::Positive, .. }),
-            ) => match literal {
+        let literal = attempted.traced.literals[next];
+        let lacks = match attempted.traced.goal(next) {
+            wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
+            | Goal::Call { polarity: Polarity::Positive, .. }) => match literal {
                 Some(literal) => self.missing(run, &attempted, literal, wanted)?,
                 None => None,
             },
-            Some(Goal::Scan { polarity: Polarity::Negated, source, args, .. }) => {
+            Goal::Scan { polarity: Polarity::Negated, source, args, .. } => {
                 let columns: Vec<Term> = args.iter().filter_map(plain).collect();
                 let query = (*source, values_of(run.world, &columns, attempted.env));
                 let rows = run.world.fetch_all(&query)?.rows;
@@ -178,13 +174,13 @@ impl Failures {
                 let fact = row.map(|row| atoms::fact(run.world, *source, &row));
                 fact.map(|fact| Lack::Refuted(self.steps.fact(fact, &run.world.rules.catalog, *source)))
             }
-            Some(Goal::Call { polarity: Polarity::Negated, args, .. }) => {
+            Goal::Call { polarity: Polarity::Negated, args, .. } => {
+                let called = run.state.frames[frame].called;
                 let refutation = called.and_then(|table| refutation(&run.state, table, args));
                 refutation.map(|answer| Lack::Refuted(self.steps.answer(answer)))
             }
-            Some(Goal::Compare { op, left, right }) => {
-                let written = literal.zip(attempted.rule);
-                let written = written.and_then(|(literal, rule)| rule.body.get(literal));
+            Goal::Compare { op, left, right } => {
+                let written = literal.zip(attempted.rule).map(|(literal, rule)| &rule.body[literal]);
                 Some(Lack::Test(match written {
                     Some(literal) if !matches!(literal.kind, LiteralKind::Atom { .. }) => {
                         atoms::test(run.world, &attempted, literal)
@@ -192,7 +188,7 @@ impl Failures {
                     _ => atoms::comparison(run.world, &attempted, *op, *left, *right),
                 }))
             }
-            Some(Goal::Values { .. }) | None => None,
+            Goal::Values { .. } => None,
         };
         Ok(lacks.map(|lacks| Attempt { rule: attempted.traced.clause.rule, met, lacks }))
     }
@@ -202,7 +198,7 @@ impl Failures {
         &mut self,
         run: &mut Run<'_, '_, R>,
         attempted: &Attempted<'_>,
-        literal: usize,
+        literal: BodyLiteralId,
         goal: &Goal,
     ) -> Result<Option<Lack>, Fault<R::Error>> {
         let sought = Sought::of(run.world, attempted, literal, goal);
@@ -237,13 +233,14 @@ fn met<R: Rows>(
     let satisfied = satisfied(state, attempted.traced, frame);
     let mut met: Vec<MetCondition> = Vec::new();
     for (goal, via) in state.conditions(frame) {
-        let literal = attempted.traced.literals.get(goal).copied().flatten();
-        let Some(literal) = literal.filter(|literal| satisfied.contains(literal)) else { continue };
+        let Some(literal) = attempted.traced.literals[goal].filter(|literal| satisfied.contains(literal))
+        else {
+            continue;
+        };
         let condition = match (via, atoms::literal_atom(world, attempted, literal)) {
             (Via::Test, None) => {
-                let written = attempted.rule.and_then(|rule| rule.body.get(literal));
-                let Some(written) = written else { continue };
-                MetCondition::Test(atoms::test(world, attempted, written))
+                let Some(rule) = attempted.rule else { continue };
+                MetCondition::Test(atoms::test(world, attempted, &rule.body[literal]))
             }
             (Via::Test, Some(atom)) => MetCondition::Absent(atom),
             (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => MetCondition::Holds(atom),
@@ -258,10 +255,10 @@ fn met<R: Rows>(
 
 /// The conditions of the rule that an attempt satisfied. A negation has a goal for each relation of its
 /// predicate, and is satisfied once all are.
-fn satisfied(state: &Derivations, traced: &TracedClause, frame: FrameId) -> OrderedSet<usize> {
+fn satisfied(state: &Derivations, traced: &TracedClause, frame: FrameId) -> OrderedSet<BodyLiteralId> {
     let frame = &state.frames[frame];
-    let goals = || traced.literals.iter().enumerate();
-    let left: OrderedSet<usize> =
+    let goals = || traced.literals.enumerate();
+    let left: OrderedSet<BodyLiteralId> =
         goals().filter(|(goal, _)| !frame.is_done(*goal)).filter_map(|(_, literal)| *literal).collect();
     goals().filter_map(|(_, literal)| *literal).filter(|literal| !left.contains(literal)).collect()
 }
@@ -290,11 +287,12 @@ fn dead_ends<R: Rows>(
         let clauses = world.clauses(state.tables[table].key.0);
         for &frame in &state.tables[table].frames {
             let attempt = &state.frames[frame];
-            let (Some(traced), Some(next)) = (clauses.get(attempt.clause), attempt.next) else { continue };
+            let Some(next) = attempt.next else { continue };
             if attempt.continued {
                 continue;
             }
-            let is_condition = traced.literals.get(next).is_some_and(Option::is_some);
+            let traced = &clauses[attempt.clause];
+            let is_condition = traced.literals[next].is_some();
             let reach = (is_condition, satisfied(state, traced, frame).len());
             let of_rule = found.entry(traced.clause.rule).or_default();
             of_rule.entry(Reverse(reach)).or_default().push(frame);

@@ -7,7 +7,7 @@ use super::state::{AnswerId, Derivations, FrameId, Via};
 use super::world::{Fault, World};
 use crate::catalog::{Catalog, RelationSource, SourceId};
 use crate::id_vec::IdVec;
-use crate::ir::{LiteralKind, Polarity};
+use crate::ir::{BodyLiteralId, LiteralKind, Polarity};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 
@@ -47,12 +47,12 @@ impl Steps {
         world: &mut World<'_, R>,
         state: &Derivations,
         frame: FrameId,
-    ) -> Vec<(usize, StepId)> {
+    ) -> Vec<(BodyLiteralId, StepId)> {
+        // The values of all conditions, also of those that were not known then.
+        let attempted = Attempted::of(world, state, frame);
         let mut found = Vec::new();
         for (goal, via) in state.conditions(frame) {
-            // The values of all conditions, also of those that were not known then.
-            let Some(attempted) = Attempted::of(world, state, frame) else { continue };
-            let Some(literal) = attempted.traced.literals.get(goal).copied().flatten() else { continue };
+            let Some(literal) = attempted.traced.literals[goal] else { continue };
             match via {
                 Via::Row(source) => {
                     let Some(atom) = atoms::literal_atom(world, &attempted, literal) else { continue };
@@ -90,8 +90,8 @@ impl Steps {
         let atom = atoms::answered(world, state, answer)?;
         let found = &state.answers[answer];
         let (height, frame) = found.best.or_else(|| Some((0, *found.derivations.first()?)))?;
-        let attempted = Attempted::of(world, state, frame)?;
-        let (Some(id), Some(rule)) = (attempted.traced.clause.rule, attempted.rule) else {
+        let attempted = Attempted::of(world, state, frame);
+        let (Some(rule_id), Some(rule)) = (attempted.traced.clause.rule, attempted.rule) else {
             let source = state.conditions(frame).into_iter().find_map(|(_, via)| match via {
                 Via::Row(source) => Some(source),
                 Via::Answer(_) | Via::Assumed | Via::Test => None,
@@ -99,13 +99,14 @@ impl Steps {
             let origin = origin(&world.rules.catalog, source?);
             return Some(Step { atom, height, by: By::Fact(origin) });
         };
-        let steps: FxHashMap<usize, StepId> = self.conditions(world, state, frame).into_iter().collect();
+        let steps: FxHashMap<BodyLiteralId, StepId> =
+            self.conditions(world, state, frame).into_iter().collect();
         let mut conditions = Vec::with_capacity(rule.body.len());
-        for (at, literal) in rule.body.iter().enumerate() {
+        for (id, literal) in rule.body.enumerate() {
             conditions.push(match &literal.kind {
                 LiteralKind::Atom { polarity, .. } => {
-                    let atom = atoms::literal_atom(world, &attempted, at)?;
-                    match (polarity, steps.get(&at)) {
+                    let atom = atoms::literal_atom(world, &attempted, id)?;
+                    match (polarity, steps.get(&id)) {
                         (Polarity::Negated, _) => MetCondition::Absent(atom),
                         (Polarity::Positive, Some(step)) => MetCondition::Step(*step),
                         (Polarity::Positive, None) => MetCondition::Holds(atom),
@@ -117,7 +118,7 @@ impl Steps {
                 | LiteralKind::False => MetCondition::Test(atoms::test(world, &attempted, literal)),
             });
         }
-        Some(Step { atom, height, by: By::Rule(Instance { rule: id, conditions }) })
+        Some(Step { atom, height, by: By::Rule(Instance { rule: rule_id, conditions }) })
     }
 }
 

@@ -22,6 +22,7 @@ use super::world::{Fault, OpenClause, World};
 use crate::catalog::SourceId;
 use crate::datalog::{Goal, Term};
 use crate::refusal::VarName;
+use crate::specialise::{ClauseId, GoalId};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -53,7 +54,7 @@ pub(super) enum Needs {
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
-type AttemptKey = (AnswerTableId, usize, Env, Box<[u64]>, Assumed);
+type AttemptKey = (AnswerTableId, ClauseId, Env, Box<[u64]>, Assumed);
 
 /// One evaluation.
 #[derive(Debug)]
@@ -111,19 +112,18 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn give_up(&mut self, frame: FrameId) -> Result<(), Fault<R::Error>> {
         let is_of_question = |level: &Level| self.state.tables[level.goal].key.0.is_none();
         if !self.levels.last().is_some_and(is_of_question) {
-            return Err(Fault::Open(self.open_clause(frame)?));
+            return Err(Fault::Open(self.open_clause(frame)));
         }
         if self.open.is_none() {
-            self.open = Some(self.open_clause(frame)?);
+            self.open = Some(self.open_clause(frame));
         }
         Ok(())
     }
 
     /// The clause of an attempt, and the first of its variables that has no value.
-    fn open_clause(&self, frame: FrameId) -> Result<OpenClause, Fault<R::Error>> {
-        let ClauseFrame { table, clause, ref env, .. } = self.state.frames[frame];
-        let clauses = self.world.clauses(self.state.tables[table].key.0);
-        let clause = &clauses.get(clause).ok_or(Fault::Lost)?.clause;
+    fn open_clause(&self, frame: FrameId) -> OpenClause {
+        let clause = &self.world.clause(&self.state, frame).clause;
+        let env = &self.state.frames[frame].env;
         let mut first = None;
         let mut look = |term: Term| {
             if first.is_none() && matches!(term, Term::Var(var) if env[var].is_none()) {
@@ -133,7 +133,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         clause.goals.iter().for_each(|goal| goal.for_each_term(&mut look));
         clause.head.iter().copied().for_each(look);
         let var = first.map_or(VarName::UNNAMED, |term| clause.name(term).clone());
-        Ok(OpenClause { rule: clause.rule, var })
+        OpenClause { rule: clause.rule, var }
     }
 
     pub(super) fn queue(&mut self, table: AnswerTableId) {
@@ -221,13 +221,13 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             readers: Vec::new(),
             calls: crate::ordered::OrderedSet::default(),
         });
-        for (clause_idx, traced) in clauses.iter().enumerate() {
+        for (clause, traced) in clauses.enumerate() {
             let env = Env::like(&traced.clause.var_names, None);
             let Some(env) = bound(self.world, &traced.clause.head, &key.1, env) else { continue };
             let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
             let frame = ClauseFrame {
                 table,
-                clause: clause_idx,
+                clause,
                 env,
                 done,
                 n_done: 0,
@@ -266,7 +266,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn advance(
         &mut self,
         from: FrameId,
-        goal: usize,
+        goal: GoalId,
         env: Env,
         via: Via,
         assumed: Assumed,
@@ -274,8 +274,8 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         let last = &self.state.frames[from];
         let (table, clause) = (last.table, last.clause);
         let mut done = last.done.clone();
-        if let Some(word) = done.get_mut(goal / 64) {
-            *word |= 1 << (goal % 64);
+        if let Some(word) = done.get_mut(goal.index() / 64) {
+            *word |= 1 << (goal.index() % 64);
         }
         let n_done = last.n_done + 1;
         self.state.frames[from].continued = true;
@@ -295,7 +295,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     pub(super) fn advance_with(
         &mut self,
         from: FrameId,
-        goal: usize,
+        goal: GoalId,
         env: Env,
         via: Via,
     ) -> Result<(), Fault<R::Error>> {
@@ -303,28 +303,22 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         self.advance(from, goal, env, via, assumed)
     }
 
-    /// The conditions of an attempt's clause.
-    pub(super) fn goals(&self, frame: FrameId) -> &'w [Goal] {
-        let ClauseFrame { table, clause, .. } = self.state.frames[frame];
-        let clauses = self.world.clauses(self.state.tables[table].key.0);
-        clauses.get(clause).map_or(&[], |traced| traced.clause.goals.as_slice())
-    }
-
     /// Continues an attempt with an answer of a goal that it reads.
     pub(super) fn resume(
         &mut self,
         frame: FrameId,
-        goal_idx: usize,
+        goal: GoalId,
         answer: AnswerId,
     ) -> Result<(), Fault<R::Error>> {
-        let Some(Goal::Call { args, .. }) = self.goals(frame).get(goal_idx) else { return Ok(()) };
+        let traced = self.world.clause(&self.state, frame);
+        let Goal::Call { args, .. } = traced.goal(goal) else { return Err(Fault::Lost) };
         let tuple: Vec<Option<Value>> = self.state.answers[answer].tuple.iter().copied().map(Some).collect();
         let env = self.state.frames[frame].env.clone();
         let Some(env) = bound(self.world, args, &tuple, env) else { return Ok(()) };
         let together: Option<Assumed> =
             self.union(&self.state.frames[frame].assumed, &self.state.answers[answer].assumed);
         match together {
-            Some(assumed) => self.advance(frame, goal_idx, env, Via::Answer(answer), assumed),
+            Some(assumed) => self.advance(frame, goal, env, Via::Answer(answer), assumed),
             None => Ok(()),
         }
     }

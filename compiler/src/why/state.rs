@@ -6,6 +6,7 @@ use crate::datalog::RelId;
 use crate::id_vec::{IdVec, id};
 use crate::ir::VarId;
 use crate::ordered::OrderedSet;
+use crate::specialise::{ClauseId, GoalId};
 use indexmap::IndexSet;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -38,7 +39,7 @@ pub(super) struct AnswerTable {
     /// The same by their values.
     pub(super) by_tuple: FxHashMap<Box<[Value]>, Vec<AnswerId>>,
     /// Attempts that read it, each with the condition that does.
-    pub(super) readers: Vec<(FrameId, usize)>,
+    pub(super) readers: Vec<(FrameId, GoalId)>,
     /// The goals that it reads.
     pub(super) calls: OrderedSet<AnswerTableId>,
 }
@@ -55,7 +56,7 @@ pub(super) struct ClauseFrame {
     /// The goal that it would answer.
     pub(super) table: AnswerTableId,
     /// The clause of the goal's relation.
-    pub(super) clause: usize,
+    pub(super) clause: ClauseId,
     /// The values of its variables.
     pub(super) env: Env,
     /// The conditions that are satisfied, one bit each.
@@ -63,9 +64,9 @@ pub(super) struct ClauseFrame {
     /// How many they are.
     pub(super) n_done: usize,
     /// The attempt from which it continues, and what satisfied one more condition.
-    pub(super) from: Option<(FrameId, usize, Via)>,
+    pub(super) from: Option<(FrameId, GoalId, Via)>,
     /// The condition that it tries.
-    pub(super) next: Option<usize>,
+    pub(super) next: Option<GoalId>,
     /// The goal of that condition, if it has one.
     pub(super) called: Option<AnswerTableId>,
     /// Whether an attempt continues from it, or it is an answer.
@@ -76,7 +77,8 @@ pub(super) struct ClauseFrame {
 
 impl ClauseFrame {
     /// Whether a condition is satisfied.
-    pub(super) fn is_done(&self, goal: usize) -> bool {
+    pub(super) fn is_done(&self, goal: GoalId) -> bool {
+        let goal = goal.index();
         self.done.get(goal / 64).is_some_and(|word| word >> (goal % 64) & 1 == 1)
     }
 }
@@ -132,7 +134,7 @@ impl Derivations {
     }
 
     /// The attempts from the first to this one, with the conditions that they satisfied.
-    pub(super) fn conditions(&self, last: FrameId) -> Vec<(usize, Via)> {
+    pub(super) fn conditions(&self, last: FrameId) -> Vec<(GoalId, Via)> {
         let mut found = Vec::new();
         let mut at = last;
         while let Some((from, goal, via)) = self.frames[at].from {

@@ -11,30 +11,27 @@ use crate::catalog::SourceId;
 use crate::datalog::{Goal, RelId, ScanArg, Term};
 use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::question::Slot;
+use crate::specialise::GoalId;
 
 /// Continues an attempt.
 pub(super) fn step<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<(), Fault<R::Error>> {
-    let goals = run.goals(frame);
-    if run.state.frames[frame].n_done == goals.len() {
-        return finish(run, frame);
+    let traced = run.world.clause(&run.state, frame);
+    if run.state.frames[frame].n_done == traced.clause.goals.len() {
+        return finish(run, frame, &traced.clause.head);
     }
-    let chosen = choose(run, frame, goals)?;
+    let chosen = choose(run, frame, traced)?;
     if chosen.is_empty() {
         return run.give_up(frame);
     }
-    for goal_idx in chosen {
-        let Some(goal) = goals.get(goal_idx) else { continue };
-        run.state.frames[frame].next = Some(goal_idx);
-        perform(run, frame, goal_idx, goal)?;
+    for goal_id in chosen {
+        run.state.frames[frame].next = Some(goal_id);
+        perform(run, frame, goal_id, traced.goal(goal_id))?;
     }
     Ok(())
 }
 
 /// All conditions are satisfied: the head's values are an answer.
-fn finish<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<(), Fault<R::Error>> {
-    let (table, clause) = (run.state.frames[frame].table, run.state.frames[frame].clause);
-    let clauses = run.world.clauses(run.state.tables[table].key.0);
-    let head = clauses.get(clause).map_or(&[][..], |traced| traced.clause.head.as_slice());
+fn finish<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId, head: &[Term]) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
     let tuple: Option<Box<[Value]>> = head.iter().map(|term| run.world.term(*term, &env)).collect();
     let assumed = run.state.frames[frame].assumed.clone();
@@ -48,22 +45,22 @@ fn finish<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<(), Fault
 fn perform<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goal_idx: usize,
+    goal_id: GoalId,
     goal: &Goal,
 ) -> Result<(), Fault<R::Error>> {
     match goal {
-        Goal::Values { slot, term } => take_value(run, frame, goal_idx, *slot, *term),
+        Goal::Values { slot, term } => take_value(run, frame, goal_id, *slot, *term),
         Goal::Compare { op, left, right } => {
             let env = run.state.frames[frame].env.clone();
             match compare(run.world, *op, *left, *right, env) {
-                Some(env) => run.advance_with(frame, goal_idx, env, Via::Test),
+                Some(env) => run.advance_with(frame, goal_id, env, Via::Test),
                 None => Ok(()),
             }
         }
         Goal::Scan { polarity: Polarity::Positive, source, args, .. } => {
-            look_up(run, frame, goal_idx, *source, args)
+            look_up(run, frame, goal_id, *source, args)
         }
-        Goal::Call { polarity: Polarity::Positive, rel, args, .. } => call(run, frame, goal_idx, *rel, args),
+        Goal::Call { polarity: Polarity::Positive, rel, args, .. } => call(run, frame, goal_id, *rel, args),
         Goal::Scan { polarity: Polarity::Negated, source, args, guards } => {
             let env = run.state.frames[frame].env.clone();
             let columns: Vec<Term> = args.iter().filter_map(plain).collect();
@@ -72,14 +69,14 @@ fn perform<R: Rows>(
                 let rows = run.world.fetch_all(&query)?.rows;
                 rows.iter().any(|row| is_same(&columns, row))
             };
-            if is_refuted { Ok(()) } else { run.advance_with(frame, goal_idx, env, Via::Test) }
+            if is_refuted { Ok(()) } else { run.advance_with(frame, goal_id, env, Via::Test) }
         }
         Goal::Call { polarity: Polarity::Negated, rel, args, guards } => {
             let env = run.state.frames[frame].env.clone();
             if guarded(run.world, guards, &env) {
-                negate(run, frame, goal_idx, *rel, args)
+                negate(run, frame, goal_id, *rel, args)
             } else {
-                run.advance_with(frame, goal_idx, env, Via::Test)
+                run.advance_with(frame, goal_id, env, Via::Test)
             }
         }
     }
@@ -89,7 +86,7 @@ fn perform<R: Rows>(
 fn take_value<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goal_idx: usize,
+    goal_id: GoalId,
     slot: Slot,
     term: Term,
 ) -> Result<(), Fault<R::Error>> {
@@ -100,7 +97,7 @@ fn take_value<R: Rows>(
     };
     for value in values {
         if let Some(env) = bound(run.world, &[term], &[Some(value)], env.clone()) {
-            run.advance_with(frame, goal_idx, env, Via::Test)?;
+            run.advance_with(frame, goal_id, env, Via::Test)?;
         }
     }
     Ok(())
@@ -110,7 +107,7 @@ fn take_value<R: Rows>(
 fn look_up<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goal_idx: usize,
+    goal_id: GoalId,
     source: SourceId,
     args: &[ScanArg],
 ) -> Result<(), Fault<R::Error>> {
@@ -121,7 +118,7 @@ fn look_up<R: Rows>(
     for row in rows.iter() {
         let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
         if let Some(env) = bound(run.world, &columns, &row, env.clone()) {
-            run.advance_with(frame, goal_idx, env, Via::Row(source))?;
+            run.advance_with(frame, goal_id, env, Via::Row(source))?;
         }
     }
     let whole: Option<Vec<Value>> = query.1.iter().copied().collect();
@@ -129,7 +126,7 @@ fn look_up<R: Rows>(
         && rows.is_empty()
         && let Some(assumed) = run.assume(frame, source, &row)
     {
-        run.advance(frame, goal_idx, env, Via::Assumed, assumed)?;
+        run.advance(frame, goal_id, env, Via::Assumed, assumed)?;
     }
     Ok(())
 }
@@ -138,7 +135,7 @@ fn look_up<R: Rows>(
 fn call<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goal_idx: usize,
+    goal_id: GoalId,
     rel: RelId,
     args: &[Term],
 ) -> Result<(), Fault<R::Error>> {
@@ -147,9 +144,9 @@ fn call<R: Rows>(
     let reader = run.state.frames[frame].table;
     let table = run.call(key, reader)?;
     run.state.frames[frame].called = Some(table);
-    run.state.tables[table].readers.push((frame, goal_idx));
+    run.state.tables[table].readers.push((frame, goal_id));
     for answer in run.state.tables[table].answers.clone() {
-        run.resume(frame, goal_idx, answer)?;
+        run.resume(frame, goal_id, answer)?;
     }
     Ok(())
 }
@@ -158,7 +155,7 @@ fn call<R: Rows>(
 fn negate<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
-    goal_idx: usize,
+    goal_id: GoalId,
     rel: RelId,
     args: &[Term],
 ) -> Result<(), Fault<R::Error>> {
@@ -173,7 +170,7 @@ fn negate<R: Rows>(
     run.state.frames[frame].called = Some(table);
     match refutation(&run.state, table, args) {
         Some(_) => Ok(()),
-        None => run.advance_with(frame, goal_idx, env, Via::Test),
+        None => run.advance_with(frame, goal_id, env, Via::Test),
     }
 }
 

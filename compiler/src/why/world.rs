@@ -2,15 +2,15 @@
 
 use super::rows::{Budget, Rows};
 use super::rules::Rules;
-use super::state::{Env, Missing};
+use super::state::{ClauseFrame, Derivations, Env, FrameId, Missing};
 use super::values::{Texts, Value};
 use crate::catalog::{RelationArg, SourceId};
 use crate::datalog::{RelId, Term, constant};
 use crate::id_vec::IdVec;
-use crate::ir::{ConstId, Program, RuleId};
-use crate::question::{Domain, Question, QuestionVarId};
+use crate::ir::{BodyLiteralId, ConstId, Program, RuleId};
+use crate::question::{Domain, Question, QuestionAtom, QuestionVarId};
 use crate::refusal::VarName;
-use crate::specialise::TracedClause;
+use crate::specialise::{ClauseId, TracedClause};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -110,11 +110,23 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// The clauses of a relation, or of the question itself.
-    pub(super) fn clauses(&self, rel: Option<RelId>) -> &'w [TracedClause] {
+    pub(super) fn clauses(&self, rel: Option<RelId>) -> &'w IdVec<ClauseId, TracedClause> {
         match rel {
             Some(rel) => &self.rules.traced.relations[rel].clauses,
             None => &self.rules.traced.roots,
         }
+    }
+
+    /// The clause of an attempt.
+    pub(super) fn clause(&self, state: &Derivations, attempt: FrameId) -> &'w TracedClause {
+        let ClauseFrame { table, clause, .. } = state.frames[attempt];
+        &self.clauses(state.tables[table].key.0)[clause]
+    }
+
+    /// The question's atom that is this literal of its clauses.
+    #[expect(clippy::indexing_slicing, reason = "ids of the question's literals come from its atoms")]
+    pub(super) fn question_atom(&self, literal: BodyLiteralId) -> &'w QuestionAtom {
+        &self.question.atoms[literal.index()]
     }
 
     /// The values of a question's variable.

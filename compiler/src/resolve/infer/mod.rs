@@ -133,7 +133,7 @@ impl Infer<'_, '_, '_> {
             for literal in &body {
                 changed |= match &literal.kind {
                     LiteralKind::Atom { polarity, pred, args } => {
-                        self.by_atom(rule, open, &body, (*polarity, *pred, args))
+                        self.by_atom(rule, open, body.as_slice(), (*polarity, *pred, args))
                     }
                     LiteralKind::Compare { op: CompareOp::Equal, left, right } => {
                         self.by_equality(rule, *left, *right)
