@@ -3,11 +3,15 @@
 //! Data types only: `declare` fills in what a block says itself, `inherit` what it gets through `extends`.
 
 use super::tables::Tables;
+use crate::id_vec::{IdVec, id};
 use crate::ir::{BlockInfo, TypeId};
 use crate::source::Span;
 use crate::syntax::ast;
 use indexmap::IndexMap;
 use rustc_hash::{FxBuildHasher, FxHashMap};
+
+id!(/// A block, see [`Blocks::list`].
+    pub(super) BlockId, "block");
 
 /// The kind of a declared name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,12 +51,12 @@ pub(super) struct Block<'a> {
     pub(super) ty: TypeId,
     /// Own and inherited names.
     pub(super) names: BlockNames<'a>,
-    /// The blocks after `extends`, as positions in [`Blocks::list`].
-    pub(super) direct: Vec<usize>,
-    /// All supertypes, as positions in [`Blocks::list`].
-    pub(super) supers: Vec<usize>,
-    /// All subtypes, as positions in [`Blocks::list`].
-    pub(super) subs: Vec<usize>,
+    /// The blocks after `extends`.
+    pub(super) direct: Vec<BlockId>,
+    /// All supertypes, ascending.
+    pub(super) supers: Vec<BlockId>,
+    /// All subtypes, ascending.
+    pub(super) subs: Vec<BlockId>,
 }
 
 impl<'a> Block<'a> {
@@ -71,15 +75,20 @@ impl<'a> Block<'a> {
 /// All blocks, with the global one apart.
 #[derive(Debug, Default)]
 pub(super) struct Blocks<'a> {
-    pub(super) list: Vec<Block<'a>>,
-    pub(super) by_type: FxHashMap<TypeId, usize>,
+    pub(super) list: IdVec<BlockId, Block<'a>>,
+    pub(super) by_type: FxHashMap<TypeId, BlockId>,
     pub(super) global: Option<Block<'a>>,
 }
 
 impl<'a> Blocks<'a> {
     /// The block of a type.
     pub(super) fn of(&self, ty: TypeId) -> Option<&Block<'a>> {
-        self.by_type.get(&ty).and_then(|&at| self.list.get(at))
+        self.by_type.get(&ty).map(|&id| &self.list[id])
+    }
+
+    /// The subtypes of a block's type.
+    pub(super) fn subtypes(&self, block: &Block<'_>) -> impl Iterator<Item = TypeId> {
+        block.subs.iter().map(|&sub| self.list[sub].ty)
     }
 
     /// What `GET /policy_metadata` returns.

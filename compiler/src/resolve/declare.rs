@@ -58,8 +58,8 @@ fn add_block<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Blo
         return;
     }
     let ty = tables.add_type(name, kind);
-    blocks.by_type.insert(ty, blocks.list.len());
-    blocks.list.push(Block::new(ast, ty));
+    let id = blocks.list.push(Block::new(ast, ty));
+    blocks.by_type.insert(ty, id);
 }
 
 fn add_global<'a>(tables: &mut Tables, blocks: &mut Blocks<'a>, ast: &'a ast::Block) {
@@ -188,8 +188,7 @@ fn admit(tables: &mut Tables, blocks: &Blocks<'_>) {
     };
     let mut admitted = vec![(TypeId::ACTOR, of_kind(true)), (TypeId::RESOURCE, of_kind(false))];
     for block in &blocks.list {
-        let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
-        let mut types: Vec<TypeId> = subs.chain([block.ty]).collect();
+        let mut types: Vec<TypeId> = blocks.subtypes(block).chain([block.ty]).collect();
         types.sort_unstable();
         admitted.push((block.ty, types));
     }

@@ -4,24 +4,27 @@
 //! [`Block::names`] has the inherited names after the block's own. Blocks are processed in topological order,
 //! supertypes first, without recursion, so a long chain needs no stack. Blocks that remain form a cycle.
 
-use super::blocks::{Block, BlockNames, Blocks};
+use super::blocks::{Block, BlockId, BlockNames, Blocks};
 use super::tables::{Replace, Tables};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::id_vec::IdVec;
 use crate::ir::TypeKind;
 use crate::limits;
 use crate::syntax::ast::{BlockKind, Name};
 use std::collections::VecDeque;
 
+/// The blocks after each block's `extends`.
+type Direct = IdVec<BlockId, Vec<BlockId>>;
+
 /// Completes supertypes, subtypes and names.
 pub(super) fn inherit(tables: &mut Tables, blocks: &mut Blocks<'_>) {
-    let direct: Vec<Vec<usize>> =
-        (0..blocks.list.len()).map(|at| direct_supers(tables, blocks, at)).collect();
+    let direct: Direct = blocks.list.iter().map(|block| direct_supers(tables, blocks, block)).collect();
     let Some(order) = supers_first(tables, blocks, &direct) else { return };
     let mut inherited = 0;
-    for &at in &order {
-        let (supers, names) = gather(tables, blocks, &direct, at);
+    for id in order {
+        let (supers, names) = gather(tables, blocks, &direct, id);
         inherited += supers.len() + names.len();
-        let Some(block) = blocks.list.get_mut(at) else { continue };
+        let block = &mut blocks.list[id];
         if inherited > limits::INHERITED {
             let limit = limits::INHERITED;
             tables.report(
@@ -40,9 +43,7 @@ pub(super) fn inherit(tables: &mut Tables, blocks: &mut Blocks<'_>) {
         block.names = names;
         block.supers = supers;
         for above in block.supers.clone() {
-            if let Some(above) = blocks.list.get_mut(above) {
-                above.subs.push(at);
-            }
+            blocks.list[above].subs.push(id);
         }
     }
     for (block, direct) in blocks.list.iter_mut().zip(direct) {
@@ -52,8 +53,7 @@ pub(super) fn inherit(tables: &mut Tables, blocks: &mut Blocks<'_>) {
 }
 
 /// The blocks named after `extends`; unknown names are reported and dropped.
-fn direct_supers(tables: &mut Tables, blocks: &Blocks<'_>, at: usize) -> Vec<usize> {
-    let Some(block) = blocks.list.get(at) else { return Vec::new() };
+fn direct_supers(tables: &mut Tables, blocks: &Blocks<'_>, block: &Block<'_>) -> Vec<BlockId> {
     let mut supers = Vec::new();
     for name in &block.ast.extends {
         match above(tables, blocks, block, name) {
@@ -79,11 +79,10 @@ fn above(
     blocks: &Blocks<'_>,
     block: &Block<'_>,
     name: &Name,
-) -> Result<usize, NotInherited> {
+) -> Result<BlockId, NotInherited> {
     let text = &name.value;
     let ty = tables.find_type(text);
-    let found = ty.and_then(|ty| blocks.by_type.get(&ty)).and_then(|&at| Some((at, blocks.list.get(at)?)));
-    let Some((at, above)) = found else {
+    let Some(&id) = ty.and_then(|ty| blocks.by_type.get(&ty)) else {
         if ty.is_some_and(|ty| matches!(tables.kind(ty), TypeKind::Primitive | TypeKind::Abstract)) {
             let diagnostic = Diagnostic::new(
                 Code::BuiltInType,
@@ -103,6 +102,7 @@ fn above(
             "no block of this name",
         ))));
     };
+    let above = &blocks.list[id];
     if above.ast.kind != block.ast.kind {
         let word = |kind| match kind {
             BlockKind::Actor => "an actor",
@@ -125,30 +125,26 @@ fn above(
         );
         return Err(NotInherited::Reported);
     }
-    Ok(at)
+    Ok(id)
 }
 
 /// The blocks in topological order, supertypes first. A cycle is reported and gives `None`.
-fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>]) -> Option<Vec<usize>> {
-    let mut waiting: Vec<usize> = direct.iter().map(Vec::len).collect();
-    let mut below = vec![Vec::new(); direct.len()];
-    for (at, supers) in direct.iter().enumerate() {
+fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &Direct) -> Option<Vec<BlockId>> {
+    let mut waiting: IdVec<BlockId, usize> = direct.iter().map(Vec::len).collect();
+    let mut below: IdVec<BlockId, Vec<BlockId>> = IdVec::like(direct, Vec::new());
+    for (id, supers) in direct.enumerate() {
         for &above in supers {
-            if let Some(list) = below.get_mut(above) {
-                list.push(at);
-            }
+            below[above].push(id);
         }
     }
-    let mut ready: VecDeque<usize> = (0..direct.len()).filter(|&at| waiting.get(at) == Some(&0)).collect();
+    let mut ready: VecDeque<BlockId> = direct.ids().filter(|&id| waiting[id] == 0).collect();
     let mut order = Vec::with_capacity(direct.len());
-    while let Some(at) = ready.pop_front() {
-        order.push(at);
-        for &sub in below.get(at).into_iter().flatten() {
-            if let Some(n_left) = waiting.get_mut(sub) {
-                *n_left -= 1;
-                if *n_left == 0 {
-                    ready.push_back(sub);
-                }
+    while let Some(id) = ready.pop_front() {
+        order.push(id);
+        for &sub in &below[id] {
+            waiting[sub] -= 1;
+            if waiting[sub] == 0 {
+                ready.push_back(sub);
             }
         }
     }
@@ -160,25 +156,29 @@ fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>])
 }
 
 /// Reports each cycle among the blocks that still wait for a supertype.
-fn report_cycles(tables: &mut Tables, blocks: &Blocks<'_>, direct: &[Vec<usize>], waiting: &[usize]) {
-    let waits = |at: &usize| waiting.get(*at).is_some_and(|&n_left| n_left > 0);
+fn report_cycles(
+    tables: &mut Tables,
+    blocks: &Blocks<'_>,
+    direct: &Direct,
+    waiting: &IdVec<BlockId, usize>,
+) {
+    let waits = |id: &BlockId| waiting[*id] > 0;
     // The walk that visited each block. Each block waits for another, so a walk ends at a visited block: of
     // this walk (a new cycle) or of an earlier one.
-    let mut met: Vec<Option<usize>> = vec![None; direct.len()];
-    for start in (0..direct.len()).filter(waits) {
+    let mut met: IdVec<BlockId, Option<BlockId>> = IdVec::like(direct, None);
+    for start in direct.ids().filter(waits) {
         let mut path = Vec::new();
         let mut at = start;
-        while let Some(slot @ None) = met.get_mut(at) {
-            *slot = Some(start);
+        while met[at].is_none() {
+            met[at] = Some(start);
             path.push(at);
-            match direct.get(at).and_then(|supers| supers.iter().find(|above| waits(above))) {
+            match direct[at].iter().find(|above| waits(above)) {
                 Some(&above) => at = above,
                 None => break,
             }
         }
         let Some(first) = path.iter().position(|&step| step == at) else { continue };
-        let cycle: Vec<&Block<'_>> =
-            path.iter().skip(first).filter_map(|&step| blocks.list.get(step)).collect();
+        let cycle: Vec<&Block<'_>> = path.iter().skip(first).map(|&step| &blocks.list[step]).collect();
         report_cycle(tables, &cycle);
     }
 }
@@ -203,14 +203,14 @@ fn report_cycle(tables: &mut Tables, cycle: &[&Block<'_>]) {
 fn gather<'a>(
     tables: &mut Tables,
     blocks: &Blocks<'a>,
-    direct: &[Vec<usize>],
-    at: usize,
-) -> (Vec<usize>, BlockNames<'a>) {
-    let Some(block) = blocks.list.get(at) else { return (Vec::new(), BlockNames::default()) };
+    direct: &Direct,
+    id: BlockId,
+) -> (Vec<BlockId>, BlockNames<'a>) {
+    let block = &blocks.list[id];
     let mut supers = Vec::new();
     let mut names = block.names.clone();
-    for &above in direct.get(at).into_iter().flatten() {
-        let Some(from) = blocks.list.get(above) else { continue };
+    for &above in &direct[id] {
+        let from = &blocks.list[above];
         supers.push(above);
         supers.extend(&from.supers);
         for (&name, &declared) in &from.names {

@@ -1,7 +1,7 @@
 //! Expands `role` and `permission` into the names that they mean.
 
 use crate::ir::TypeId;
-use crate::resolve::blocks::{Block, Blocks, NameKind};
+use crate::resolve::blocks::{Block, BlockId, Blocks, NameKind};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -28,19 +28,19 @@ impl<'b> Keywords<'b> {
     pub(super) fn of(&mut self, blocks: &'b Blocks<'_>, block: &'b Block<'_>, kind: NameKind) -> Options<'b> {
         let find = || {
             let own = names(block, kind).map(|name| Meant { name, kind, ty: block.ty });
-            own.chain(block.subs.iter().flat_map(|&at| names_of_sub(blocks, block, at, kind))).collect()
+            own.chain(block.subs.iter().flat_map(|&sub| names_of_sub(blocks, block, sub, kind))).collect()
         };
         Rc::clone(self.found.entry((block.ty, kind == NameKind::Role)).or_insert_with(find))
     }
 }
 
-/// The names of the subtype at `sub` that neither `block` nor a type between them has.
-fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: usize, kind: NameKind) -> Vec<Meant<'b>> {
-    let Some(sub) = blocks.list.get(sub) else { return Vec::new() };
+/// The names of the subtype `sub` that neither `block` nor a type between them has.
+fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: BlockId, kind: NameKind) -> Vec<Meant<'b>> {
+    let sub = &blocks.list[sub];
     let below =
-        |at: &usize| blocks.by_type.get(&block.ty) == Some(at) || block.subs.binary_search(at).is_ok();
+        |id: &BlockId| blocks.by_type.get(&block.ty) == Some(id) || block.subs.binary_search(id).is_ok();
     let between: Vec<&Block<'_>> =
-        sub.direct.iter().filter(|at| below(at)).filter_map(|&at| blocks.list.get(at)).collect();
+        sub.direct.iter().filter(|id| below(id)).map(|&id| &blocks.list[id]).collect();
     let known =
         |name: &str| between.iter().any(|above| above.names.get(name).is_some_and(|of| of.kind == kind));
     names(sub, kind).filter(|name| !known(name)).map(|name| Meant { name, kind, ty: sub.ty }).collect()

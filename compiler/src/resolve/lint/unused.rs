@@ -25,8 +25,7 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
             };
             let arity = if is_global { 2 } else { 3 };
             let is_used = |ty| used.contains(tables, (predicate, arity), name, ty);
-            let subs = block.subs.iter().filter_map(|&at| blocks.list.get(at)).map(|sub| sub.ty);
-            if block.inherits(declared) || is_used(block.ty) || subs.into_iter().any(is_used) {
+            if block.inherits(declared) || is_used(block.ty) || blocks.subtypes(block).any(is_used) {
                 continue;
             }
             let noun = declared.kind.noun();
