@@ -156,12 +156,7 @@ fn supers_first(tables: &mut Tables, blocks: &Blocks<'_>, direct: &Direct) -> Op
 }
 
 /// Reports each cycle among the blocks that still wait for a supertype.
-fn report_cycles(
-    tables: &mut Tables,
-    blocks: &Blocks<'_>,
-    direct: &Direct,
-    waiting: &IdVec<BlockId, usize>,
-) {
+fn report_cycles(tables: &mut Tables, blocks: &Blocks<'_>, direct: &Direct, waiting: &IdVec<BlockId, usize>) {
     let waits = |id: &BlockId| waiting[*id] > 0;
     // The walk that visited each block. Each block waits for another, so a walk ends at a visited block: of
     // this walk (a new cycle) or of an earlier one.

@@ -13,7 +13,7 @@ use super::blocks::{Blocks, NameKind};
 use super::entry;
 use super::tables::Tables;
 use crate::builtin::{ALLOW, HAS_RELATION, HAS_ROLE};
-use crate::id_vec::IdVec;
+use crate::id_vec::{IdVec, id};
 use crate::ir::{ConstId, LiteralKind, PredId, Rule, Signature, SignatureArg, Term, TypeId, VarType};
 use crate::syntax::ast::{Item, Policy};
 use indexmap::{IndexMap, IndexSet};
@@ -68,11 +68,13 @@ pub(super) fn stated(tables: &mut Tables, blocks: &Blocks<'_>) -> Vec<Stated> {
     found
 }
 
+id!(/// A set of types, see [`Signatures::sets`].
+    TypeSetId, "types");
+
 /// An argument of a signature, with interned type sets.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum ArgTypes {
-    /// Position in [`Signatures::sets`].
-    OneOf(usize),
+    OneOf(TypeSetId),
     Literal(ConstId),
     Any,
 }
@@ -132,10 +134,16 @@ pub(super) fn signatures(tables: &Tables, declared: &[Signature], stated: &[Stat
 
 impl Signatures {
     fn one_of(&mut self, types: &[TypeId]) -> ArgTypes {
-        match self.sets.get_index_of(types) {
-            Some(at) => ArgTypes::OneOf(at),
-            None => ArgTypes::OneOf(self.sets.insert_full(types.to_vec()).0),
-        }
+        let at = match self.sets.get_index_of(types) {
+            Some(at) => at,
+            None => self.sets.insert_full(types.to_vec()).0,
+        };
+        ArgTypes::OneOf(TypeSetId::from_index(at))
+    }
+
+    #[expect(clippy::indexing_slicing, reason = "ids come from the set that they index")]
+    fn types(&self, set: TypeSetId) -> &[TypeId] {
+        &self.sets[set.index()]
     }
 
     fn arg(&mut self, tables: &Tables, rule: &Rule, term: Term) -> ArgTypes {
@@ -179,6 +187,7 @@ impl Signatures {
     }
 
     /// Merges the signatures that differ in one position only.
+    #[expect(clippy::indexing_slicing, reason = "each signature of the group has the position")]
     fn join(
         &mut self,
         group: IndexSet<Vec<ArgTypes>, FxBuildHasher>,
@@ -186,17 +195,13 @@ impl Signatures {
     ) -> IndexSet<Vec<ArgTypes>, FxBuildHasher> {
         let mut groups: IndexMap<Vec<ArgTypes>, Vec<ArgTypes>, FxBuildHasher> = IndexMap::default();
         for mut signature in group {
-            if let Some(slot) = signature.get_mut(position) {
-                let arg = std::mem::replace(slot, ArgTypes::Any);
-                groups.entry(signature).or_default().push(arg);
-            }
+            let arg = std::mem::replace(&mut signature[position], ArgTypes::Any);
+            groups.entry(signature).or_default().push(arg);
         }
         let mut joined = IndexSet::default();
         for (mut signature, args) in groups {
             for arg in self.union(&args) {
-                if let Some(slot) = signature.get_mut(position) {
-                    *slot = arg;
-                }
+                signature[position] = arg;
                 joined.insert(signature.clone());
             }
         }
@@ -212,7 +217,7 @@ impl Signatures {
         let mut literals = Vec::new();
         for arg in args {
             match arg {
-                ArgTypes::OneOf(set) => types.extend(self.sets.get_index(*set).into_iter().flatten()),
+                ArgTypes::OneOf(set) => types.extend(self.types(*set)),
                 ArgTypes::Literal(_) => literals.push(*arg),
                 ArgTypes::Any => {}
             }
@@ -230,9 +235,7 @@ impl Signatures {
 
     fn public(&self, tables: &Tables, arg: ArgTypes) -> SignatureArg {
         match arg {
-            ArgTypes::OneOf(set) => {
-                SignatureArg::OneOf(self.sets.get_index(set).cloned().unwrap_or_default())
-            }
+            ArgTypes::OneOf(set) => SignatureArg::OneOf(self.types(set).to_vec()),
             ArgTypes::Literal(constant) => SignatureArg::Literal(tables.constant_text(constant).to_owned()),
             ArgTypes::Any => SignatureArg::Any,
         }

@@ -35,7 +35,12 @@ impl<'b> Keywords<'b> {
 }
 
 /// The names of the subtype `sub` that neither `block` nor a type between them has.
-fn names_of_sub<'b>(blocks: &'b Blocks<'_>, block: &Block<'_>, sub: BlockId, kind: NameKind) -> Vec<Meant<'b>> {
+fn names_of_sub<'b>(
+    blocks: &'b Blocks<'_>,
+    block: &Block<'_>,
+    sub: BlockId,
+    kind: NameKind,
+) -> Vec<Meant<'b>> {
     let sub = &blocks.list[sub];
     let below =
         |id: &BlockId| blocks.by_type.get(&block.ty) == Some(id) || block.subs.binary_search(id).is_ok();
