@@ -81,6 +81,12 @@ impl Question {
         Self { atoms: vec![atom], vars, paged: false }
     }
 
+    /// The type of a variable that must have one: its value is given, or in a column of the caller's.
+    pub(crate) fn type_of(&self, var: QuestionVarId) -> Result<&str, CompileError> {
+        let ty = self.vars[var].ty.as_deref();
+        ty.ok_or_else(|| CompileError::Bug("a given variable without a type".into()))
+    }
+
     /// The type of this name: the policy's, or one of this question alone.
     pub(crate) fn type_id(&self, program: &Program, name: &str) -> TypeId {
         program.type_id(name).unwrap_or_else(|| {

@@ -10,7 +10,7 @@ use crate::catalog::ColumnId;
 use crate::datalog::constant;
 use crate::ir::{CompareOp, ConstId};
 use crate::primitive::INTEGER;
-use crate::question::{Domain, Question, QuestionVarId};
+use crate::question::{CompileError, Domain, Question, QuestionVarId};
 use indexmap::IndexSet;
 
 /// Puts the values of a question into a plan; `column` stays as it is.
@@ -20,12 +20,15 @@ pub(crate) fn put_values(
     now: i64,
     column: Option<QuestionVarId>,
     mut intern: impl FnMut(&str, &str) -> ConstId,
-) {
+) -> Result<(), CompileError> {
+    let mut done = Ok(());
     let mut value = |expr: &mut Expr| match *expr {
         Expr::Given(var) if column != Some(var) => {
-            let var = &question.vars[var];
-            if let Domain::Given(text) = &var.domain {
-                *expr = Expr::Const(intern(var.ty.as_deref().unwrap_or_default(), text));
+            if let Domain::Given(text) = &question.vars[var].domain {
+                match question.type_of(var) {
+                    Ok(ty) => *expr = Expr::Const(intern(ty, text)),
+                    Err(bug) => done = Err(bug),
+                }
             }
         }
         Expr::Now => *expr = Expr::Const(intern(INTEGER, &now.to_string())),
@@ -34,6 +37,7 @@ pub(crate) fn put_values(
         Expr::Column { .. } | Expr::Const(_) | Expr::Given(_) | Expr::TypeName(_) | Expr::Unconstrained => {}
     };
     plan.selects_mut().for_each(|select| select.for_each_expr_mut(&mut value));
+    done
 }
 
 impl<E> Folder<'_, E> {

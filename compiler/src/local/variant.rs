@@ -97,10 +97,12 @@ impl Variant {
     ) -> Result<(Folded, IndexSet<Constant>), LocalError<E>> {
         let mut constants = self.constants.clone();
         let mut plan = self.residual.plan.clone();
-        put_literals::put_values(&mut plan, request.question, request.now, self.column, |ty, text| {
+        let constant = |ty: &str, text: &str| {
             let ty = request.question.type_id(request.program, ty);
             intern(request.program, &mut constants, Constant { ty, text: text.to_owned() })
-        });
+        };
+        put_literals::put_values(&mut plan, request.question, request.now, self.column, constant)
+            .map_err(LocalError::Compile)?;
         let mut part = |part: EmbeddedId| fetch(part.of(&self.statements), request.most_values);
         let mut folder = Folder {
             program: request.program,

@@ -68,38 +68,49 @@ impl Ways {
             let (folded, constants) = self.demanded.fold(request, fetch)?;
             return Ok(Taken { variant: &self.demanded, folded, constants, end: None });
         };
-        let own = match stored.fold(request, fetch) {
+        let from_stored = match stored.fold(request, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
-            own => Some(own?),
+            folded => Some(Counted::new(folded?)),
         };
-        let n_own = own.as_ref().map(|(folded, _)| n_values(folded));
-        let other = match n_own {
-            Some(n_own) if n_own <= limits::FEW_VALUES => None,
-            // Only fewer are better.
-            _ => {
-                let most_values = n_own.map_or(request.most_values, |n_own| n_own.min(request.most_values));
-                match self.demanded.fold(&SqlRequest { most_values, ..*request }, fetch) {
-                    Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. })))
-                        if own.is_some() =>
-                    {
-                        None
-                    }
-                    other => Some(other?),
-                }
-            }
+        let Some(from_stored) = from_stored else {
+            let from_demanded = Counted::new(self.demanded.fold(request, fetch)?);
+            return Ok(from_demanded.taken(&self.demanded, false, None));
         };
-        let n_other = other.as_ref().map(|(folded, _)| n_values(folded));
-        match (own, other) {
-            (own, Some((folded, constants))) if own.is_none() || n_other < n_own => {
-                let end = End { is_own: false, n_values: n_other.unwrap_or(0), n_other: n_own };
-                Ok(Taken { variant: &self.demanded, folded, constants, end: Some(end) })
-            }
-            (Some((folded, constants)), _) => {
-                let end = End { is_own: true, n_values: n_own.unwrap_or(0), n_other };
-                Ok(Taken { variant: stored, folded, constants, end: Some(end) })
-            }
-            (None, _) => Err(LocalError::Compile(CompileError::Bug("no plan was folded".into()))),
+        if from_stored.n_values <= limits::FEW_VALUES {
+            return Ok(from_stored.taken(stored, true, None));
         }
+        // Only fewer are better.
+        let most_values = from_stored.n_values.min(request.most_values);
+        let from_demanded = match self.demanded.fold(&SqlRequest { most_values, ..*request }, fetch) {
+            Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
+            folded => Some(Counted::new(folded?)),
+        };
+        let n_demanded = from_demanded.as_ref().map(|counted| counted.n_values);
+        Ok(match from_demanded {
+            Some(from_demanded) if from_demanded.n_values < from_stored.n_values => {
+                from_demanded.taken(&self.demanded, false, Some(from_stored.n_values))
+            }
+            Some(_) | None => from_stored.taken(stored, true, n_demanded),
+        })
+    }
+}
+
+/// A plan with every value put in, and how many values its text has.
+struct Counted {
+    folded: Folded,
+    constants: IndexSet<Constant>,
+    n_values: usize,
+}
+
+impl Counted {
+    fn new((folded, constants): (Folded, IndexSet<Constant>)) -> Self {
+        let n_values = n_values(&folded);
+        Self { folded, constants, n_values }
+    }
+
+    fn taken(self, variant: &Variant, is_own: bool, n_other: Option<usize>) -> Taken<'_> {
+        let Self { folded, constants, n_values } = self;
+        Taken { variant, folded, constants, end: Some(End { is_own, n_values, n_other }) }
     }
 }
 

@@ -110,11 +110,10 @@ impl Guarded {
 /// Factors out the most common condition, at the position of the first alternative that has it, and then the
 /// next one, at most `most` times.
 fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
-    let Some(guard) = most_common(&alternatives).filter(|_| most > 0) else {
+    let Some((place, guard)) = most_common(&alternatives).filter(|_| most > 0) else {
         return alternatives.into_iter().map(|alternative| alternative.select).collect();
     };
     let has_guard = |alternative: &Guarded| alternative.closed.contains(&guard);
-    let place = alternatives.iter().position(has_guard).unwrap_or(0);
     let (guarded, mut others): (Vec<_>, Vec<_>) = alternatives.into_iter().partition(has_guard);
     let inner = factor(guarded.into_iter().map(|guarded| guarded.without(&guard)).collect(), most - 1);
     let mut filter = vec![guard];
@@ -128,12 +127,16 @@ fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
     factor(others, most - 1)
 }
 
-/// The condition that most alternatives have, if it is more than one.
-fn most_common(alternatives: &[Guarded]) -> Option<Condition> {
-    let mut counts: IndexMap<&Condition, usize> = IndexMap::new();
-    for condition in alternatives.iter().flat_map(|alternative| &alternative.closed) {
-        *counts.entry(condition).or_default() += 1;
+/// The condition that most alternatives have, if it is more than one, and the place of the first of them.
+fn most_common(alternatives: &[Guarded]) -> Option<(usize, Condition)> {
+    let mut found: IndexMap<&Condition, (usize, usize)> = IndexMap::new();
+    for (place, alternative) in alternatives.iter().enumerate() {
+        for condition in &alternative.closed {
+            let (_, count) = found.entry(condition).or_insert((place, 0));
+            *count += 1;
+        }
     }
-    let most = counts.values().copied().max().filter(|most| *most > 1)?;
-    counts.into_iter().find(|(_, count)| *count == most).map(|(condition, _)| condition.clone())
+    let most = found.values().map(|(_, count)| *count).max().filter(|most| *most > 1)?;
+    let (condition, (place, _)) = found.into_iter().find(|(_, (_, count))| *count == most)?;
+    Some((place, condition.clone()))
 }

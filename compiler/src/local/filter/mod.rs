@@ -38,7 +38,7 @@ pub(super) fn print(
     column: &ColumnExpr,
     request: &SqlRequest<'_>,
 ) -> Result<(Template, Outline), CompileError> {
-    let ty = request.question.vars[var].ty.as_deref().unwrap_or_default();
+    let ty = request.question.type_of(var)?;
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     let Some(filter) = filter else {
