@@ -58,6 +58,7 @@ pub use local::{
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
 pub use portcullis_compiler::builtin;
+pub use portcullis_compiler::local::StartingEnd;
 pub use portcullis_compiler::question::RefusedQuestion;
 pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;

@@ -2,6 +2,7 @@
 //! embeds, and whether the service reads them from the actor's end or from the row's.
 
 use super::service::{Service, column, facts, rows};
+use portcullis::engine::StartingEnd;
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::stored_folders;
@@ -163,8 +164,11 @@ fn the_smaller_end_is_taken() {
     let (n_rows, note, end) = told("allow(User:?, \"read\", Doc:2)", Way::Select);
     assert_eq!(n_rows, 31);
     assert!(note.starts_with("stored facts are followed from the rows of your tables"), "{note}");
-    assert!(!end.is_forwards && end.n_values_otherwise.is_none_or(|other| other > end.n_values), "{end:?}");
+    assert!(
+        end.from == StartingEnd::Demanded && end.n_values_otherwise.is_none_or(|other| other > end.n_values),
+        "{end:?}"
+    );
     let (_, note, end) = told("allow(User:u11, \"read\", Doc:2)", Way::Authorize);
     assert!(note.starts_with("stored facts are followed from the question's own values"), "{note}");
-    assert!(end.is_forwards, "{end:?}");
+    assert_eq!(end.from, StartingEnd::Stored, "{end:?}");
 }

@@ -39,7 +39,7 @@ pub use plan::LocalPlan;
 pub use planner::plan;
 pub use request::{LocalError, SqlForm, SqlRequest};
 pub use value_pattern::ValuePattern;
-pub use ways::End;
+pub use ways::{End, StartingEnd};
 
 use crate::catalog::BindingId;
 use crate::ir::RuleId;

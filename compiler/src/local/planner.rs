@@ -45,12 +45,16 @@ pub fn plan(
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
     });
-    let planner = |(most_readings, order)| LocalPlanner { keys, most_readings, order, most_rows };
+    let planner = |limits| LocalPlanner { keys, limits, most_rows };
     let features = bindings.dialect.features();
     let mut plan =
         found(&mut original, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
     if features.limits.parser_stack.is_fixed() && plan.nesting_depth() > limits::FEW_NESTED_BRANCHES {
-        let shallow = found(&mut original, row.as_mut(), [planner((None, Order::Shallow))].into_iter())?;
+        let shallow = found(
+            &mut original,
+            row.as_mut(),
+            [planner(PlanLimits { most_readings: None, order: Order::Shallow })].into_iter(),
+        )?;
         plan.shallow = or_refused(shallow.into_plan(&request))?.ok().map(Box::new);
     }
     Ok(plan)
@@ -77,12 +81,21 @@ fn found<'p>(
     Ok(found)
 }
 
-/// The limits on the places in which a plan reads its tables, in the order in which they are tried, and the
-/// order of its candidates. The last has no limit: stored facts may shrink a large plan, so its size is
-/// checked in the printed text.
-fn attempts(features: &Features) -> impl Iterator<Item = (Option<usize>, Order)> {
-    let within = features.bounds_readings().then_some((Some(limits::TABLE_READINGS), Order::Closest));
-    within.into_iter().chain([(None, Order::Smaller)])
+/// Which plans are tried.
+#[derive(Clone, Copy)]
+struct PlanLimits {
+    /// The most places in which a plan may read its tables.
+    most_readings: Option<usize>,
+    /// The order of its candidates.
+    order: Order,
+}
+
+/// The limits in the order in which they are tried. The last has none on readings: stored facts may shrink a
+/// large plan, so its size is checked in the printed text.
+fn attempts(features: &Features) -> impl Iterator<Item = PlanLimits> {
+    let few = PlanLimits { most_readings: Some(limits::TABLE_READINGS), order: Order::Closest };
+    let any = PlanLimits { most_readings: None, order: Order::Smaller };
+    features.bounds_readings().then_some(few).into_iter().chain([any])
 }
 
 /// The variable of a filter that a row can supply, and the shape of the question with its value given. The
@@ -175,12 +188,11 @@ impl FoundPlans {
 /// One plan of the original question, and another one with the reason if its rows are not the whole answer.
 type OriginalVariant = (Variant, Option<(Variant, Refusal)>);
 
-/// Makes the plans of a question within the limit on table readings, if there is one.
+/// Makes the plans of a question within some limits.
 #[derive(Clone, Copy)]
 struct LocalPlanner<'p> {
     keys: Keys<'p>,
-    most_readings: Option<usize>,
-    order: Order,
+    limits: PlanLimits,
     most_rows: usize,
 }
 
@@ -227,7 +239,7 @@ impl LocalPlanner<'_> {
     }
 
     fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
-        Candidates::new(question.request, question.forms, ends, self.order)
+        Candidates::new(question.request, question.forms, ends, self.limits.order)
     }
 
     fn original_variant(
@@ -247,7 +259,7 @@ impl LocalPlanner<'_> {
         let largest_rule = planned.largest_rule;
         let variant = Variant::new(&request, self.keys, planned, column, self.most_rows);
         let variant = variant.map_err(|error| error.at_rule(largest_rule))?;
-        match self.most_readings {
+        match self.limits.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {
                 Err(CompileError::too_large(Limit::Readings { most }).at_rule(largest_rule))
             }

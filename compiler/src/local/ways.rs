@@ -26,11 +26,20 @@ pub(super) struct Ways {
     pub(super) stored: Option<Variant>,
 }
 
+/// An end of stored facts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StartingEnd {
+    /// What the question gives and the store knows.
+    Stored,
+    /// The values that are demanded: those of the caller's rows.
+    Demanded,
+}
+
 /// From which end stored facts were read, and how many of their values each end needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Whether it is the end of the question's own values, not that of the caller's rows.
-    pub is_own: bool,
+    /// The end that was taken.
+    pub from: StartingEnd,
     /// How many values the text embeds.
     pub n_values: usize,
     /// How many it would be from the other end; `None` if they were not counted, or are too many.
@@ -74,10 +83,10 @@ impl Ways {
         };
         let Some(from_stored) = from_stored else {
             let from_demanded = Counted::new(self.demanded.fold(request, fetch)?);
-            return Ok(from_demanded.taken(&self.demanded, false, None));
+            return Ok(from_demanded.taken(&self.demanded, StartingEnd::Demanded, None));
         };
         if from_stored.n_values <= limits::FEW_VALUES {
-            return Ok(from_stored.taken(stored, true, None));
+            return Ok(from_stored.taken(stored, StartingEnd::Stored, None));
         }
         // Only fewer are better.
         let most_values = from_stored.n_values.min(request.most_values);
@@ -88,9 +97,9 @@ impl Ways {
         let n_demanded = from_demanded.as_ref().map(|counted| counted.n_values);
         Ok(match from_demanded {
             Some(from_demanded) if from_demanded.n_values < from_stored.n_values => {
-                from_demanded.taken(&self.demanded, false, Some(from_stored.n_values))
+                from_demanded.taken(&self.demanded, StartingEnd::Demanded, Some(from_stored.n_values))
             }
-            Some(_) | None => from_stored.taken(stored, true, n_demanded),
+            Some(_) | None => from_stored.taken(stored, StartingEnd::Stored, n_demanded),
         })
     }
 }
@@ -108,9 +117,9 @@ impl Counted {
         Self { folded, constants, n_values }
     }
 
-    fn taken(self, variant: &Variant, is_own: bool, n_other: Option<usize>) -> Taken<'_> {
+    fn taken(self, variant: &Variant, from: StartingEnd, n_other: Option<usize>) -> Taken<'_> {
         let Self { folded, constants, n_values } = self;
-        Taken { variant, folded, constants, end: Some(End { is_own, n_values, n_other }) }
+        Taken { variant, folded, constants, end: Some(End { from, n_values, n_other }) }
     }
 }
 

@@ -13,8 +13,14 @@ const PLACES: usize = 64;
 /// A clause's head and goals with the literals at one place erased, by which like clauses are found.
 type WithoutLiteral = (Vec<Term>, Vec<Goal>);
 
-/// A goal of a clause, and an argument of the goal.
-pub(super) type ArgPlace = (usize, usize);
+/// The place of an argument in a clause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ArgPlace {
+    /// The goal's place among the clause's goals.
+    pub(super) goal: usize,
+    /// The argument's place in the goal.
+    pub(super) arg: usize,
+}
 
 /// Merges the clauses of every relation.
 pub(super) fn merge_clauses(program: &mut Specialised) {
@@ -28,7 +34,9 @@ pub(super) fn merge_clauses(program: &mut Specialised) {
 fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
     let places: OrderedSet<ArgPlace> = clauses
         .iter()
-        .flat_map(|clause| clause.goals.iter().enumerate().flat_map(|(at, goal)| literal_places(at, goal)))
+        .flat_map(|clause| {
+            clause.goals.iter().enumerate().flat_map(|(place, goal)| literal_places(place, goal))
+        })
         .collect();
     for place in places.into_iter().take(PLACES) {
         let mut groups: OrderedMap<WithoutLiteral, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
@@ -58,20 +66,21 @@ fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
 }
 
 /// The positions of literals in a positive scan.
-fn literal_places(at: usize, goal: &Goal) -> Vec<ArgPlace> {
+fn literal_places(goal_place: usize, goal: &Goal) -> Vec<ArgPlace> {
     match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
             let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)));
-            args.iter().enumerate().filter(|(_, arg)| is_literal(arg)).map(|(arg, _)| (at, arg)).collect()
+            let literals = args.iter().enumerate().filter(|(_, arg)| is_literal(arg));
+            literals.map(|(arg, _)| ArgPlace { goal: goal_place, arg }).collect()
         }
         Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } | Goal::Compare { .. } => Vec::new(),
     }
 }
 
 /// The argument of a positive scan at a place.
-pub(super) fn scan_arg(goals: &mut [Goal], (goal, arg): ArgPlace) -> Option<&mut ScanArg> {
-    match goals.get_mut(goal) {
-        Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(arg),
+pub(super) fn scan_arg(goals: &mut [Goal], place: ArgPlace) -> Option<&mut ScanArg> {
+    match goals.get_mut(place.goal) {
+        Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(place.arg),
         _ => None,
     }
 }

@@ -36,6 +36,15 @@ pub(crate) struct Context<'c> {
 id!(/// A role form of a question's program, see [`RoleForm`].
     pub(crate) RoleFormId, "form");
 
+/// How a program has roles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RolesAs {
+    /// As literals of its clauses.
+    Names,
+    /// As values of a column.
+    Data,
+}
+
 /// A program that answers the question.
 #[derive(Clone, Debug)]
 pub(crate) struct RoleForm {
@@ -43,8 +52,8 @@ pub(crate) struct RoleForm {
     pub(crate) program: Specialised,
     /// Its relations that many alternatives read, each for other roles: one table serves them all.
     pub(crate) shared: IndexSet<RelId>,
-    /// Whether roles are data in it.
-    has_roles: bool,
+    /// How it has roles.
+    roles: RolesAs,
     /// The rules that the question could reach, before any was left out.
     pub(crate) rules: IndexSet<RuleId>,
 }
@@ -59,7 +68,7 @@ impl RoleForm {
     /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
     /// parted.
     pub(crate) fn passed(&self, pass: &Pass<Self>, after: &Self) -> bool {
-        self.has_roles == after.has_roles || SHRINK.iter().any(|shared| shared.name == pass.name)
+        self.roles == after.roles || SHRINK.iter().any(|shared| shared.name == pass.name)
     }
 }
 
@@ -160,14 +169,14 @@ pub(crate) fn forms(
         });
     };
     let rules = rules(&program);
-    let mut named = RoleForm { program, shared: IndexSet::new(), has_roles: false, rules };
+    let mut named = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, rules };
     run(SHRINK, &mut named);
     let mut forms = IdVec::new();
     if asks_for_literals(&named.program) {
-        let mut with_roles = RoleForm { has_roles: true, ..named.clone() };
-        run(ROLES, &mut with_roles);
-        run(CLOSE, &mut with_roles);
-        forms.push(with_roles);
+        let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
+        run(ROLES, &mut as_data);
+        run(CLOSE, &mut as_data);
+        forms.push(as_data);
     }
     run(CLOSE, &mut named);
     forms.push(named);

@@ -157,22 +157,22 @@ impl RoleFinder<'_> {
     /// Where a clause gets its role from, if from one place only.
     fn place(&self, rel: RelId, clause: &Clause) -> Option<RoleSource> {
         let mut found = None;
-        for (goal_at, goal) in clause.goals.iter().enumerate() {
+        for (goal_place, goal) in clause.goals.iter().enumerate() {
             let place = match goal {
                 Goal::Scan { polarity: Polarity::Positive, source, args, .. } if self.is_role(*source) => {
                     let args = args.iter().enumerate();
                     let mut asking = args.filter_map(|(at, arg)| Some((at, self.literals(arg)?)));
-                    let Some((arg_at, roles)) = asking.next() else { continue };
+                    let Some((arg, roles)) = asking.next() else { continue };
                     if asking.next().is_some() {
                         return None;
                     }
-                    RoleSource::Scan((goal_at, arg_at), roles)
+                    RoleSource::Scan(ArgPlace { goal: goal_place, arg }, roles)
                 }
                 Goal::Call { polarity: Polarity::Positive, rel: callee, .. }
                     if !self.impure.contains(callee)
                         && (*callee == rel || self.roles.contains_key(callee)) =>
                 {
-                    RoleSource::Call(goal_at, *callee)
+                    RoleSource::Call(goal_place, *callee)
                 }
                 _ => continue,
             };

@@ -3,6 +3,7 @@
 //! [`At`] is a value that is passed down. Each part of a statement gets its own, so nothing is set and reset
 //! around a call.
 
+use super::local::filter::RowAccess;
 use super::representation::{ColumnOf, Representation};
 use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableId};
 
@@ -25,9 +26,8 @@ pub(super) struct At<'p> {
     pub(super) brings_tables: bool,
     /// The tables that are printed as subqueries where they are read.
     pub(super) derived: &'p [TableId],
-    /// Whether sets are to be hashed: in a filter that looks at every row anyway, but not inside its sets and
-    /// tables.
-    pub(super) hashes_sets: bool,
+    /// How the rows of a filter are found, but for its sets and tables: these have no such rows.
+    pub(super) access: RowAccess,
 }
 
 /// The sources whose columns may be used: those of a select, then those of the selects around it.
@@ -78,7 +78,7 @@ impl<'p> At<'p> {
             itself: Itself::Absent,
             brings_tables: false,
             derived: &[],
-            hashes_sets: false,
+            access: RowAccess::ByIndex,
         }
     }
 
@@ -97,7 +97,15 @@ impl<'p> At<'p> {
     pub(super) fn column_of(&self, value: Expr) -> ColumnOf {
         match value.alias().and_then(|alias| self.scope.kind(alias)) {
             Some(FromKind::Table(_)) => ColumnOf::Table,
-            _ => ColumnOf::Caller,
+            Some(
+                FromKind::Source(_)
+                | FromKind::Row { .. }
+                | FromKind::Again { .. }
+                | FromKind::Values(_)
+                | FromKind::Embedded(_),
+            ) => ColumnOf::Caller,
+            // The given value that is the filter's column. Printing refuses a source that is not in scope.
+            None => ColumnOf::Caller,
         }
     }
 
@@ -126,7 +134,7 @@ impl<'p> At<'p> {
             scope: SourceScope::default(),
             output: SelectOutput::Table(table),
             brings_tables: false,
-            hashes_sets: false,
+            access: RowAccess::ByIndex,
             ..self
         }
     }

@@ -33,11 +33,8 @@ impl Engine {
         rules.dedup();
         let bound: Vec<_> = sql.bindings.iter().map(|binding| &document.bindings.facts[*binding]).collect();
         let words = Words { bindings: &document.bindings };
-        let end = |end: &End| LocalEnd {
-            is_forwards: end.is_own,
-            n_values: end.n_values,
-            n_values_otherwise: end.n_other,
-        };
+        let end =
+            |end: &End| LocalEnd { from: end.from, n_values: end.n_values, n_values_otherwise: end.n_other };
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
         notes.extend(sql.end.as_ref().map(notes::end));

@@ -22,6 +22,7 @@ pub(super) use run::{LocalKey, TextKey};
 use super::{Engine, EngineError, EvaluateQuery};
 use crate::store::{ConsistentRead, Fact, Value};
 use portcullis_compiler::Stage;
+use portcullis_compiler::local::StartingEnd;
 
 /// A request for SQL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,9 +149,8 @@ pub struct LocalEmbedded {
 /// From which end stored facts were followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalEnd {
-    /// Forwards, from the question's own values, such as the actor; otherwise backwards, from the rows of the
-    /// caller's tables.
-    pub is_forwards: bool,
+    /// The end that was taken.
+    pub from: StartingEnd,
     /// How many values the text embeds.
     pub n_values: usize,
     /// How many it would embed from the other end; `None` if they were not counted, or are more than allowed.

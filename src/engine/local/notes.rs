@@ -2,19 +2,18 @@
 //! end stored facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
-use portcullis_compiler::local::End;
+use portcullis_compiler::local::{End, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
 
 /// From which of two ends stored facts were read.
 pub(super) fn end(end: &End) -> String {
-    let (own, callers) = ("the question's own values", "the rows of your tables");
-    let (taken, left) = if end.is_own { (own, callers) } else { (callers, own) };
-    let other = match (end.n_other, end.is_own) {
-        (Some(n_values), _) => format!("{n_values}"),
-        (None, true) => "not lower, or not counted because this number is small".to_owned(),
-        (None, false) => "more than allowed".to_owned(),
+    let (stored, demanded) = ("the question's own values", "the rows of your tables");
+    let (taken, left, uncounted) = match end.from {
+        StartingEnd::Stored => (stored, demanded, "not lower, or not counted because this number is small"),
+        StartingEnd::Demanded => (demanded, stored, "more than allowed"),
     };
+    let other = end.n_other.map_or_else(|| uncounted.to_owned(), |n_values| n_values.to_string());
     format!(
         "stored facts are followed from {taken}, which puts {} values into the SQL; from {left} the number is {other}",
         end.n_values

@@ -8,6 +8,7 @@
 use super::{ActionsLocal, AuthorizeLocal, EvaluateLocal, ListLocal, SubjectsLocal};
 use crate::engine::{
     LocalEmbedded, LocalEnd, LocalExplanation, LocalProbe, LocalRequest, LocalRule, LocalSet, LocalSlow,
+    StartingEnd,
 };
 use crate::http::auth::ReadAccess;
 use crate::http::error::ApiError;
@@ -126,7 +127,10 @@ impl From<LocalExplanation> for ExplanationOut {
         let rule = |LocalRule { line, text }: LocalRule| Rule { line, text };
         let facts = |LocalEmbedded { predicates, n_rows }: LocalEmbedded| EmbeddedOut { predicates, n_rows };
         let end = |end: LocalEnd| StoredFacts {
-            from: if end.is_forwards { StoredFactsFrom::Question } else { StoredFactsFrom::Rows },
+            from: match end.from {
+                StartingEnd::Stored => StoredFactsFrom::Question,
+                StartingEnd::Demanded => StoredFactsFrom::Rows,
+            },
             n_values: end.n_values,
             n_values_otherwise: end.n_values_otherwise,
         };

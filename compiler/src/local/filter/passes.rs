@@ -12,7 +12,7 @@ use crate::keys::Keys;
 use crate::optimise::Setting;
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::{CompileError, QuestionVarId};
-use crate::sql::local::filter::Filter;
+use crate::sql::local::filter::{Filter, RowAccess};
 
 /// What the passes know, apart from the filter.
 #[derive(Clone, Copy)]
@@ -99,9 +99,9 @@ const PASSES: &[Pass<Filter>] = &[
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
-            for (rows, hashes) in tests_of_rows(filter) {
-                *hashes = !rows.iter().all(|row| anchors.has_index(row));
-                if *hashes {
+            for (rows, access) in tests_of_rows(filter) {
+                if !rows.iter().all(|row| anchors.has_index(row)) {
+                    *access = RowAccess::EveryRow;
                     let by_key = |set: &Select| arranging.is_found_by_key(set);
                     *rows = std::mem::take(rows).into_iter().map(|row| probed(row, &by_key)).collect();
                 }
@@ -122,7 +122,7 @@ const PASSES: &[Pass<Filter>] = &[
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
-            let indexed = tests_of_rows(filter).filter(|(_, hashes)| !**hashes);
+            let indexed = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::ByIndex);
             indexed.for_each(|(rows, _)| split(rows, &anchors));
         },
     },
@@ -204,10 +204,10 @@ impl<'a> Arranging<'a> {
     }
 }
 
-/// The conditions on the caller's row and those on a table's rows, each with whether every row is tested.
-fn tests_of_rows(filter: &mut Filter) -> impl Iterator<Item = (&mut Vec<Select>, &mut bool)> {
-    let looked_up = filter.looked_up.iter_mut().map(|looked_up| (&mut looked_up.rows, &mut looked_up.hashes));
-    std::iter::once((&mut filter.rows, &mut filter.hashes)).chain(looked_up)
+/// The conditions on the caller's row and those on a table's rows, each with how it finds them.
+fn tests_of_rows(filter: &mut Filter) -> impl Iterator<Item = (&mut Vec<Select>, &mut RowAccess)> {
+    let looked_up = filter.looked_up.iter_mut().map(|looked_up| (&mut looked_up.rows, &mut looked_up.access));
+    std::iter::once((&mut filter.rows, &mut filter.access)).chain(looked_up)
 }
 
 /// Merges the sets of one column among the alternatives of a test.

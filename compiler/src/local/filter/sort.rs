@@ -8,7 +8,7 @@ use crate::bindings::{ColumnExpr, RowTable};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::optimise::{sets, take_common as take_common_guards};
-use crate::sql::local::filter::{Filter, LookedUp};
+use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 
 /// Sorts conditions on the caller's row.
 pub(super) fn of_row(selects: &[Select]) -> Filter {
@@ -80,7 +80,7 @@ pub(super) fn look_up(filter: &mut Filter, table: &RowTable, column: &ColumnExpr
     let (rows, others): (Vec<Select>, Vec<Select>) =
         std::mem::take(&mut filter.rows).into_iter().partition(needs_row);
     let is_qualified = column.name.as_ref().is_some_and(|name| name.len() > 1);
-    let looked_up = LookedUp { table: table.clone(), rows, hashes: false, is_qualified };
+    let looked_up = LookedUp { table: table.clone(), rows, access: RowAccess::ByIndex, is_qualified };
     let common = std::mem::take(&mut filter.common);
     *filter = Filter { common, looked_up: Some(looked_up), ..of_row(&others) };
 }

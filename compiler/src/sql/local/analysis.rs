@@ -109,7 +109,13 @@ impl Caller<'_> {
                 Fit::Wide => Representation::Native(SqlType::numeric()),
                 Fit::Text | Fit::Never => Representation::Text,
             },
-            _ => Representation::Text,
+            Some(
+                Representation::Text
+                | Representation::Collated
+                | Representation::Opaque(_)
+                | Representation::Undeclared(_),
+            )
+            | None => Representation::Text,
         }
     }
 

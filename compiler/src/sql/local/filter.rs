@@ -4,6 +4,16 @@ use crate::algebra::{Condition, Plan, PlanAnswer, Select, Table};
 use crate::bindings::{RowTable, SqlName};
 use crate::ir::ConstId;
 
+/// How the rows are found for which conditions are tested.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum RowAccess {
+    /// By an index, which the conditions may use.
+    #[default]
+    ByIndex,
+    /// Each row is tested anyway, so that hashing sets is better than looking them up by an index.
+    EveryRow,
+}
+
 /// A filter's alternatives, each with the literals or selects of its kind.
 #[derive(Debug, Default)]
 pub(crate) struct Filter {
@@ -19,8 +29,8 @@ pub(crate) struct Filter {
     pub(crate) guards: Vec<Select>,
     /// Conditions that must also hold, the same for every row.
     pub(crate) common: Vec<Condition>,
-    /// Whether each row is tested anyway, so that hashing sets is better than looking them up by an index.
-    pub(crate) hashes: bool,
+    /// How `rows` find the caller's rows.
+    pub(crate) access: RowAccess,
     /// The name of the caller's row and its key, where `rows` may read the row's other columns.
     pub(crate) row: Option<(String, SqlName)>,
     /// The column is a key of one of these rows.
@@ -34,8 +44,8 @@ pub(crate) struct LookedUp {
     pub(crate) table: RowTable,
     /// A row passes, if one of these selects over it has a row.
     pub(crate) rows: Vec<Select>,
-    /// Whether each row is tested anyway.
-    pub(crate) hashes: bool,
+    /// How they find the table's rows.
+    pub(crate) access: RowAccess,
     /// Whether the caller's column names its table. Otherwise it would mean another column inside a query.
     pub(crate) is_qualified: bool,
 }

@@ -1,6 +1,7 @@
 //! Tests and sets in a statement for a caller's database, each as its strategy says, and the tables that
 //! their queries define.
 
+use super::filter::RowAccess;
 use super::target::Local;
 use crate::algebra::readers::needed;
 use crate::algebra::{Select, SetUse, TableId};
@@ -35,7 +36,7 @@ impl Lowering<'_, Local<'_>> {
     fn bounded(&mut self, at: At<'_>, bound: NumberBound) -> Result<Sql, CompileError> {
         let NumberBound { value, op, set, representation } = bound;
         let sets = [set];
-        let inside = At { output: SelectOutput::Values(&representation), hashes_sets: false, ..at };
+        let inside = At { output: SelectOutput::Values(&representation), access: RowAccess::ByIndex, ..at };
         let query = self.in_own_scope(inside, &sets, &[], |this, at| {
             Ok(build::query(this.arms(at, &sets, 1, Unconstrained::Null)?))
         })?;
@@ -82,7 +83,7 @@ impl Lowering<'_, Local<'_>> {
         for select in &mut selects {
             select.output = select.output.as_slice().repeat(value.len()).into();
         }
-        let inside = At { output: SelectOutput::Values(wanted), hashes_sets: false, ..at };
+        let inside = At { output: SelectOutput::Values(wanted), access: RowAccess::ByIndex, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
             let arms = this.arms(at, &selects, value.len(), Unconstrained::Null)?;
             // SQLite looks a tuple up by an index only if the set is one select.

@@ -121,7 +121,7 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
         let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
         let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
-        let at = At { hashes_sets: filter.hashes, ..At::filter(&plan.tables) };
+        let at = At { access: filter.access, ..At::filter(&plan.tables) };
         let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
         let mut any = Vec::new();
         if !of_column.is_empty() {
@@ -205,13 +205,13 @@ impl LocalStatement<'_> {
         representation: &Representation,
         key: Option<Sql>,
     ) -> Result<Query, CompileError> {
-        let LookedUp { table, rows, hashes, .. } = looked_up;
+        let LookedUp { table, rows, access, .. } = looked_up;
         let name = format!("{}given", self.prefix);
         let own = build::raw(&format!("{name}.{}", table.column));
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At { hashes_sets: *hashes, ..At::filter(&plan.tables) };
+        let at = At { access: *access, ..At::filter(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);

@@ -8,7 +8,7 @@ use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, SetUse, Tab
 use crate::catalog::{BindingId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::sql::at::At;
-use crate::sql::local::filter::{Filter, LookedUp};
+use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::strategy::{KeyStrategy, SetStrategy, TestStrategy, at_alternatives};
@@ -78,7 +78,7 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     /// The alternatives of a filter.
     pub(super) fn filter(&mut self, filter: &Filter) {
-        let at = At { hashes_sets: filter.hashes, ..At::filter(&self.plan.tables) };
+        let at = At { access: filter.access, ..At::filter(&self.plan.tables) };
         for row in &filter.rows {
             if !self.anchors.has_index(row) {
                 let reads = self.with_rows(&[row]);
@@ -104,7 +104,7 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     /// The keys of a table's rows that pass, among which a filter's column is looked up.
     fn looked_up(&mut self, filter: &Filter, looked_up: &LookedUp) {
-        let LookedUp { rows, hashes, .. } = looked_up;
+        let LookedUp { rows, access, .. } = looked_up;
         if rows.is_empty() {
             return;
         }
@@ -114,12 +114,15 @@ impl<'w, 'l> Walk<'w, 'l> {
         };
         let rows: Vec<&Select> = rows.iter().collect();
         let reads = self.with_rows(&rows);
-        let start = if *hashes { Start::Nowhere } else { Start::Values };
+        let start = match access {
+            RowAccess::ByIndex => Start::Values,
+            RowAccess::EveryRow => Start::Nowhere,
+        };
         if start == Start::Nowhere {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
-        let at = At { hashes_sets: *hashes, ..At::filter(&self.plan.tables) };
+        let at = At { access: *access, ..At::filter(&self.plan.tables) };
         for row in rows {
             self.branch(at, row, Frequency::Once);
         }
@@ -189,7 +192,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 if !is_table {
                     self.made(SetMade { name: None, kind, start, reads }, selects);
                 }
-                let at = At { hashes_sets: false, ..at };
+                let at = At { access: RowAccess::ByIndex, ..at };
                 for select in selects {
                     self.conditions(at.inside(select), select, Frequency::Once);
                 }

@@ -8,6 +8,7 @@ use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::sql::at::{At, Siblings};
+use crate::sql::local::filter::RowAccess;
 use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::representation::Representation;
@@ -90,7 +91,7 @@ impl Lowering<'_, Local<'_>> {
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it.
-        let is_left_open = at.depth == 0 && !at.hashes_sets;
+        let is_left_open = at.depth == 0 && at.access == RowAccess::ByIndex;
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
         TestStrategy::Probe(fence)
     }
@@ -99,7 +100,7 @@ impl Lowering<'_, Local<'_>> {
     /// that is the same for every row.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
         let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else { return None };
-        if at.depth > 0 || !at.hashes_sets || !self.inputs.features.counts_sets_per_row {
+        if at.depth > 0 || at.access == RowAccess::ByIndex || !self.inputs.features.counts_sets_per_row {
             return None;
         }
         let is_set = |condition: &&Condition| {

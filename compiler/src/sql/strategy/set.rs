@@ -4,7 +4,7 @@ use crate::algebra::{Select, SetUse};
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::sql::at::{At, SourceScope};
-use crate::sql::local::filter::{Filter, LookedUp};
+use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
 use crate::sql::representation::Representation;
@@ -130,12 +130,13 @@ impl Lowering<'_, Local<'_>> {
                 // No index finds a value that is cast.
                 let is_cast = comparison == ComparisonStrategy::Text && !representation.is_text();
                 let is_tested = is_cast || used == SetUse::ToTest;
-                let strategy = if is_tested || at.hashes_sets {
+                let is_each_row = at.access == RowAccess::EveryRow;
+                let strategy = if is_tested || is_each_row {
                     SetStrategy::hashed(features)
                 } else {
                     SetStrategy::indexed(features)
                 };
-                let stays_test = features.joins_sets && (is_tested || at.hashes_sets && at.depth > 0);
+                let stays_test = features.joins_sets && (is_tested || is_each_row && at.depth > 0);
                 SetPart { selects, comparison, strategy, stays_test }
             })
             .collect()
