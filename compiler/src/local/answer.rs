@@ -6,7 +6,7 @@
 use super::filter::{Arranging, arranged, row_name, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::plan::LocalPlan;
-use super::request::{LocalError, SqlForm, SqlRequest};
+use super::request::{LocalError, SqlDetail, SqlForm, SqlRequest};
 use super::value_pattern::places;
 use super::variant::Variant;
 use super::ways::{Taken, Ways};
@@ -95,7 +95,7 @@ fn text(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<LocalSql, CompileE
     let Taken { variant, folded: Folded { plan, embedded, read }, constants, end } = taken;
     let SqlRequest { program, catalog, .. } = *request;
     let bindings = bindings(&plan, catalog);
-    let explained = if request.explains {
+    let explained = if request.detail == SqlDetail::Explained {
         Names { program, catalog, extra_constants: &constants, asked: &request.question.vars }.plan(&plan)
     } else {
         String::new()
@@ -223,7 +223,9 @@ impl<'v> Formed<'v> {
             places: &places(request.program, &self.constants, request.question),
             prefix: &self.prefix,
         };
-        let outline = || if request.explains { statement.outline(plan) } else { Outline::default() };
+        let outline = || {
+            if request.detail == SqlDetail::Explained { statement.outline(plan) } else { Outline::default() }
+        };
         match request.form {
             SqlForm::Decision { name } => Ok((statement.decision(plan, name)?, outline())),
             SqlForm::List { name } => Ok((statement.list(plan, name)?, outline())),

@@ -37,7 +37,7 @@ pub use crate::sql::outline::{
 pub use fold::Fetched;
 pub use plan::LocalPlan;
 pub use planner::plan;
-pub use request::{LocalError, SqlForm, SqlRequest};
+pub use request::{LocalError, SqlDetail, SqlForm, SqlRequest};
 pub use value_pattern::ValuePattern;
 pub use ways::{End, StartingEnd};
 
@@ -49,9 +49,9 @@ use crate::ir::RuleId;
 pub struct LocalSql {
     /// The text, with places for the question's values.
     pub template: Template,
-    /// What was left once values and rows were known; empty unless [`SqlRequest::explains`].
+    /// What was left once values and rows were known; empty unless they are [wanted](SqlDetail::Explained).
     pub plan: String,
-    /// The sets and look-ups of the text; empty unless [`SqlRequest::explains`].
+    /// The sets and look-ups of the text; empty unless they are [wanted](SqlDetail::Explained).
     pub outline: Outline,
     /// The rules that took part.
     pub rules: Vec<RuleId>,

@@ -11,7 +11,7 @@
 //! [1760000000,"5d1b…"]     | true   | NULL   |       a decision
 //! ```
 
-use super::request::{LocalError, SqlForm, SqlRequest};
+use super::request::{LocalError, SqlDetail, SqlForm, SqlRequest};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, Relation, RelationArg};
 use crate::dialect::quote::plain_literal;
@@ -88,7 +88,7 @@ pub fn fact_rows(
         form: &form,
         now: 0,
         most_values: limits::PARAMETERS,
-        explains: false,
+        detail: SqlDetail::Sql,
     };
     let bug = |what: &str| CompileError::Bug(what.to_owned());
     let made = plan.sql(&request, &mut |_, _| Err(bug("a bound query is asked of the store")));

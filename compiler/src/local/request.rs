@@ -32,6 +32,15 @@ pub enum SqlForm {
     },
 }
 
+/// How much is wanted of a question's SQL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SqlDetail {
+    /// The SQL alone.
+    Sql,
+    /// The plan and the parts of the SQL, too.
+    Explained,
+}
+
 /// One question with everything that it needs to become SQL.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlRequest<'a> {
@@ -49,8 +58,8 @@ pub struct SqlRequest<'a> {
     pub now: i64,
     /// The maximum number of embedded values in the SQL.
     pub most_values: usize,
-    /// Whether the plan is wanted as text, too.
-    pub explains: bool,
+    /// How much is wanted.
+    pub detail: SqlDetail,
 }
 
 /// Why there is no SQL.

@@ -5,7 +5,7 @@ use super::run::Planned;
 use super::{LocalEmbedded, LocalEnd, LocalExplanation, LocalRule, notes};
 use crate::engine::{Engine, EngineError};
 use crate::store::ConsistentRead;
-use portcullis_compiler::local::End;
+use portcullis_compiler::local::{End, SqlDetail};
 use std::sync::Arc;
 
 impl Engine {
@@ -17,7 +17,7 @@ impl Engine {
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
         let program = &plans.policy.program;
-        let (sql, text) = self.local_sql(attempt, planned, true).await?;
+        let (sql, text) = self.local_sql(attempt, planned, SqlDetail::Explained).await?;
         let mut rules: Vec<LocalRule> = sql
             .rules
             .iter()

@@ -14,7 +14,7 @@ use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
 use portcullis_compiler::local::{
-    Fetched, LocalError, LocalSql, SqlForm, SqlRequest, Template, ValuePattern,
+    Fetched, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
 };
 use portcullis_compiler::question::{Answer, Question, QuestionVarId, Shape, Statement};
 use std::sync::Arc;
@@ -121,8 +121,9 @@ impl Engine {
         attempt: &ConsistentRead<'_>,
         planned: Planned,
     ) -> Result<String, EngineError> {
-        let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.sql_request(false)) else {
-            return Ok(self.local_sql(attempt, planned, false).await?.1);
+        let Some(value_pattern) = planned.plan.plan.value_pattern(&planned.sql_request(SqlDetail::Sql))
+        else {
+            return Ok(self.local_sql(attempt, planned, SqlDetail::Sql).await?.1);
         };
         let key = TextKey { plan: planned.key.clone(), form: planned.wanted.form.clone(), value_pattern };
         let known = planned.plans.known_text(&key);
@@ -142,10 +143,10 @@ impl Engine {
         &self,
         attempt: &ConsistentRead<'_>,
         planned: Planned,
-        explains: bool,
+        detail: SqlDetail,
     ) -> Result<(LocalSql, String), EngineError> {
         self.with_facts(attempt, planned, move |planned, fetch| {
-            let sql = planned.plan.plan.sql(&planned.sql_request(explains), fetch)?;
+            let sql = planned.plan.plan.sql(&planned.sql_request(detail), fetch)?;
             Ok(text(&sql.template, &planned.wanted.question).map(|text| (sql, text)))
         })
         .await?
@@ -158,7 +159,7 @@ impl Engine {
         planned: Planned,
     ) -> Result<Vec<Stage>, EngineError> {
         self.with_facts(attempt, planned, |planned, fetch| {
-            planned.plan.plan.stages(&planned.sql_request(true), fetch)
+            planned.plan.plan.stages(&planned.sql_request(SqlDetail::Explained), fetch)
         })
         .await
     }
@@ -204,7 +205,7 @@ impl Planned {
 type Fetch<'f> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, StoreError>;
 
 impl Planned {
-    fn sql_request(&self, explains: bool) -> SqlRequest<'_> {
+    fn sql_request(&self, detail: SqlDetail) -> SqlRequest<'_> {
         SqlRequest {
             program: &self.plans.policy.program,
             catalog: &self.plan.catalog,
@@ -213,13 +214,13 @@ impl Planned {
             form: &self.wanted.form,
             now: self.view.now(),
             most_values: self.most_values,
-            explains,
+            detail,
         }
     }
 
     /// The template of a plan without parts for the store.
     fn template_of_values(&self) -> Result<Template, EngineError> {
-        let made = self.plan.plan.sql(&self.sql_request(false), &mut |_, _| {
+        let made = self.plan.plan.sql(&self.sql_request(SqlDetail::Sql), &mut |_, _| {
             Err(StoreError::Bug("a plan without parts asks the store".into()))
         });
         match made {

@@ -20,7 +20,7 @@ mod sort;
 pub(super) use passes::{Arranging, arranged, shown};
 pub(super) use row::{fits, row, row_name};
 
-use super::request::SqlRequest;
+use super::request::{SqlDetail, SqlRequest};
 use crate::algebra::Plan;
 use crate::bindings::ColumnExpr;
 use crate::question::{CompileError, QuestionVarId};
@@ -45,7 +45,7 @@ pub(super) fn print(
         let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
         return Ok((statement.row_test(plan, &text, var, representation)?, outline));
     };
-    let outline = if request.explains {
+    let outline = if request.detail == SqlDetail::Explained {
         statement.filter_outline(plan, filter, &FilterColumn { var, column, ty })
     } else {
         Outline::default()
