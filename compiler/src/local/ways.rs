@@ -79,10 +79,10 @@ impl Ways {
         };
         let from_stored = match stored.fold(request, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
-            folded => Some(Counted::new(folded?)),
+            folded => Some(CountedPlan::new(folded?)),
         };
         let Some(from_stored) = from_stored else {
-            let from_demanded = Counted::new(self.demanded.fold(request, fetch)?);
+            let from_demanded = CountedPlan::new(self.demanded.fold(request, fetch)?);
             return Ok(from_demanded.taken(&self.demanded, StartingEnd::Demanded, None));
         };
         if from_stored.n_values <= limits::FEW_VALUES {
@@ -92,7 +92,7 @@ impl Ways {
         let most_values = from_stored.n_values.min(request.most_values);
         let from_demanded = match self.demanded.fold(&SqlRequest { most_values, ..*request }, fetch) {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
-            folded => Some(Counted::new(folded?)),
+            folded => Some(CountedPlan::new(folded?)),
         };
         let n_demanded = from_demanded.as_ref().map(|counted| counted.n_values);
         Ok(match from_demanded {
@@ -105,13 +105,13 @@ impl Ways {
 }
 
 /// A plan with every value put in, and how many values its text has.
-struct Counted {
+struct CountedPlan {
     folded: Folded,
     constants: IndexSet<Constant>,
     n_values: usize,
 }
 
-impl Counted {
+impl CountedPlan {
     fn new((folded, constants): (Folded, IndexSet<Constant>)) -> Self {
         let n_values = n_values(&folded);
         Self { folded, constants, n_values }
