@@ -9,7 +9,7 @@ use crate::catalog::{ColumnId, ContextId};
 use crate::id_vec::IdVec;
 pub use crate::ir::QuestionVarId;
 use crate::ir::{ConstId, Program, TypeId};
-use crate::refusal::{AskedVar, Limit, Refusal, RuleAtLimit};
+use crate::refusal::{Limit, MessageVar, Refusal, RuleAtLimit};
 
 /// A question with its values.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,9 +67,9 @@ impl QuestionVar {
         Self { name: name.into(), ty: ty.map(Into::into), domain: Domain::Wanted }
     }
 
-    fn asked(&self) -> AskedVar<'_> {
+    fn in_message(&self) -> MessageVar<'_> {
         let has_value = matches!(self.domain, Domain::Given(_) | Domain::GivenOneOf(_));
-        AskedVar { name: &self.name, has_type: self.ty.is_some(), has_value }
+        MessageVar { name: &self.name, has_type: self.ty.is_some(), has_value }
     }
 }
 
@@ -277,12 +277,12 @@ impl Question {
     /// The same, where the values of a variable come from a column of the caller's query, so that it makes no
     /// sense to advise one.
     pub fn refused_over(&self, refusal: Refusal, column: Option<QuestionVarId>) -> RefusedQuestion {
-        let mut asked: IdVec<QuestionVarId, AskedVar<'_>> =
-            self.vars.iter().map(QuestionVar::asked).collect();
+        let mut vars: IdVec<QuestionVarId, MessageVar<'_>> =
+            self.vars.iter().map(QuestionVar::in_message).collect();
         if let Some(column) = column {
-            asked[column].has_value = true;
+            vars[column].has_value = true;
         }
-        let message = refusal.message(&asked);
+        let message = refusal.message(&vars);
         RefusedQuestion { refusal, message }
     }
 }

@@ -95,7 +95,7 @@ pub(crate) fn explain(
     let (approach, _) = compile::planned_statement(&request, &target)?;
     let (mut stages, planned) = to_plan(&request, &question.vars, approach)?;
     let extra_constants = &planned.extra_constants.clone();
-    let names = Names { program, catalog, extra_constants, asked: &question.vars };
+    let names = Names { program, catalog, extra_constants, question_vars: &question.vars };
     let mut changes = Changes::since(names.plan(&planned.plan));
     let statement = compile::finish(&request, &target, planned, &mut |step, plan| {
         changes.finishing(step, names.plan(plan));
@@ -111,13 +111,13 @@ pub(crate) fn explain(
 /// [`CompileError::Refused`] if the question cannot be planned so.
 pub(crate) fn to_plan(
     request: &Request<'_>,
-    asked: &IdVec<QuestionVarId, QuestionVar>,
+    question_vars: &IdVec<QuestionVarId, QuestionVar>,
     approach: Approach,
 ) -> Result<(Vec<Stage>, Planned), CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise(program, catalog, shape)?;
     let extra_constants = &specialised.extra_constants.clone();
-    let names = Names { program, catalog, extra_constants, asked };
+    let names = Names { program, catalog, extra_constants, question_vars };
     let rules = names.specialised(&specialised);
     let mut passes: Vec<(&'static Pass<RoleForm>, RoleForm)> = Vec::new();
     let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {

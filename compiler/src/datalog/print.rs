@@ -17,7 +17,7 @@ pub(crate) struct Names<'n> {
     pub(crate) catalog: &'n Catalog,
     pub(crate) extra_constants: &'n IndexSet<Constant>,
     /// The question's variables, for its relations; a plan names none of them.
-    pub(crate) asked: &'n IdVec<QuestionVarId, QuestionVar>,
+    pub(crate) question_vars: &'n IdVec<QuestionVarId, QuestionVar>,
 }
 
 /// The name of a relation with what is known of each position: `has_role(User, "reader", Repo)`.
@@ -129,7 +129,9 @@ impl Names<'_> {
         match term {
             Term::Var(var) => {
                 let name = match &clause.var_names[var] {
-                    VarName::OfQuestion(var) => self.asked.find(*var).map_or("", |var| var.name.as_str()),
+                    VarName::OfQuestion(var) => {
+                        self.question_vars.find(*var).map_or("", |var| var.name.as_str())
+                    }
                     VarName::Written(name) => name,
                     VarName::Made(name) => name,
                 };

@@ -15,7 +15,7 @@ id!(/// A literal of the program.
 id!(/// A condition of one rule, or an atom of one question.
     pub BodyLiteralId, "literal");
 id!(/// A variable of one question.
-    pub QuestionVarId, "asked");
+    pub QuestionVarId, "question_var");
 
 impl QuestionVarId {
     /// The variable in the question's own clause, whose variables are those of the question.

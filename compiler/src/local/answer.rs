@@ -96,7 +96,8 @@ fn text(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<LocalSql, CompileE
     let SqlRequest { program, catalog, .. } = *request;
     let bindings = bindings(&plan, catalog);
     let explained = if request.detail == SqlDetail::Explained {
-        Names { program, catalog, extra_constants: &constants, asked: &request.question.vars }.plan(&plan)
+        Names { program, catalog, extra_constants: &constants, question_vars: &request.question.vars }
+            .plan(&plan)
     } else {
         String::new()
     };

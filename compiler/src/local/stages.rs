@@ -39,7 +39,7 @@ fn stages(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<Vec<Stage>, Comp
     let (mut stages, _) = to_plan(&posed, &question.vars, variant.approach)?;
     stages.append(&mut variant.stages(&posed)?);
     let extra_constants = &constants.clone();
-    let names = Names { program, catalog, extra_constants, asked: &question.vars };
+    let names = Names { program, catalog, extra_constants, question_vars: &question.vars };
     stages.push(Stage::new("the plan with values and stored rows", names.plan(&plan)));
     let formed = Formed::new(variant, constants, Draft { plan, embedded }, request)?;
     let optimised = formed.optimised(request)?;

@@ -163,7 +163,8 @@ impl Variant {
     /// The parts for the store and the rest of the plan; then each pass that changed a part.
     pub(super) fn stages(&self, request: &Request<'_>) -> Result<Vec<Stage>, CompileError> {
         let Request { program, catalog, .. } = *request;
-        let names = Names { program, catalog, extra_constants: &self.constants, asked: &IdVec::new() };
+        let names =
+            Names { program, catalog, extra_constants: &self.constants, question_vars: &IdVec::new() };
         let shown = |id: EmbeddedId, plan: &Plan| {
             titled(&format!("the store is asked for {id:?}"), &names.plan(plan))
         };

@@ -165,7 +165,7 @@ impl Planner<'_> {
     ) -> Result<Option<TableRef>, PlanError> {
         let n_branches = self.n_branches;
         let own = call.recursion.member(call.rel).ok_or(PlanError::Bug("a call outside its component"))?;
-        let Some(base) = self.asked(call, layout, own) else { return Ok(None) };
+        let Some(base) = self.demanded_tuples(call, layout, own) else { return Ok(None) };
         let goals: Option<Vec<Vec<Goal>>> = call.recursion.steps.iter().map(leading).collect();
         let Some(goals) = goals else { return Ok(None) };
         let demanded = self.attempt(|this| {
@@ -187,27 +187,32 @@ impl Planner<'_> {
         }
     }
 
-    /// The tuples that are asked for. Values that differ by row are those of all rows, which are few only
+    /// The tuples that are demanded. Values that differ by row are those of all rows, which are few only
     /// where the question is about given values.
-    fn asked(&self, call: &ClosureCall<'_>, layout: &MemberColumns, own: MemberId) -> Option<Select> {
-        let mut asked = Vec::new();
+    fn demanded_tuples(
+        &self,
+        call: &ClosureCall<'_>,
+        layout: &MemberColumns,
+        own: MemberId,
+    ) -> Option<Select> {
+        let mut demanded = Vec::new();
         for (known, fixed) in call.known.iter().zip(&layout.fixed) {
             match known {
                 _ if fixed.is_some() => {}
-                KnownColumn::Static(expr) => asked.push(*expr),
+                KnownColumn::Static(expr) => demanded.push(*expr),
                 KnownColumn::Row(expr) if self.asks == Asks::Whether && !call.scope.is_in_step() => {
-                    asked.push(*expr);
+                    demanded.push(*expr);
                 }
                 KnownColumn::Row(_) | KnownColumn::No => return None,
             }
         }
-        if asked.is_empty() {
+        if demanded.is_empty() {
             return None;
         }
-        let is_static = asked.iter().all(|expr| expr.is_static());
+        let is_static = demanded.iter().all(|expr| expr.is_static());
         let tag = layout.has_tag.then_some(Expr::Tag(own));
         let padding = std::iter::repeat(Expr::Filler);
-        let output = tag.into_iter().chain(asked).chain(padding).take(layout.n_columns()).collect();
+        let output = tag.into_iter().chain(demanded).chain(padding).take(layout.n_columns()).collect();
         Some(if is_static {
             Select { output, ..Select::default() }
         } else {

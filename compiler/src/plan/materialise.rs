@@ -15,7 +15,7 @@ impl Planner<'_> {
         let mut inner = Build::default();
         inner.rule = build.rule;
         let mut call = Vec::new();
-        let mut asked = Vec::new();
+        let mut table_args = Vec::new();
         let mut outer_args = Vec::new();
         for arg in args {
             let of = match build.expr(*arg) {
@@ -27,7 +27,7 @@ impl Planner<'_> {
                 None if !is_wanted(build, None, args, *arg) => TableArg::Ignored,
                 Some(_) | None => TableArg::Column,
             };
-            asked.push(of);
+            table_args.push(of);
             call.push(match of {
                 TableArg::Of(expr) => inner.bound(expr),
                 TableArg::Column => inner.fresh(build.name(*arg)),
@@ -47,14 +47,14 @@ impl Planner<'_> {
             inner.output.push(Term::Filler);
             outer_args.push(Term::Filler);
         }
-        if let Some(table) = self.produced.get(&(rel, asked.clone())) {
+        if let Some(table) = self.produced.get(&(rel, table_args.clone())) {
             return Ok(Goal::Rows { table: *table, args: outer_args });
         }
         inner.goals.push(Goal::call(rel, call));
         let n_columns = inner.output.len();
         let selects = self.selects(&Enclosing::TOP, inner)?;
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
-        self.produced.insert((rel, asked), table);
+        self.produced.insert((rel, table_args), table);
         Ok(Goal::Rows { table, args: outer_args })
     }
 

@@ -193,21 +193,21 @@ fn demand(
     base: &mut [Select],
 ) {
     let of_base = ColumnId::all(n_tags + kept.len()).skip(n_tags);
-    let asked: Vec<(ColumnId, Expr)> = of_base
+    let demanded: Vec<(ColumnId, Expr)> = of_base
         .zip(kept)
         .filter_map(|(place, column)| match (column.of(&call.known), classes.of_column[*column]) {
             (KnownColumn::Row(expr), None) => Some((place, *expr)),
             _ => None,
         })
         .collect();
-    if asked.is_empty() || call.scope.is_in_step() {
+    if demanded.is_empty() || call.scope.is_in_step() {
         return;
     }
-    let (places, asked): (Vec<ColumnId>, Vec<Expr>) = asked.into_iter().unzip();
-    let demand = call.scope.demand(&call.build.select, asked.clone().into());
+    let (places, demanded): (Vec<ColumnId>, Vec<Expr>) = demanded.into_iter().unzip();
+    let demand = call.scope.demand(&call.build.select, demanded.clone().into());
     for select in base {
         let own = at_columns(&places, select.output.as_slice());
-        let equal = own.into_iter().zip(&asked).map(|(left, right)| Condition::Compare {
+        let equal = own.into_iter().zip(&demanded).map(|(left, right)| Condition::Compare {
             op: CompareOp::Equal,
             left,
             right: *right,

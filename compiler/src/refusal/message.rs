@@ -1,21 +1,24 @@
 //! Refusals in words: what is wrong, which rule with its line, and what to do.
 
-use super::{AskedVar, Limit, Place, Refusal, RuleAtLimit, VarName};
+use super::{Limit, MessageVar, Place, Refusal, RuleAtLimit, VarName};
 use crate::id_vec::IdVec;
 use crate::ir::QuestionVarId;
 
+/// The variables of a question.
+type QuestionVars<'n> = IdVec<QuestionVarId, MessageVar<'n>>;
+
 impl Refusal {
-    /// Explains the refusal and how to avoid it; `asked` are the variables of the question.
-    pub fn message(&self, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
+    /// Explains the refusal and how to avoid it; `question_vars` are the variables of the question.
+    pub fn message(&self, question_vars: &QuestionVars<'_>) -> String {
         match self {
-            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, asked),
-            Self::NotExplainable { var, rule } => not_explainable(var, *rule, asked),
-            Self::Untyped { var, test } => untyped(var, *test, asked),
+            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, question_vars),
+            Self::NotExplainable { var, rule } => not_explainable(var, *rule, question_vars),
+            Self::Untyped { var, test } => untyped(var, *test, question_vars),
             Self::Unseeded { predicate, var, rule, wanted } => {
                 let place = of_rule(*rule);
-                let given = ask_with_values(wanted, asked);
+                let given = ask_with_values(wanted, question_vars);
                 let what = match var {
-                    VarName::OfQuestion(var) => written(asked, *var),
+                    VarName::OfQuestion(var) => written(question_vars, *var),
                     VarName::Written(var) => format!("`{var}`"),
                     VarName::Made(_) => "a value".to_owned(),
                 };
@@ -25,12 +28,12 @@ impl Refusal {
             }
             Self::TooLarge { limit, rule } => {
                 let rule = at_limit(*rule);
-                let narrower = narrow(*limit, asked);
+                let narrower = narrow(*limit, question_vars);
                 format!("the question {}{rule}: {narrower}{}", limit.exceeded(), limit.remedy())
             }
             Self::TooManyValues { keys, most } => {
                 let bind = either(keys.iter().map(|key| format!("`{key}`")));
-                let open = every(asked, |var| !var.has_value);
+                let open = every(question_vars, |var| !var.has_value);
                 let narrower = if open.is_empty() { open } else { format!(", or give {open} a value") };
                 format!(
                     "the SQL of the question would contain more than {most} values of stored facts: bind {bind} in the data bindings, so that the database looks them up itself{narrower}"
@@ -41,9 +44,9 @@ impl Refusal {
 }
 
 /// The advice to give types or values to variables without them.
-fn narrow(limit: Limit, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
-    let untyped = every(asked, |var| !var.has_type);
-    let open = every(asked, |var| !var.has_value);
+fn narrow(limit: Limit, question_vars: &QuestionVars<'_>) -> String {
+    let untyped = every(question_vars, |var| !var.has_type);
+    let open = every(question_vars, |var| !var.has_value);
     if !untyped.is_empty() {
         format!("give {untyped} a type, or ")
     } else if !open.is_empty() {
@@ -60,13 +63,13 @@ fn not_enumerable(
     var: &VarName,
     rule: Option<Place>,
     wanted: &[QuestionVarId],
-    asked: &IdVec<QuestionVarId, AskedVar<'_>>,
+    question_vars: &QuestionVars<'_>,
 ) -> String {
     let place = of_rule(rule);
     // The caller may not know the policy's own names: they are next to their rule.
     let what = match var {
         VarName::OfQuestion(var) => {
-            let var = written(asked, *var);
+            let var = written(question_vars, *var);
             return format!(
                 "{var} cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
             );
@@ -74,19 +77,19 @@ fn not_enumerable(
         VarName::Written(var) => format!("`{var}`, which"),
         VarName::Made(_) => "a value that".to_owned(),
     };
-    let given = ask_with_values(wanted, asked);
+    let given = ask_with_values(wanted, question_vars);
     let rules = if rule.is_some() { "that rule or in the one that calls it" } else { "a rule that it calls" };
     format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
 }
 
-fn not_explainable(var: &VarName, rule: Option<Place>, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
+fn not_explainable(var: &VarName, rule: Option<Place>, question_vars: &QuestionVars<'_>) -> String {
     let place = of_rule(rule);
     let (what, it) = match var {
-        VarName::OfQuestion(var) => (format!("{}, which", written(asked, *var)), "it"),
+        VarName::OfQuestion(var) => (format!("{}, which", written(question_vars, *var)), "it"),
         VarName::Written(var) => (format!("`{var}`, which"), "it"),
         VarName::Made(_) => ("a value that".to_owned(), "the value"),
     };
-    let open = every(asked, |var| !var.has_value);
+    let open = every(question_vars, |var| !var.has_value);
     let given = if open.is_empty() { open } else { format!("give {open} a value, or ") };
     let rules = if rule.is_some() { "that rule" } else { "a rule that it calls" };
     format!(
@@ -95,13 +98,13 @@ fn not_explainable(var: &VarName, rule: Option<Place>, asked: &IdVec<QuestionVar
 }
 
 /// The type of a rule's variable comes from the question, unless only the rule knows the variable.
-fn untyped(var: &VarName, test: Place, asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
+fn untyped(var: &VarName, test: Place, question_vars: &QuestionVars<'_>) -> String {
     let (what, whose) = match var {
-        VarName::OfQuestion(var) => (format!("{}, which", written(asked, *var)), "it".to_owned()),
+        VarName::OfQuestion(var) => (format!("{}, which", written(question_vars, *var)), "it".to_owned()),
         VarName::Written(var) => (format!("`{var}`, which"), format!("`{var}`")),
         VarName::Made(_) => ("a value that".to_owned(), "its variable".to_owned()),
     };
-    let untyped = every(asked, |var| !var.has_type);
+    let untyped = every(question_vars, |var| !var.has_type);
     let ask = if untyped.is_empty() { untyped } else { format!("give {untyped} a type, or ") };
     format!(
         "the rule at line {} tests {what} may be of any type: {ask}give {whose} a type in the rule",
@@ -114,29 +117,31 @@ fn of_rule(rule: Option<Place>) -> String {
 }
 
 /// The advice to give values for the wanted variables, if there are any.
-fn ask_with_values(wanted: &[QuestionVarId], asked: &IdVec<QuestionVarId, AskedVar<'_>>) -> String {
+fn ask_with_values(wanted: &[QuestionVarId], question_vars: &QuestionVars<'_>) -> String {
     match wanted {
         [] => String::new(),
         wanted => {
-            format!("give {} a value, or ", either(wanted.iter().map(|var| written(asked, *var))))
+            format!("give {} a value, or ", either(wanted.iter().map(|var| written(question_vars, *var))))
         }
     }
 }
 
 /// The variables of a question for which something holds.
-fn every(asked: &IdVec<QuestionVarId, AskedVar<'_>>, holds: impl Fn(&AskedVar<'_>) -> bool) -> String {
-    let vars = asked.enumerate().filter(|(_, var)| holds(var));
-    either(vars.map(|(var, _)| written(asked, var)))
+fn every(question_vars: &QuestionVars<'_>, holds: impl Fn(&MessageVar<'_>) -> bool) -> String {
+    let vars = question_vars.enumerate().filter(|(_, var)| holds(var));
+    either(vars.map(|(var, _)| written(question_vars, var)))
 }
 
 /// A variable of the question as its caller wrote it: its name or, without one, the `?` in its place, and
 /// which of them it is if there are several.
-fn written(asked: &IdVec<QuestionVarId, AskedVar<'_>>, var: QuestionVarId) -> String {
+fn written(question_vars: &QuestionVars<'_>, var: QuestionVarId) -> String {
     // The name that a question in notation gives to a `?`; over HTTP a caller may choose any name.
-    let is_unnamed = |(id, var): &(QuestionVarId, &AskedVar<'_>)| var.name == format!("?{}", id.index() + 1);
-    let unnamed: Vec<QuestionVarId> = asked.enumerate().filter(is_unnamed).map(|(id, _)| id).collect();
-    match (asked.find(var), unnamed.iter().position(|id| *id == var)) {
-        (Some(asked_var), None) => format!("`{}`", asked_var.name),
+    let is_unnamed =
+        |(id, var): &(QuestionVarId, &MessageVar<'_>)| var.name == format!("?{}", id.index() + 1);
+    let unnamed: Vec<QuestionVarId> =
+        question_vars.enumerate().filter(is_unnamed).map(|(id, _)| id).collect();
+    match (question_vars.find(var), unnamed.iter().position(|id| *id == var)) {
+        (Some(named), None) => format!("`{}`", named.name),
         (Some(_), Some(place)) if unnamed.len() > 1 => format!("the {} `?`", ordinal(place + 1)),
         (Some(_), Some(_)) => "`?`".to_owned(),
         (None, _) => "a variable".to_owned(),
@@ -226,19 +231,19 @@ mod tests {
     use super::*;
     use crate::source::Span;
 
-    const OPEN: AskedVar<'static> = AskedVar { name: "v1", has_type: true, has_value: false };
-    const UNTYPED: AskedVar<'static> = AskedVar { name: "?2", has_type: false, has_value: false };
-    const GIVEN: AskedVar<'static> = AskedVar { name: "who", has_type: true, has_value: true };
+    const OPEN: MessageVar<'static> = MessageVar { name: "v1", has_type: true, has_value: false };
+    const UNTYPED: MessageVar<'static> = MessageVar { name: "?2", has_type: false, has_value: false };
+    const GIVEN: MessageVar<'static> = MessageVar { name: "who", has_type: true, has_value: true };
 
     fn said(refusal: &Refusal) -> String {
         message(refusal, &[OPEN, UNTYPED, GIVEN])
     }
 
-    fn message(refusal: &Refusal, asked: &[AskedVar<'_>]) -> String {
-        refusal.message(&asked.iter().copied().collect())
+    fn message(refusal: &Refusal, vars: &[MessageVar<'_>]) -> String {
+        refusal.message(&vars.iter().copied().collect())
     }
 
-    fn asked(var: u32) -> VarName {
+    fn of_question(var: u32) -> VarName {
         VarName::OfQuestion(QuestionVarId(var))
     }
 
@@ -256,7 +261,7 @@ mod tests {
             })
         };
         assert_eq!(
-            refused(asked(1)),
+            refused(of_question(1)),
             "`?` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
         );
         assert_eq!(
@@ -269,7 +274,7 @@ mod tests {
 
     #[test]
     fn a_test_of_any_type_names_what_the_caller_left_without_a_type() {
-        let refused = |var, asked: &[AskedVar<'_>]| message(&Refusal::Untyped { var, test: at(3) }, asked);
+        let refused = |var, vars: &[MessageVar<'_>]| message(&Refusal::Untyped { var, test: at(3) }, vars);
         let written = || VarName::Written("x".into());
         assert_eq!(
             refused(written(), &[OPEN, UNTYPED, GIVEN]),
@@ -280,7 +285,7 @@ mod tests {
             "the rule at line 3 tests `x`, which may be of any type: give `x` a type in the rule"
         );
         assert_eq!(
-            refused(asked(0), &[AskedVar { name: "?1", ..UNTYPED }]),
+            refused(of_question(0), &[MessageVar { name: "?1", ..UNTYPED }]),
             "the rule at line 3 tests `?`, which may be of any type: give `?` a type, or give it a type in the rule"
         );
         assert_eq!(
@@ -291,9 +296,9 @@ mod tests {
 
     #[test]
     fn unnamed_variables_differ_by_their_places() {
-        let (first, third) = (AskedVar { name: "?1", ..UNTYPED }, AskedVar { name: "?3", ..UNTYPED });
+        let (first, third) = (MessageVar { name: "?1", ..UNTYPED }, MessageVar { name: "?3", ..UNTYPED });
         let refused = |var| {
-            let refusal = Refusal::NotEnumerable { var: asked(var), rule: None, wanted: Vec::new() };
+            let refusal = Refusal::NotEnumerable { var: of_question(var), rule: None, wanted: Vec::new() };
             message(&refusal, &[first, OPEN, third])
         };
         assert!(refused(0).starts_with("the 1st `?` cannot be enumerated"), "{}", refused(0));
@@ -312,7 +317,7 @@ mod tests {
             "the rule at line 7 calls `within`, which is recursive, with `folder`, which has no values at that point: give `v1` a value, or bind it with a fact before the call"
         );
         assert_eq!(
-            unseeded(asked(1), None, Vec::new()),
+            unseeded(of_question(1), None, Vec::new()),
             "the question calls `within`, which is recursive, with `?`, which has no values at that point: bind it with a fact before the call"
         );
     }

@@ -68,7 +68,7 @@ pub enum Refusal {
 
 /// What a message says of a variable of the question.
 #[derive(Clone, Copy, Debug)]
-pub struct AskedVar<'n> {
+pub struct MessageVar<'n> {
     /// Its name, as the caller wrote it.
     pub name: &'n str,
     /// Whether the question says of which type it is.

@@ -127,17 +127,17 @@ impl RoleFinder<'_> {
                 }
                 for clause in &relation.clauses {
                     let Some(place) = self.place(rel, clause) else { continue };
-                    let asked = match place {
+                    let roles = match place {
                         RoleSource::Scan(_, roles) => Some(roles),
                         RoleSource::Call(_, callee) => self.roles.get(&callee).cloned(),
                     };
-                    let Some(asked) = asked else { continue };
+                    let Some(roles) = roles else { continue };
                     match self.roles.get(&rel) {
                         None => {
-                            self.roles.insert(rel, asked);
+                            self.roles.insert(rel, roles);
                             changed = true;
                         }
-                        Some(known) if *known == asked => {}
+                        Some(known) if *known == roles => {}
                         Some(_) => {
                             mixed.insert(rel);
                             // What was found may rest on this relation: begin again without it.

@@ -92,9 +92,9 @@ pub(super) fn literal_atom<R: Rows>(
     literal: BodyLiteralId,
 ) -> Option<Atom> {
     let Some(rule) = attempted.rule else {
-        let asked = world.question_atom(literal);
-        let args = asked.args.iter().map(|var| variable(world, attempted, var.in_clause())).collect();
-        return Some(Atom { predicate: asked.predicate.clone(), args });
+        let atom = world.question_atom(literal);
+        let args = atom.args.iter().map(|var| variable(world, attempted, var.in_clause())).collect();
+        return Some(Atom { predicate: atom.predicate.clone(), args });
     };
     match &rule.body[literal].kind {
         LiteralKind::Atom { pred, args, .. } => {
@@ -172,11 +172,11 @@ fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: V
     let value = world.term(term, attempted.env);
     let found = arg(world, ty, value);
     // The question says the type of its own variables, also one that the policy does not know.
-    let asked = match attempted.rule {
+    let of_question = match attempted.rule {
         None => world.question.vars[var.in_question()].ty.clone(),
         Some(_) => None,
     };
-    Arg { ty: asked.or(found.ty), id: found.id }
+    Arg { ty: of_question.or(found.ty), id: found.id }
 }
 
 /// A value with the name of its type. A type that the policy does not mention is known by the question.
@@ -186,12 +186,12 @@ fn arg<R: Rows>(world: &World<'_, R>, ty: Option<TypeId>, value: Option<Value>) 
         return Arg { ty: world.question.vars[var].ty.clone(), id };
     }
     let named = ty.and_then(|ty| world.program.types[ty].named());
-    let asked = || {
+    let of_question = || {
         let value = value?;
         let var = world.question.vars.ids().find(|var| world.given(*var).contains(&value))?;
         world.question.vars[var].ty.clone()
     };
-    Arg { ty: named.map(str::to_owned).or_else(asked), id }
+    Arg { ty: named.map(str::to_owned).or_else(of_question), id }
 }
 
 fn predicate(program: &Program, pred: PredId) -> String {
@@ -199,7 +199,7 @@ fn predicate(program: &Program, pred: PredId) -> String {
 }
 
 /// The question's only predicate, with the values that it gives.
-pub(super) fn asked<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
+pub(super) fn of_question<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
     let [atom] = world.question.atoms.as_slice() else { return None };
     let arg = |var: &QuestionVarId| {
         let only = match world.given(*var).as_slice() {

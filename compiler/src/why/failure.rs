@@ -64,8 +64,8 @@ impl Failures {
     ) -> Result<(), Fault<R::Error>> {
         // A question of one predicate is the goal itself.
         let is_one = run.world.question.atoms.len() == 1;
-        let asked = is_one.then(|| atoms::asked(run.world)).flatten();
-        let question = self.goal(asked, &[]);
+        let atom = is_one.then(|| atoms::of_question(run.world)).flatten();
+        let question = self.goal(atom, &[]);
         for ends in dead_ends(run.world, &run.state, [root]).into_values() {
             for attempt in self.furthest(run, None, ends)? {
                 let goal = &mut self.goals[question];
