@@ -48,9 +48,14 @@ pub(super) struct Failures {
 /// The failed goals and the steps.
 pub(super) type FailureParts = (IdVec<FailureId, FailedGoal>, IdVec<StepId, Step>);
 
-/// How far an attempt got: whether a condition of its rule is missing (not just a value of its clause), and
-/// how many conditions hold.
-type Reach = (bool, usize);
+/// How far an attempt got.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Reach {
+    /// Whether it lacks a condition of its rule, not just a value of its clause.
+    lacks_condition: bool,
+    /// How many conditions hold.
+    n_met: usize,
+}
 
 /// The attempts of each rule that did not continue, the furthest first.
 type DeadEnds = BTreeMap<Option<RuleId>, BTreeMap<Reverse<Reach>, Vec<FrameId>>>;
@@ -292,8 +297,10 @@ fn dead_ends<R: Rows>(
                 continue;
             }
             let traced = &clauses[attempt.clause];
-            let is_condition = traced.literals[next].is_some();
-            let reach = (is_condition, satisfied(state, traced, frame).len());
+            let reach = Reach {
+                lacks_condition: traced.literals[next].is_some(),
+                n_met: satisfied(state, traced, frame).len(),
+            };
             let of_rule = found.entry(traced.clause.rule).or_default();
             of_rule.entry(Reverse(reach)).or_default().push(frame);
         }

@@ -14,7 +14,7 @@ mod place;
 use super::document::OpenDocument;
 use super::names::blocks::{Blocks, DeclaredKind};
 use super::names::longhand::NamedKind;
-use super::names::{Named, Names};
+use super::names::{Named, Names, OccurrenceKind};
 use super::words::{Around, Spot, spot};
 use super::{names, position};
 use gen_lsp_types::{CompletionItem, CompletionItemKind, Position};
@@ -138,7 +138,7 @@ fn types(blocks: &Blocks<'_>, items: &mut Items) {
 }
 
 fn fixtures(names: &names::Names<'_>, items: &mut Items) {
-    for name in names.found.iter().filter(|name| name.defines) {
+    for name in names.found.iter().filter(|name| name.kind == OccurrenceKind::Definition) {
         if let Named::Fixture(name) = name.named {
             items.add(name, CompletionItemKind::Variable);
         }

@@ -36,8 +36,17 @@ pub(super) struct Occurrence<'p> {
     pub(super) named: Named<'p>,
     /// Its position.
     pub(super) span: Span,
-    /// Whether it is defined here: by the head of a rule, a `declare`, a block, a list of a block, a fixture.
-    pub(super) defines: bool,
+    /// What it is there for.
+    pub(super) kind: OccurrenceKind,
+}
+
+/// What a name is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OccurrenceKind {
+    /// To be defined: by the head of a rule, a `declare`, a block, a list of a block, a fixture.
+    Definition,
+    /// To refer to what is defined elsewhere.
+    Reference,
 }
 
 /// All names of a policy.

@@ -1,5 +1,6 @@
 //! Walks the tree and notes every name.
 
+use super::OccurrenceKind::{self, Definition, Reference};
 use super::blocks::Blocks;
 use super::longhand::{Naming, Types, naming};
 use super::{Named, Occurrence};
@@ -37,39 +38,39 @@ impl<'b, 'p> Visit<'b, 'p> {
         Self { blocks, found: Vec::new() }
     }
 
-    fn add(&mut self, named: Named<'p>, span: Span, defines: bool) {
-        self.found.push(Occurrence { named, span, defines });
+    fn add(&mut self, named: Named<'p>, span: Span, kind: OccurrenceKind) {
+        self.found.push(Occurrence { named, span, kind });
     }
 
     fn ty(&mut self, name: &'p Name) {
-        self.add(Named::Type(&name.value), name.span, false);
+        self.add(Named::Type(&name.value), name.span, Reference);
     }
 
     pub(super) fn item(&mut self, item: &'p Item) {
         match item {
             Item::Block(block) => self.block(block),
             Item::Rule(rule) => {
-                self.predicate(&rule.name, &rule.params, rule.body.as_ref(), (rule.span, true));
+                self.predicate(&rule.name, &rule.params, rule.body.as_ref(), (rule.span, Definition));
             }
             Item::Declare(declare) => {
                 let named = Named::Predicate(&declare.name.value, declare.types.len());
-                self.add(named, declare.name.span, true);
+                self.add(named, declare.name.span, Definition);
                 declare.types.iter().for_each(|ty| self.ty(ty));
             }
             Item::Fixture(fixture) => {
-                self.add(Named::Fixture(&fixture.name.value), fixture.name.span, true);
+                self.add(Named::Fixture(&fixture.name.value), fixture.name.span, Definition);
                 fixture.facts.iter().for_each(|fact| self.call(&Scope::of_facts(), fact));
             }
             Item::Test(test) => {
                 for line in &test.setup {
                     match line {
                         Setup::Fact(fact) => self.call(&Scope::of_facts(), fact),
-                        Setup::Fixture(name) => self.add(Named::Fixture(&name.value), name.span, false),
+                        Setup::Fixture(name) => self.add(Named::Fixture(&name.value), name.span, Reference),
                     }
                 }
                 for assertion in &test.assertions {
                     let (params, iff) = (&assertion.params, assertion.iff.as_ref());
-                    self.predicate(&assertion.name, params, iff, (assertion.span, false));
+                    self.predicate(&assertion.name, params, iff, (assertion.span, Reference));
                 }
             }
         }
@@ -81,10 +82,10 @@ impl<'b, 'p> Visit<'b, 'p> {
         name: &'p Name,
         params: &'p [Param],
         body: Option<&'p Condition>,
-        (span, defines): (Span, bool),
+        (span, kind): (Span, OccurrenceKind),
     ) {
         let mut scope = Scope::new(span.start, Types::of(params, body, self.blocks));
-        self.add(Named::Predicate(&name.value, params.len()), name.span, defines);
+        self.add(Named::Predicate(&name.value, params.len()), name.span, kind);
         let terms: Vec<&Spanned<Term>> = params.iter().map(|param| &param.term).collect();
         note_naming(&mut scope, &name.value, &terms);
         body.into_iter().for_each(|body| note_calls(&mut scope, body));
@@ -99,7 +100,7 @@ impl<'b, 'p> Visit<'b, 'p> {
     fn block(&mut self, block: &'p Block) {
         match block.kind {
             BlockKind::Actor | BlockKind::Resource => {
-                self.add(Named::Type(&block.name.value), block.name.span, true);
+                self.add(Named::Type(&block.name.value), block.name.span, Definition);
             }
             BlockKind::Global => {}
         }
@@ -108,11 +109,11 @@ impl<'b, 'p> Visit<'b, 'p> {
         for member in &block.members {
             match member {
                 Member::Roles(list) | Member::Permissions(list) => {
-                    list.names.iter().for_each(|name| self.declared(at, &name.value, name.span, true));
+                    list.names.iter().for_each(|name| self.declared(at, &name.value, name.span, Definition));
                 }
                 Member::Relations(relations) => {
                     for (name, ty) in &relations.relations {
-                        self.declared(at, &name.value, name.span, true);
+                        self.declared(at, &name.value, name.span, Definition);
                         self.ty(ty);
                     }
                 }
@@ -126,15 +127,15 @@ impl<'b, 'p> Visit<'b, 'p> {
     }
 
     /// A name of a block.
-    fn declared(&mut self, block: Option<usize>, name: &str, span: Span, defines: bool) {
+    fn declared(&mut self, block: Option<usize>, name: &str, span: Span, kind: OccurrenceKind) {
         if let Some((group, _)) = block.and_then(|block| self.blocks.find(block, name)) {
-            self.add(Named::Declared(group), span, defines);
+            self.add(Named::Declared(group), span, kind);
         }
     }
 
     fn short(&mut self, block: Option<usize>, short: &'p Spanned<Short>) {
         match &short.value {
-            Short::Name(name) => self.declared(block, name, short.span, false),
+            Short::Name(name) => self.declared(block, name, short.span, Reference),
             Short::Role | Short::Permission => {}
         }
     }
@@ -151,7 +152,7 @@ impl<'b, 'p> Visit<'b, 'p> {
             ShortCondition::Short { name, on: Some(on), .. } => {
                 let related = block.and_then(|block| self.blocks.related(block, &on.value));
                 self.short(related.and_then(|ty| self.blocks.named(ty)), name);
-                self.declared(block, &on.value, on.span, false);
+                self.declared(block, &on.value, on.span, Reference);
             }
             ShortCondition::Global { name, .. } => self.short(self.blocks.global(), name),
             ShortCondition::Call(call) => self.call(scope, call),
@@ -187,7 +188,7 @@ impl<'b, 'p> Visit<'b, 'p> {
     }
 
     fn call(&mut self, scope: &Scope<'p>, call: &'p Call) {
-        self.add(Named::Predicate(&call.name.value, call.args.len()), call.name.span, false);
+        self.add(Named::Predicate(&call.name.value, call.args.len()), call.name.span, Reference);
         let terms: Vec<&Spanned<Term>> = call.args.iter().collect();
         self.named_by(scope, &call.name.value, &terms);
         terms.into_iter().for_each(|term| self.term(scope, term));
@@ -203,7 +204,7 @@ impl<'b, 'p> Visit<'b, 'p> {
 
     fn variable(&mut self, scope: &Scope<'p>, name: &'p str, span: Span) {
         if let Some(start) = scope.start.filter(|_| name != "_") {
-            self.add(Named::Variable(start, name), span, false);
+            self.add(Named::Variable(start, name), span, Reference);
         }
     }
 
@@ -261,7 +262,7 @@ impl<'b, 'p> Visit<'b, 'p> {
                 .take_while(|found| found.span == term.span)
                 .any(|found| found.named == named)
             {
-                self.add(named, term.span, false);
+                self.add(named, term.span, Reference);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! What each name means.
 
 use crate::lsp::document::OpenDocument;
-use crate::lsp::names::{Named, Names};
+use crate::lsp::names::{Named, Names, OccurrenceKind};
 
 /// The lines and texts of all names that mean what the first one in a text means; definitions have `!`.
 fn same(policy: &str, text: &str) -> String {
@@ -12,7 +12,14 @@ fn same(policy: &str, text: &str) -> String {
     let same = names.found.iter().filter(|name| meant.contains(&name.named));
     let shown = same.map(|name| {
         let line = document.source.locate(name.span).line;
-        format!("{line}{} {}", if name.defines { "!" } else { "" }, document.source.snippet(name.span))
+        format!(
+            "{line}{} {}",
+            match name.kind {
+                OccurrenceKind::Definition => "!",
+                OccurrenceKind::Reference => "",
+            },
+            document.source.snippet(name.span)
+        )
     });
     shown.collect::<Vec<_>>().join(", ")
 }

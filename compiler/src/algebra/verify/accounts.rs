@@ -90,8 +90,9 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
 /// Both are kept if they may refer to different rows even though their atoms are the same.
 fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
     let is_clear = |denied: &Alternative| {
-        let n_readings =
-            |relation| n_readings(&alternative, relation, false) + n_readings(denied, relation, true);
+        let n_readings = |relation| {
+            n_readings(&alternative, relation, Denials::Skipped) + n_readings(denied, relation, Denials::Read)
+        };
         denied.iter().all(|atom| is_of_one_row(atom, &|relation| n_readings(relation) == 1))
     };
     let clear: Vec<PlanAtom> = alternative
@@ -104,11 +105,18 @@ fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
     alternative
 }
 
-/// How often an alternative reads a relation; in its denials, too, if `deeply`.
-fn n_readings(alternative: &Alternative, relation: SourceId, deeply: bool) -> usize {
+/// Whether what an alternative denies counts as its own.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Denials {
+    Skipped,
+    Read,
+}
+
+/// How often an alternative reads a relation.
+fn n_readings(alternative: &Alternative, relation: SourceId, denials: Denials) -> usize {
     let of_atom = |atom: &PlanAtom| match atom {
         PlanAtom::Source(ReadFrom::Relation(read)) => usize::from(*read == relation),
-        PlanAtom::None(denied) if deeply => n_readings(denied, relation, true),
+        PlanAtom::None(denied) if denials == Denials::Read => n_readings(denied, relation, denials),
         PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_) => 0,
     };
     alternative.iter().map(of_atom).sum()
@@ -183,11 +191,12 @@ fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'
 /// Whether an alternative denies what it asks, and so never holds. Only what can mean one thing is looked at:
 /// of a relation that is read twice, one row may be asked for and another one denied.
 fn contradicts_itself(alternative: &Alternative) -> bool {
-    let n_readings_around = |relation| n_readings(alternative, relation, false);
+    let n_readings_around = |relation| n_readings(alternative, relation, Denials::Skipped);
     let is_clear = |atom: &PlanAtom| match atom {
         // A denial inside the denial, about rows of its own or the alternative's.
         PlanAtom::None(inner) => {
-            let n_readings = |relation| n_readings_around(relation) + n_readings(inner, relation, true);
+            let n_readings =
+                |relation| n_readings_around(relation) + n_readings(inner, relation, Denials::Read);
             is_of_one_row(atom, &|relation| n_readings(relation) == 1)
         }
         PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => {
