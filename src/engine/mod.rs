@@ -35,6 +35,7 @@ mod questions;
 mod report;
 mod review;
 mod settings;
+mod stored;
 mod subjects;
 #[cfg(test)]
 mod tests;
@@ -65,6 +66,7 @@ pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use review::{Review, ReviewQuestion, Reviewed, ReviewedType};
 pub use settings::EngineSettings;
+pub use stored::FoundFacts;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 pub use why::{
@@ -85,12 +87,6 @@ use versions::Active;
 
 /// The name of *any value* in results: every resource, every action.
 pub const ANY: &str = "*";
-
-/// How many facts are read at once; more are read in parts.
-const FEW_FACTS: usize = 1_000;
-
-/// How many facts are worth a turn off the async workers: about a millisecond of work.
-const MANY: usize = 2_000;
 
 /// One environment: a store of facts and the policy that decides over them. Cloning shares it.
 #[derive(Clone, Debug)]
@@ -120,15 +116,6 @@ struct EngineState {
     counted: Arc<Counted>,
     /// Set when questions are no longer answered.
     ending: watch::Sender<bool>,
-}
-
-/// The stored facts that match a pattern.
-#[derive(Debug)]
-pub enum FoundFacts {
-    /// All of them.
-    Few(Vec<Fact>),
-    /// Many facts, which are read in parts.
-    Many(FactReading),
 }
 
 /// What an environment contains.
@@ -209,64 +196,6 @@ impl Engine {
     pub fn end_questions(&self) {
         self.shared.ending.send_replace(true);
         self.store().end_questions();
-    }
-
-    /// Applies changes in order, all or none, and returns the store's offset. They are durable once this
-    /// returns.
-    ///
-    /// The active policy must accept all inserted facts.
-    pub async fn apply(&self, changes: Vec<Change>) -> Result<u64, EngineError> {
-        let n: usize = changes.iter().map(facts::size).sum();
-        if let Some(limit) = self.settings().batch_facts
-            && n > limit
-        {
-            return Err(EngineError::TooLarge(format!(
-                "the batch has {n} facts, at most {limit} are allowed"
-            )));
-        }
-        let (active, account) = (self.active(), self.account.clone());
-        let check = move || {
-            let program = active.as_ref().map(|active| &*active.program);
-            facts::check_changes(program, &changes)?;
-            // Replaces the earlier estimate of their memory.
-            if let Some(account) = account.filter(|account| account.bytes() > 0) {
-                account.shrink_to(changes.iter().map(facts::bytes).sum());
-            }
-            Ok::<_, EngineError>(changes)
-        };
-        let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
-        let (engine, reach) = (self.clone(), self.settings().delete_reach);
-        // The facts stay in the writer's queue, accounted to the request, even if the request is gone.
-        let write = async move {
-            let applied = engine.store().apply_within(changes, reach).await?;
-            engine.counted().wrote(applied.inserted, applied.deleted);
-            Ok::<_, EngineError>(applied.offset)
-        };
-        if self.account.as_ref().is_some_and(|account| account.bytes() > 0) {
-            tokio::spawn(write).await.map_err(|error| EngineError::Bug(error.to_string()))?
-        } else {
-            write.await
-        }
-    }
-
-    /// The stored facts that match a pattern.
-    pub async fn facts(&self, pattern: FactPattern) -> Result<Vec<Fact>, EngineError> {
-        facts::check_pattern(&pattern)?;
-        Ok(self.store().facts(pattern, usize::MAX).await?.facts)
-    }
-
-    /// The stored facts that match a pattern, all of one moment, however many there are.
-    pub async fn find_facts(&self, pattern: FactPattern) -> Result<FoundFacts, EngineError> {
-        facts::check_pattern(&pattern)?;
-        let page = self.store().facts(pattern.clone(), FEW_FACTS).await?;
-        if !page.more {
-            return Ok(FoundFacts::Few(page.facts));
-        }
-        let (engine, open) = (self.clone(), pattern.clone());
-        match self.in_turn(move || engine.store().reading(open)).await?? {
-            Some(reading) => Ok(FoundFacts::Many(reading)),
-            None => self.facts(pattern).await.map(FoundFacts::Few),
-        }
     }
 
     /// Counts what is stored.
