@@ -86,7 +86,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-guard-beyond-the-container",
         title: "A guard on the folder's tenant",
-        why: "As above, one step further: folder and tenant are looked up by their keys.",
+        why: "The guard filters the user's folders. For the user's own documents, folder and tenant are looked up by their keys.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)

@@ -10,12 +10,13 @@
 //!
 //! ```text
 //! (row.f in S or row.owner = u) and probe(row.f)
-//!   ─▶   (row.f in (S where probe) or row.owner = u) and probe(row.f)
+//!   ─▶   (row.f in (S where probe) or row.owner = u) and (row.owner <> u or probe(row.f))
 //! ```
 //!
-//! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. After
-//! it, the probe is a join for PostgreSQL, whose rows it estimates well; the set still has it, so that fewer
-//! rows are found.
+//! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. A
+//! denial that looks up one row, such as that of an archived folder, stands there by itself: it becomes an
+//! anti-join, where PostgreSQL estimates the test of a subquery for each row at so much that it compiles the
+//! statement. A longer probe as a join would be evaluated for far more rows than are tested.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
@@ -71,7 +72,7 @@ impl Mover<'_> {
             let probe = RowProbe { condition: &condition, column, may_copy, rows: &rows, mover: self };
             match probe.put(select, taken) {
                 Placement::All => {}
-                Placement::Some => after.push(condition),
+                Placement::AllBut(compared) => after.push(probe.of_rest(compared, taken)),
                 Placement::None => {
                     select.filter.insert(at, condition);
                     at += 1;
@@ -83,12 +84,11 @@ impl Mover<'_> {
 }
 
 /// Which of the rows that pass a select have passed a probe that was moved inside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Placement {
     /// All: the probe need not be tested again.
     All,
-    /// Those of some alternatives.
-    Some,
+    /// Those of all alternatives but these.
+    AllBut(Vec<Select>),
     /// None: nothing has taken the probe.
     None,
 }
@@ -171,10 +171,27 @@ impl RowProbe<'_> {
         for branch in others {
             match self.put(branch, taken) {
                 Placement::All => {}
-                Placement::Some | Placement::None => branch.filter.push(copy(self.condition, taken)),
+                Placement::AllBut(compared) => branch.filter.push(self.of_rest(compared, taken)),
+                Placement::None => branch.filter.push(copy(self.condition, taken)),
             }
         }
-        if compared.is_empty() { Placement::All } else { Placement::Some }
+        if compared.is_empty() {
+            Placement::All
+        } else {
+            Placement::AllBut(compared.into_iter().map(|branch| branch.clone()).collect())
+        }
+    }
+
+    /// The probe after the alternatives, for the rows of those that have not taken it.
+    fn of_rest(&self, compared: Vec<Select>, taken: &mut TakenAliases) -> Condition {
+        let probe = copy(self.condition, taken);
+        if denies_by_look_up(self.condition) {
+            return probe;
+        }
+        let exempt = copy(&Condition::None(compared), taken);
+        let branches =
+            [exempt, probe].map(|condition| Select { filter: vec![condition], ..Select::default() });
+        Condition::Any(branches.into())
     }
 
     /// Whether an alternative only compares columns of the row, and an index finds its rows.
@@ -194,6 +211,18 @@ impl RowProbe<'_> {
             }
         });
         set.filter.push(probe);
+    }
+}
+
+/// Whether a probe denies what one source has.
+fn denies_by_look_up(probe: &Condition) -> bool {
+    match probe {
+        Condition::None(branches) => {
+            matches!(branches.as_slice(), [only] if only.from.len() == 1 && only.branches().next().is_none())
+        }
+        Condition::Any(_) | Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {
+            false
+        }
     }
 }
 
