@@ -27,9 +27,20 @@ pub(super) enum SourceArg {
     Open(Option<Vec<TypeId>>),
 }
 
+/// What the sources are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SourcesOf {
+    /// The relations of a catalog.
+    #[default]
+    Catalog,
+    /// All that a policy admits, for its graph of dependencies.
+    Signatures,
+}
+
 /// The catalog's relations that hold facts of the policy's predicates and types.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
+    pub(super) of: SourcesOf,
     by_predicate: FxHashMap<PredId, Vec<ResolvedRelation>>,
     /// The place of each relation of the catalog among those of its predicate.
     places: FxHashMap<SourceId, (PredId, usize)>,
@@ -53,7 +64,7 @@ impl Sources {
 
     /// A relation for everything that the policy's signatures admit.
     pub(super) fn of_signatures(program: &Program) -> Self {
-        let mut sources = Self::default();
+        let mut sources = Self { of: SourcesOf::Signatures, ..Self::default() };
         for (index, signature) in program.signatures.iter().enumerate() {
             let Some(pred) = program.predicate_id(&signature.predicate, signature.args.len()) else {
                 continue;
