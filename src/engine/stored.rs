@@ -7,8 +7,8 @@ use super::{Change, Engine, EngineError, Fact, FactPattern, FactReading, facts};
 
 /// How many facts are read at once; more are read in parts.
 const FEW_FACTS: usize = 1_000;
-/// How many facts are worth a turn off the async workers: about a millisecond of work.
-const MANY: usize = 2_000;
+/// Checking more facts than this is worth a turn off the async workers: about a millisecond of work.
+const CHECKED_AT_ONCE: usize = 2_000;
 
 /// The stored facts that match a pattern.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Engine {
             }
             Ok::<_, EngineError>(changes)
         };
-        let changes = if n > MANY { self.in_turn(check).await?? } else { check()? };
+        let changes = if n > CHECKED_AT_ONCE { self.in_turn(check).await?? } else { check()? };
         let (engine, reach) = (self.clone(), self.settings().delete_reach);
         // The facts stay in the writer's queue, accounted to the request, even if the request is gone.
         let write = async move {

@@ -40,8 +40,8 @@ pub struct Lookup<'q> {
 /// Work outside of statements, which counts like theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {
-    /// Making so many answers from rows.
+    /// Making this many answers from rows.
     Answers(usize),
-    /// Following so many reads and rows in an explanation.
+    /// Following this many reads and rows in an explanation.
     Rows(usize),
 }

@@ -20,6 +20,7 @@ use crate::ir::Polarity;
 use crate::limits;
 use crate::ordered::{OrderedMap, OrderedSet};
 use rustc_hash::FxHashSet;
+use std::cmp::Reverse;
 
 /// A clause's head and goals with the relations that it calls positively erased, by which like clauses are
 /// found.
@@ -29,7 +30,7 @@ type WithoutCalls = (Vec<Term>, Vec<Goal>);
 #[derive(Clone)]
 struct Unfolded {
     clauses: Vec<Clause>,
-    /// The clauses that were replaced by those of what they rename.
+    /// The clauses that were replaced by those of another group; they call representatives.
     renamings: Vec<Clause>,
 }
 
@@ -59,14 +60,22 @@ pub(super) fn unfold(program: &mut Specialised) {
     }
 }
 
-/// The clauses of a relation, with a call in place of those that are all the clauses of a recursive relation.
+/// The clauses of a relation, with a call of each included recursion in place of its clauses. What is called
+/// never includes this relation, so the calls end.
 fn folded(own: &Unfolded, rewritten: &IdVec<RelId, Option<Unfolded>>) -> Vec<Clause> {
     let mut clauses: OrderedSet<&Clause> = own.clauses.iter().collect();
-    for renaming in &own.renamings {
-        let included = renamed(renaming).and_then(|rel| Some((rel, rewritten[rel].as_ref()?)));
-        let Some((rel, Unfolded { clauses: recursion, .. })) = included else { continue };
+    let recursion = |renaming: &'_ Clause| {
+        let rel = renamed(renaming)?;
+        let recursion = &rewritten[rel].as_ref()?.clauses;
         let is_recursive = recursion.iter().any(|clause| clause.callees().any(|callee| callee == rel));
-        if is_recursive && recursion.iter().all(|clause| clauses.contains(clause)) {
+        is_recursive.then_some(recursion)
+    };
+    let mut included: Vec<(&Clause, &Vec<Clause>)> =
+        own.renamings.iter().filter_map(|renaming| Some((renaming, recursion(renaming)?))).collect();
+    // The largest first: it may include the others.
+    included.sort_by_key(|(_, recursion)| Reverse(recursion.len()));
+    for (renaming, recursion) in included {
+        if recursion.iter().all(|clause| clauses.contains(clause)) {
             let repeated: FxHashSet<&Clause> = recursion.iter().collect();
             clauses.retain(|clause| !repeated.contains(clause));
             clauses.insert(renaming);

@@ -1,4 +1,4 @@
-//! The store in one SQLite file. No other module of the service knows SQLite.
+//! The store in one SQLite file. No other module of the store uses its driver.
 //!
 //! ```text
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)

@@ -10,13 +10,14 @@
 //!
 //! ```text
 //! (row.f in S or row.owner = u) and probe(row.f)
-//!   ─▶   (row.f in (S where probe) or row.owner = u) and (row.owner <> u or probe(row.f))
+//!   ─▶   (row.f in (S where probe) or row.owner = u) and (not (row.owner = u) or probe(row.f))
 //! ```
 //!
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. A
-//! denial that looks up one row, such as that of an archived folder, stands there by itself: it becomes an
-//! anti-join, where PostgreSQL estimates the test of a subquery for each row at so much that it compiles the
-//! statement. A longer probe as a join would be evaluated for far more rows than are tested.
+//! denial of one source, such as that of an archived folder, is tested for all rows, unless there are
+//! alternatives around it: so it becomes an anti-join. PostgreSQL estimates a subquery under an OR so high
+//! that it may compile the statement. A longer probe as a join would be evaluated for far more rows than are
+//! tested.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
@@ -34,30 +35,47 @@ use indexmap::IndexSet;
 pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
     let anchors = &Anchors { catalog: setting.catalog, tables };
-    let mover = Mover { anchors, rechecks_sets: setting.features.rechecks_alternatives };
+    let around = if answer.selects().len() > 1 { Surroundings::Alternatives } else { Surroundings::Nothing };
+    let mover = Mover { anchors, around, rechecks_sets: setting.features.rechecks_alternatives };
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
         mover.move_in(select, &[], &mut taken);
     }
 }
 
+/// Whether a select is one of several alternatives.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Surroundings {
+    /// It is the whole condition.
+    Nothing,
+    /// It is inside an OR.
+    Alternatives,
+}
+
 /// What decides where a probe goes, apart from the filter.
 #[derive(Clone, Copy)]
 struct Mover<'a> {
     anchors: &'a Anchors<'a>,
+    around: Surroundings,
     /// Whether the rows that indexes find for an OR are compared with all sets in it again.
     rechecks_sets: bool,
 }
 
 impl Mover<'_> {
+    /// The same, for an alternative.
+    fn inside(self) -> Self {
+        Self { around: Surroundings::Alternatives, ..self }
+    }
+
     fn move_in(self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         for condition in &mut select.filter {
             if let Condition::Any(branches) = condition {
+                let inside = self.inside();
                 branches
                     .iter_mut()
                     .filter(|branch| branch.reads_nothing())
-                    .for_each(|branch| self.move_in(branch, &rows, taken));
+                    .for_each(|branch| inside.move_in(branch, &rows, taken));
             }
         }
         let mut after = Vec::new();
@@ -128,6 +146,7 @@ fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) ->
 }
 
 /// A condition that depends on one column of the row.
+#[derive(Clone, Copy)]
 struct RowProbe<'a> {
     condition: &'a Condition,
     column: Expr,
@@ -168,10 +187,11 @@ impl RowProbe<'_> {
         };
         let (compared, others): (Vec<&mut Select>, Vec<&mut Select>) =
             branches.iter_mut().partition(|branch| self.mover.rechecks_sets && self.is_compared(branch));
+        let inside = Self { mover: self.mover.inside(), ..*self };
         for branch in others {
-            match self.put(branch, taken) {
+            match inside.put(branch, taken) {
                 Placement::All => {}
-                Placement::AllBut(compared) => branch.filter.push(self.of_rest(compared, taken)),
+                Placement::AllBut(compared) => branch.filter.push(inside.of_rest(compared, taken)),
                 Placement::None => branch.filter.push(copy(self.condition, taken)),
             }
         }
@@ -185,7 +205,7 @@ impl RowProbe<'_> {
     /// The probe after the alternatives, for the rows of those that have not taken it.
     fn of_rest(&self, compared: Vec<Select>, taken: &mut TakenAliases) -> Condition {
         let probe = copy(self.condition, taken);
-        if denies_by_look_up(self.condition) {
+        if self.mover.around == Surroundings::Nothing && denies_one_source(self.condition) {
             return probe;
         }
         let exempt = copy(&Condition::None(compared), taken);
@@ -214,11 +234,12 @@ impl RowProbe<'_> {
     }
 }
 
-/// Whether a probe denies what one source has.
-fn denies_by_look_up(probe: &Condition) -> bool {
+/// Whether a probe denies what one source of the catalog has.
+fn denies_one_source(probe: &Condition) -> bool {
     match probe {
         Condition::None(branches) => {
-            matches!(branches.as_slice(), [only] if only.from.len() == 1 && only.branches().next().is_none())
+            let is_one = |select: &Select| matches!(select.from.as_slice(), [from] if matches!(from.kind, FromKind::Source(_)));
+            matches!(branches.as_slice(), [only] if is_one(only) && only.branches().next().is_none())
         }
         Condition::Any(_) | Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {
             false
