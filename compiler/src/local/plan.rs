@@ -9,7 +9,7 @@ use crate::refusal::Refusal;
 pub struct LocalPlan {
     /// The plans of the original question.
     pub(super) ways: Result<Ways, Refusal>,
-    /// If the rows may be incomplete: the plan that finds it out, and the refusal for that case.
+    /// If the rows may be incomplete: the plan that decides whether they are, and its refusal.
     pub(super) refusal: Option<(Ways, Refusal)>,
     /// For a filter: the question with the column's value given.
     pub(super) row: Option<Ways>,

@@ -135,8 +135,8 @@ impl Rewritten<'_> {
     }
 }
 
-/// The plans of the original question; and if their rows may be incomplete, those that find it out, with the
-/// refusal for that case.
+/// The plans of the original question; and if their rows may be incomplete, those that decide whether they
+/// are, with the refusal for that case.
 type OriginalWays = (Ways, Option<(Ways, Refusal)>);
 
 /// The plans that were found, and why others were refused; `None` where nothing was tried.

@@ -166,8 +166,8 @@ mod tests {
     use crate::question::{Question, QuestionVar, Shape};
     use crate::source::SourceMap;
 
-    /// Whoever owns a folder may read it, without being a reader of the folders in it. So the permission is
-    /// not the recursion of the role, and includes it.
+    /// A folder's owner may read that folder only; a reader may also read the folders in it. So the
+    /// permission includes the recursive role but is not recursive itself.
     #[test]
     fn the_start_of_an_included_recursion_is_read_once() {
         let policy = r#"

@@ -143,3 +143,36 @@ fn path(dependencies: &specialise::Dependencies, from: CallId, to: CallId) -> Ve
     steps.reverse();
     steps
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::check;
+    use crate::diagnostic::Code;
+    use crate::source::SourceMap;
+
+    /// The codes of a policy whose `allow` excludes a type, and in which a guest must not have this role.
+    fn codes(guest: &str) -> Vec<Code> {
+        let policy = format!(
+            r#"
+            actor User {{}}
+            resource Safe {{}}
+            resource Box {{
+              roles = ["reader", "guest"];
+              permissions = ["read"];
+              "guest" if "reader" and not "{guest}";
+              "read" if "guest";
+            }}
+            allow(actor: User, action: String, resource) if
+              not resource matches Safe and has_permission(actor, action, resource);
+            "#
+        );
+        let diagnostics = check(&SourceMap::new("policy.polar", &policy)).diagnostics;
+        diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn an_excluded_type_neither_hides_a_cycle_nor_makes_one() {
+        assert_eq!(codes("guest"), [Code::NegationCycle]);
+        assert_eq!(codes("reader"), []);
+    }
+}

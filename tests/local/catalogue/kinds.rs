@@ -75,7 +75,7 @@ pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
         shape: "pattern-guard-on-the-container",
         title: "A guard on the folder",
-        why: "The guard filters the user's folders, which are few, and after the alternatives the rows that they find.",
+        why: "The guard filters the user's folders, which are few. A join then tests it for the rows that are found.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
