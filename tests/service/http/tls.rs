@@ -87,10 +87,19 @@ fn a_failed_handshake_is_refused_and_counted() {
     let _ = plain.read_to_end(&mut rest);
     assert!(!rest.starts_with(b"HTTP"), "{rest:?}");
     assert_eq!(server.asked("GET", "/health", ""), 200);
-    let mut scraped = TcpStream::connect(server.server.metrics.unwrap()).unwrap();
-    scraped.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
-    let text = read_answer(&mut scraped).text;
-    assert!(text.contains("portcullis_tls_handshake_failures_total 1\n"), "{text}");
+    // The service counts the failure after it has closed the connection.
+    let began = Instant::now();
+    while !metrics(&server).contains("portcullis_tls_handshake_failures_total 1\n") {
+        assert!(began.elapsed() < Duration::from_secs(10), "{}", metrics(&server));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// What the service counts, over its address for metrics.
+fn metrics(server: &SecureServer) -> String {
+    let mut stream = TcpStream::connect(server.server.metrics.unwrap()).unwrap();
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: test\r\n\r\n").unwrap();
+    read_answer(&mut stream).text
 }
 
 #[test]
