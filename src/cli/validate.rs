@@ -73,7 +73,7 @@ fn show_unread(UnreadFile { path, error }: UnreadFile) -> Result<(), CliError> {
     output::to_stdout(&printable(&format!("{}: 1 error", path.display())))
 }
 
-/// A file that cannot be read, with a finding that has no place in it.
+/// A file that cannot be read, with a finding without a position.
 fn unread_as_json(UnreadFile { path, error }: UnreadFile) -> Value {
     let message = error.to_string();
     let finding = json!({

@@ -59,7 +59,7 @@ impl Default for EngineSettings {
             question_atoms: 32,
             answer_rows: 1_000_000,
             embedded_values: 10_000,
-            turns: Arc::new(Turns::beside_others()),
+            turns: Arc::new(Turns::with_low_priority()),
             compiling: Arc::new(Turns::for_each_processor()),
         }
     }

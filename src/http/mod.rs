@@ -150,7 +150,7 @@ impl AppState {
     pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
         let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
         let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
-        let turns = turns.unwrap_or_else(|| Arc::new(Turns::beside_others()));
+        let turns = turns.unwrap_or_else(|| Arc::new(Turns::with_low_priority()));
         let budget = Arc::new(Budget::new(config.max_memory));
         let streams = Arc::new(Budget::new(stream::MOST));
         let configured = config.api_key.as_ref().map(|Secret(key)| key.as_str());

@@ -82,7 +82,7 @@ impl Turns {
 
     /// One fewer than there are processors, with a low priority, so that long work always leaves one to brief
     /// questions.
-    pub fn beside_others() -> Self {
+    pub fn with_low_priority() -> Self {
         Self::new(n_processors() - 1, true)
     }
 

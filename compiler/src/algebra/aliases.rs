@@ -83,26 +83,26 @@ fn defined_in(branches: &[Select], defined: &mut impl Extend<Alias>) {
 pub(crate) fn renumber_inside(condition: &mut Condition, taken: &mut TakenAliases) {
     let mut inside = Vec::new();
     defined_in(condition.branches(), &mut inside);
-    condition.for_each_alias_mut(&mut fresh(&inside, taken));
+    condition.for_each_alias_mut(&mut new_numbers(&inside, taken));
 }
 
 /// Gives the sources of a select and its branches aliases that are not taken yet.
 pub(crate) fn renumber(select: &mut Select, taken: &mut TakenAliases) {
     let mut defined = Vec::new();
     defined_in(std::slice::from_ref(select), &mut defined);
-    select.for_each_alias_mut(&mut fresh(&defined, taken));
+    select.for_each_alias_mut(&mut new_numbers(&defined, taken));
 }
 
 /// Replaces each of these aliases by one that is not taken yet.
-fn fresh(defined: &[Alias], taken: &mut TakenAliases) -> impl FnMut(&mut Alias) + use<> {
-    let mut fresh: FxHashMap<Alias, Alias> = FxHashMap::default();
+fn new_numbers(defined: &[Alias], taken: &mut TakenAliases) -> impl FnMut(&mut Alias) + use<> {
+    let mut new: FxHashMap<Alias, Alias> = FxHashMap::default();
     for alias in defined {
         // An alias that two branches define is the same in both.
-        fresh.entry(*alias).or_insert_with(|| taken.take());
+        new.entry(*alias).or_insert_with(|| taken.take());
     }
     move |alias| {
-        if let Some(fresh) = fresh.get(alias) {
-            *alias = *fresh;
+        if let Some(new) = new.get(alias) {
+            *alias = *new;
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::catalog::ColumnId;
 /// A select around its main sources.
 #[derive(Debug, Default)]
 pub(crate) struct Around {
-    /// The main sources, and those that see a row of theirs again.
+    /// The main sources, and those that read one of their rows again.
     pub(crate) main: Vec<From>,
     /// The conditions that mention no other source.
     pub(crate) own: Vec<Condition>,

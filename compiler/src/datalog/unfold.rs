@@ -15,7 +15,7 @@ pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee
         match head {
             Term::Var(var) => match names[*var] {
                 None if *arg == Term::Ignored => {
-                    names[*var] = Some(fresh(&mut unfolded, &VarName::UNNAMED));
+                    names[*var] = Some(new_var(&mut unfolded, &VarName::UNNAMED));
                 }
                 None => names[*var] = Some(*arg),
                 Some(known) => equal.push((known, *arg)),
@@ -25,7 +25,7 @@ pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee
     }
     let renamed = names.iter().zip(&callee.var_names);
     let names: IdVec<VarId, Term> =
-        renamed.map(|(known, name)| known.unwrap_or_else(|| fresh(&mut unfolded, name))).collect();
+        renamed.map(|(known, name)| known.unwrap_or_else(|| new_var(&mut unfolded, name))).collect();
     let equal = equal.into_iter().filter(|(_, right)| *right != Term::Ignored);
     unfolded.goals.extend(equal.map(|(left, right)| Goal::Compare { op: CompareOp::Equal, left, right }));
     for goal in &callee.goals {
@@ -41,6 +41,6 @@ pub(crate) fn unfold_call(clause: &Clause, goal_at: usize, args: &[Term], callee
 }
 
 /// A variable that the clause does not have yet.
-fn fresh(clause: &mut Clause, name: &VarName) -> Term {
+fn new_var(clause: &mut Clause, name: &VarName) -> Term {
     Term::Var(clause.var_names.push(name.clone()))
 }

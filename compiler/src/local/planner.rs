@@ -47,38 +47,21 @@ pub fn plan(
     });
     let planner = |limits| LocalPlanner { keys, limits, most_rows };
     let features = bindings.dialect.features();
-    let mut plan =
-        found(&mut original, row.as_mut(), attempts(features).map(planner))?.into_plan(&request)?;
-    if features.limits.parser_stack.is_fixed() && plan.nesting_depth() > limits::FEW_NESTED_BRANCHES {
-        let shallow = found(
-            &mut original,
-            row.as_mut(),
-            [planner(PlanLimits { most_readings: None, order: Order::Shallow })].into_iter(),
-        )?;
-        plan.shallow = or_refused(shallow.into_plan(&request))?.ok().map(Box::new);
-    }
-    Ok(plan)
-}
-
-/// The first plans that answer the question, or test a row where it must be tested.
-fn found<'p>(
-    original: &mut Rewritten<'_>,
-    mut row: Option<&mut Rewritten<'_>>,
-    planners: impl Iterator<Item = LocalPlanner<'p>>,
-) -> Result<FoundPlans, CompileError> {
     let mut found = FoundPlans::default();
-    for planner in planners {
-        if !found.answers() {
-            found.original = Some(or_refused(original.posed().and_then(|posed| planner.original(posed)))?);
-        }
-        if let Some(row) = row.as_mut().filter(|_| found.lacks_row()) {
-            found.row = Some(or_refused(row.posed().and_then(|posed| planner.row(posed)))?);
-        }
+    for limits in attempts(features) {
+        found.complete(&mut original, row.as_mut(), planner(limits))?;
         if !found.lacks_larger() {
             break;
         }
     }
-    Ok(found)
+    let mut shallow = found.final_refusals();
+    let mut plan = found.into_plan(&request)?;
+    if features.limits.parser_stack.is_fixed() && plan.nesting_depth() > limits::FEW_NESTED_BRANCHES {
+        let limits = PlanLimits { most_readings: None, order: Order::Shallow };
+        shallow.complete(&mut original, row.as_mut(), planner(limits))?;
+        plan.shallow = or_refused(shallow.into_plan(&request))?.ok().map(Box::new);
+    }
+    Ok(plan)
 }
 
 /// Which plans are tried.
@@ -149,9 +132,42 @@ struct FoundPlans {
     row: Option<Result<Option<Ways>, Refusal>>,
 }
 
+/// Whether a question was not planned yet, or has only a plan that is too large.
+fn is_open<P>(found: Option<&Result<P, Refusal>>) -> bool {
+    match found {
+        Some(Ok(_)) => false,
+        Some(Err(refusal)) => refusal.another_plan_may_help(),
+        None => true,
+    }
+}
+
+/// A refusal that no other plan can cure.
+fn final_refusal<P>(found: Option<&Result<P, Refusal>>) -> Option<Result<P, Refusal>> {
+    let refusal = found?.as_ref().err()?;
+    (!refusal.another_plan_may_help()).then(|| Err(refusal.clone()))
+}
+
 impl FoundPlans {
-    fn answers(&self) -> bool {
-        matches!(self.original, Some(Ok(_)))
+    /// Only the refusals that no other plan can cure.
+    fn final_refusals(&self) -> Self {
+        Self { original: final_refusal(self.original.as_ref()), row: final_refusal(self.row.as_ref()) }
+    }
+
+    /// Plans the original question, and the one by row where a row must be tested, unless there is a plan
+    /// already or a refusal that no plan can cure.
+    fn complete(
+        &mut self,
+        original: &mut Rewritten<'_>,
+        row: Option<&mut Rewritten<'_>>,
+        planner: LocalPlanner<'_>,
+    ) -> Result<(), CompileError> {
+        if is_open(self.original.as_ref()) {
+            self.original = Some(or_refused(original.posed().and_then(|posed| planner.original(posed)))?);
+        }
+        if let Some(row) = row.filter(|_| self.lacks_row() && is_open(self.row.as_ref())) {
+            self.row = Some(or_refused(row.posed().and_then(|posed| planner.row(posed)))?);
+        }
+        Ok(())
     }
 
     fn tests_row(&self) -> bool {
@@ -165,9 +181,8 @@ impl FoundPlans {
 
     /// Whether only a plan that is too large would answer, or test a row that must be tested.
     fn lacks_larger(&self) -> bool {
-        let of_original = self.original.as_ref().and_then(|original| original.as_ref().err());
-        let of_row = self.row.as_ref().and_then(|row| row.as_ref().err());
-        self.lacks_row() && of_original.into_iter().chain(of_row).any(Refusal::another_plan_may_help)
+        self.lacks_row()
+            && (is_open(self.original.as_ref()) || (self.row.is_some() && is_open(self.row.as_ref())))
     }
 
     /// The plan, if it answers anything; its refusals name only values that would help.
@@ -274,5 +289,26 @@ fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, Co
         Ok(made) => Ok(Ok(made)),
         Err(CompileError::Refused(refusal)) => Ok(Err(refusal)),
         Err(bug @ CompileError::Bug(_)) => Err(bug),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::refusal::VarName;
+
+    #[test]
+    fn what_no_plan_can_cure_is_not_planned_again() {
+        let var = VarName::UNNAMED;
+        let tested_only = Refusal::NotExplainable { var, rule: None };
+        let large = Refusal::TooLarge { limit: Limit::UnionArms { most: 500 }, rule: None };
+        let found = FoundPlans { original: Some(Err(tested_only)), row: Some(Err(large)) };
+        assert!(!is_open(found.original.as_ref()));
+        assert!(is_open(found.row.as_ref()));
+        assert!(found.lacks_larger());
+
+        let kept = found.final_refusals();
+        assert!(matches!(kept.original, Some(Err(Refusal::NotExplainable { .. }))));
+        assert!(kept.row.is_none() && is_open(kept.row.as_ref()));
     }
 }

@@ -47,7 +47,7 @@ impl Default for Build {
 
 impl Build {
     /// A variable that nothing binds yet.
-    pub(super) fn fresh(&mut self, name: &VarName) -> Term {
+    pub(super) fn new_var(&mut self, name: &VarName) -> Term {
         self.names.push(NamedVar { name: name.clone(), rule: self.rule });
         Term::Var(self.env.push(None))
     }
@@ -150,7 +150,7 @@ impl Build {
         for (head, arg) in clause.head.iter().zip(args) {
             match head {
                 Term::Var(var) => match names[*var] {
-                    None if *arg == Term::Ignored => names[*var] = Some(self.fresh(&VarName::UNNAMED)),
+                    None if *arg == Term::Ignored => names[*var] = Some(self.new_var(&VarName::UNNAMED)),
                     None => names[*var] = Some(*arg),
                     Some(known) => equal.push((known, *arg)),
                 },
@@ -159,7 +159,7 @@ impl Build {
         }
         let renamed = names.iter().zip(&clause.var_names);
         let names: IdVec<VarId, Term> =
-            renamed.map(|(known, name)| known.unwrap_or_else(|| self.fresh(name))).collect();
+            renamed.map(|(known, name)| known.unwrap_or_else(|| self.new_var(name))).collect();
         for (left, right) in equal {
             if right != Term::Ignored {
                 self.goals.push(Goal::Compare { op: CompareOp::Equal, left, right });
@@ -200,10 +200,10 @@ impl Build {
         let mut locals: Vec<(Term, Term)> = Vec::new();
         goal.for_each_term_mut(&mut |term| {
             if let Term::Local(_) = *term {
-                let known = locals.iter().find(|(local, _)| local == term).map(|(_, fresh)| *fresh);
-                let fresh = known.unwrap_or_else(|| inner.fresh(&VarName::UNNAMED));
-                locals.push((*term, fresh));
-                *term = fresh;
+                let known = locals.iter().find(|(local, _)| local == term).map(|(_, new)| *new);
+                let new = known.unwrap_or_else(|| inner.new_var(&VarName::UNNAMED));
+                locals.push((*term, new));
+                *term = new;
             }
         });
         inner.goals.push(goal);

@@ -148,7 +148,7 @@ impl Planner<'_> {
     /// Plans one clause of a table on its own; its head is what comes out.
     pub(super) fn step_selects(&mut self, clause: &Clause) -> Result<Vec<Select>, PlanError> {
         let mut build = Build::default();
-        let output: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
+        let output: Vec<Term> = clause.head.iter().map(|term| build.new_var(clause.name(*term))).collect();
         build.inline(clause, &output);
         build.output = output;
         let recursive =

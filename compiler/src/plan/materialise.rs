@@ -30,7 +30,7 @@ impl Planner<'_> {
             table_args.push(of);
             call.push(match of {
                 TableArg::Of(expr) => inner.bound(expr),
-                TableArg::Column => inner.fresh(build.name(*arg)),
+                TableArg::Column => inner.new_var(build.name(*arg)),
                 TableArg::Ignored => Term::Ignored,
             });
             if of == TableArg::Column {
@@ -108,7 +108,7 @@ impl Planner<'_> {
             let term = match expr {
                 Some(expr) => inner.bound(expr),
                 None if *arg == Term::Ignored => Term::Ignored,
-                None => inner.fresh(build.name(*arg)),
+                None => inner.new_var(build.name(*arg)),
             };
             if term != Term::Ignored && !expr.is_some_and(Expr::is_static) {
                 inner.output.push(term);

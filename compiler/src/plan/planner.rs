@@ -294,12 +294,12 @@ impl<'p> Planner<'p> {
         self.refused = (!columns.is_empty()).then(Vec::new);
         for root in roots {
             let mut build = Build::default();
-            let args: Vec<Term> = Vec::new();
             let mut clause = Clause::from(&root.clause);
             clause.head = root.outputs.iter().filter_map(Output::term).map(Term::from).collect();
-            let fresh: Vec<Term> = clause.head.iter().map(|term| build.fresh(clause.name(*term))).collect();
-            build.inline(&clause, if fresh.is_empty() { &args } else { &fresh });
-            build.output.clone_from(&fresh);
+            let outputs: Vec<Term> =
+                clause.head.iter().map(|term| build.new_var(clause.name(*term))).collect();
+            build.inline(&clause, &outputs);
+            build.output = outputs;
             let planned = self.selects(&Enclosing::TOP, build).map_err(|error| self.refusal(error))?;
             for mut select in planned {
                 select.output = super::answer::row(shape, root, select.output)?;

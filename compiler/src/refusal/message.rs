@@ -71,7 +71,7 @@ fn not_enumerable(
         VarName::OfQuestion(var) => {
             let var = written(question_vars, *var);
             return format!(
-                "{var} cannot be enumerated: {place} only tests it; give it a value, or bind it in the rule with a fact"
+                "{var} cannot be enumerated: {place} only tests it; check one value at a time, or bind it in the rule with a fact"
             );
         }
         VarName::Written(var) => format!("`{var}`, which"),
@@ -262,7 +262,7 @@ mod tests {
         };
         assert_eq!(
             refused(of_question(1)),
-            "`?` cannot be enumerated: the rule at line 7 only tests it; give it a value, or bind it in the rule with a fact"
+            "`?` cannot be enumerated: the rule at line 7 only tests it; check one value at a time, or bind it in the rule with a fact"
         );
         assert_eq!(
             refused(VarName::Written("v1".into())),

@@ -295,30 +295,30 @@ impl Assert<'_> {
     /// `'goal(v) :- p(…, v, …)`, and the types of `v`.
     fn goal(&mut self, assertion: &Assertion) -> (PredId, Option<Vec<TypeId>>) {
         let pred = self.tables.predicate(&assertion.name.value, assertion.params.len());
-        let (mut draft, args) = self.head("goal", assertion);
-        let var_types = draft.params.first().and_then(|&var| draft.term_types(self.tables, var));
-        draft.body = Formula::atom(pred, args, assertion.span);
-        let goal = draft.head;
-        flatten(self.tables, draft);
+        let (mut nested, args) = self.head("goal", assertion);
+        let var_types = nested.params.first().and_then(|&var| nested.term_types(self.tables, var));
+        nested.body = Formula::atom(pred, args, assertion.span);
+        let goal = nested.head;
+        flatten(self.tables, nested);
         (goal, var_types)
     }
 
     /// `'iff(v) :- condition`
     fn iff(&mut self, assertion: &Assertion, iff: &Condition) -> PredId {
-        let (mut draft, _) = self.head("iff", assertion);
-        draft.body = lower::condition(self.tables, &mut draft, iff);
-        let pred = draft.head;
-        flatten(self.tables, draft);
+        let (mut nested, _) = self.head("iff", assertion);
+        nested.body = lower::condition(self.tables, &mut nested, iff);
+        let pred = nested.head;
+        flatten(self.tables, nested);
         pred
     }
 
     /// A generated head with the assertion's variable, and the arguments that the assertion has.
     fn head(&mut self, name: &str, assertion: &Assertion) -> (NestedRule, Vec<Term>) {
-        let mut draft = NestedRule::new(PredId(0), assertion.span);
-        lower::params(self.tables, &mut draft, &assertion.params);
-        let var = draft.params.iter().copied().find(|&term| variable(term).is_some());
-        let args = std::mem::replace(&mut draft.params, var.into_iter().collect());
-        draft.head = self.tables.generated(name, draft.params.len());
-        (draft, args)
+        let mut nested = NestedRule::new(PredId(0), assertion.span);
+        lower::params(self.tables, &mut nested, &assertion.params);
+        let var = nested.params.iter().copied().find(|&term| variable(term).is_some());
+        let args = std::mem::replace(&mut nested.params, var.into_iter().collect());
+        nested.head = self.tables.generated(name, nested.params.len());
+        (nested, args)
     }
 }

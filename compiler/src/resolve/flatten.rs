@@ -26,19 +26,19 @@ use crate::source::Span;
 /// A conjunction of tests.
 type Conjunction = Vec<AtomicTest>;
 
-/// Adds the rules equivalent to a draft.
-pub(super) fn flatten(tables: &mut Tables, mut draft: NestedRule) {
+/// Adds the rules equivalent to a nested rule.
+pub(super) fn flatten(tables: &mut Tables, mut nested: NestedRule) {
     let mut n_tests = 0;
-    draft.body.for_each(&mut |_| n_tests += 1);
+    nested.body.for_each(&mut |_| n_tests += 1);
     if n_tests > limits::CONDITIONS {
-        let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
-        let diagnostic = Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule");
+        let title = format!("the condition of `{}` is too large", tables.predicate_name(nested.head));
+        let diagnostic = Diagnostic::new(Code::ConditionTooLarge, title, nested.span, "split this rule");
         let limit = limits::CONDITIONS;
         tables.report(diagnostic.with_note(format!("it has {n_tests} tests, the limit is {limit}")));
         return;
     }
-    let Some(depths) = scope::scope(tables, &mut draft) else { return };
-    let NestedRule { head, params, vars, body, span, .. } = draft;
+    let Some(depths) = scope::scope(tables, &mut nested) else { return };
+    let NestedRule { head, params, vars, body, span, .. } = nested;
     let mut uses = IdVec::like(&vars, 0);
     params.iter().filter_map(|&term| variable(term)).for_each(|var| count(&mut uses, var));
     body.for_each(&mut |test| test.vars().for_each(|var| count(&mut uses, var)));
@@ -143,8 +143,8 @@ impl Flattener<'_> {
         self.depths[var] > depth
     }
 
-    /// The test with fresh local variables, unless it is the first of its `not`. In `not (p(x) or q(x))`,
-    /// each negated test has its own `x`.
+    /// The test with local variables of its own, unless it is the first of its `not`. In `not (p(x)
+    /// or q(x))`, each negated test has its own `x`.
     fn apart(&mut self, mut test: AtomicTest, depth: u32, at: usize) -> AtomicTest {
         let mut locals: Vec<VarId> = test.vars().filter(|&var| at > 0 && self.is_local(var, depth)).collect();
         locals.sort_unstable();

@@ -57,19 +57,19 @@ impl NestedRule {
     }
 
     /// A new variable that no name refers to.
-    pub(super) fn fresh(&mut self, name: &str, ty: VarType) -> VarId {
+    pub(super) fn new_var(&mut self, name: &str, ty: VarType) -> VarId {
         self.vars.push(Variable { name: name.to_owned(), ty })
     }
 
     /// The variable of this name; each `_` is a new one.
     pub(super) fn var(&mut self, name: &str) -> VarId {
         if name == "_" {
-            return self.fresh(name, VarType::Any);
+            return self.new_var(name, VarType::Any);
         }
         if let Some(&id) = self.names.get(name) {
             return id;
         }
-        let id = self.fresh(name, VarType::Any);
+        let id = self.new_var(name, VarType::Any);
         self.names.insert(name.to_owned(), id);
         id
     }

@@ -14,30 +14,30 @@ use indexmap::IndexSet;
 /// Lowers a longhand rule.
 pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> NestedRule {
     let head = tables.predicate(&rule.name.value, rule.params.len());
-    let mut draft = NestedRule::new(head, rule.span);
-    params(tables, &mut draft, &rule.params);
+    let mut nested = NestedRule::new(head, rule.span);
+    params(tables, &mut nested, &rule.params);
     if let Some(body) = &rule.body {
-        draft.body = condition(tables, &mut draft, body);
+        nested.body = condition(tables, &mut nested, body);
     }
-    draft
+    nested
 }
 
-/// Lowers the parameters of a head into the draft.
-pub(super) fn params(tables: &mut Tables, draft: &mut NestedRule, params: &[Param]) {
+/// Lowers the parameters of a head into the nested.
+pub(super) fn params(tables: &mut Tables, nested: &mut NestedRule, params: &[Param]) {
     for param in params {
-        let read = term(tables, draft, &param.term);
+        let read = term(tables, nested, &param.term);
         if let (Term::Var(var), Some(ty)) = (read, &param.ty) {
             let ty = tables.type_named(&ty.value);
-            draft.narrow(var, tables.admits(ty));
+            nested.narrow(var, tables.admits(ty));
         }
-        draft.params.push(read);
+        nested.params.push(read);
     }
 }
 
 /// Lowers a term.
-pub(super) fn term(tables: &mut Tables, draft: &mut NestedRule, term: &Spanned<ast::Term>) -> Term {
+pub(super) fn term(tables: &mut Tables, nested: &mut NestedRule, term: &Spanned<ast::Term>) -> Term {
     match &term.value {
-        ast::Term::Variable(name) => Term::Var(draft.var(name)),
+        ast::Term::Variable(name) => Term::Var(nested.var(name)),
         ast::Term::CurrentUnixTime => Term::Now,
         ast::Term::String(_) | ast::Term::Integer(_) | ast::Term::Boolean(_) | ast::Term::Object { .. } => {
             // A wrong literal has been reported; any literal can replace it.
@@ -95,35 +95,35 @@ fn object(tables: &mut Tables, ty: &Name, id: &Spanned<String>) -> Option<ConstI
 }
 
 /// Lowers a condition.
-pub(super) fn condition(tables: &mut Tables, draft: &mut NestedRule, read: &Condition) -> Formula {
-    let all = |tables: &mut Tables, draft: &mut NestedRule, parts: &[Condition]| -> Vec<Formula> {
-        parts.iter().map(|part| condition(tables, draft, part)).collect()
+pub(super) fn condition(tables: &mut Tables, nested: &mut NestedRule, read: &Condition) -> Formula {
+    let all = |tables: &mut Tables, nested: &mut NestedRule, parts: &[Condition]| -> Vec<Formula> {
+        parts.iter().map(|part| condition(tables, nested, part)).collect()
     };
     match read {
-        Condition::Or(parts, _) => Formula::Or(all(tables, draft, parts)),
-        Condition::And(parts, _) => Formula::And(all(tables, draft, parts)),
-        Condition::Not(inner, _) => Formula::Not(Box::new(condition(tables, draft, inner))),
-        Condition::Paren(inner, _) => condition(tables, draft, inner),
-        Condition::Compare { op, left, right, span } => compare(tables, draft, (*op, *span), left, right),
-        Condition::In { term, list, span } => one_of(tables, draft, term, list, *span),
+        Condition::Or(parts, _) => Formula::Or(all(tables, nested, parts)),
+        Condition::And(parts, _) => Formula::And(all(tables, nested, parts)),
+        Condition::Not(inner, _) => Formula::Not(Box::new(condition(tables, nested, inner))),
+        Condition::Paren(inner, _) => condition(tables, nested, inner),
+        Condition::Compare { op, left, right, span } => compare(tables, nested, (*op, *span), left, right),
+        Condition::In { term, list, span } => one_of(tables, nested, term, list, *span),
         Condition::Matches { variable, ty, exact, span } => {
-            matches(tables, draft, variable, (ty, *exact), *span)
+            matches(tables, nested, variable, (ty, *exact), *span)
         }
-        Condition::Call(call) => self::call(tables, draft, call),
+        Condition::Call(call) => self::call(tables, nested, call),
         Condition::Boolean(value, _) => Formula::truth(*value),
     }
 }
 
 /// Lowers a predicate call.
-pub(super) fn call(tables: &mut Tables, draft: &mut NestedRule, call: &ast::Call) -> Formula {
+pub(super) fn call(tables: &mut Tables, nested: &mut NestedRule, call: &ast::Call) -> Formula {
     let pred = tables.predicate(&call.name.value, call.args.len());
-    let args = call.args.iter().map(|arg| term(tables, draft, arg)).collect();
+    let args = call.args.iter().map(|arg| term(tables, nested, arg)).collect();
     Formula::atom(pred, args, call.span)
 }
 
 fn compare(
     tables: &mut Tables,
-    draft: &mut NestedRule,
+    nested: &mut NestedRule,
     (op, span): (Comparison, Span),
     left: &Spanned<ast::Term>,
     right: &Spanned<ast::Term>,
@@ -136,12 +136,12 @@ fn compare(
         Comparison::Greater => CompareOp::Greater,
         Comparison::GreaterOrEqual => CompareOp::GreaterOrEqual,
     };
-    let (from, to) = (term(tables, draft, left), term(tables, draft, right));
+    let (from, to) = (term(tables, nested, left), term(tables, nested, right));
     let ordered = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
     if ordered {
         let mut integers = true;
         for (term, written) in [(from, left.span), (to, right.span)] {
-            integers &= check_integer(tables, draft, term, written);
+            integers &= check_integer(tables, nested, term, written);
         }
         if !integers {
             return Formula::truth(false);
@@ -154,10 +154,10 @@ fn compare(
 }
 
 /// Reports an operand of an order comparison that is known not to be an Integer.
-fn check_integer(tables: &mut Tables, draft: &NestedRule, term: Term, span: Span) -> bool {
+fn check_integer(tables: &mut Tables, nested: &NestedRule, term: Term, span: Span) -> bool {
     let types = match term {
         Term::Const(constant) => VarType::OneOf(vec![tables.constant_type(constant)]),
-        Term::Var(var) => draft.vars[var].ty.clone(),
+        Term::Var(var) => nested.vars[var].ty.clone(),
         Term::Now => return true,
     };
     let VarType::OneOf(types) = types else { return true };
@@ -194,12 +194,12 @@ fn decide(tables: &Tables, op: CompareOp, left: ConstId, right: ConstId) -> bool
 
 fn one_of(
     tables: &mut Tables,
-    draft: &mut NestedRule,
+    nested: &mut NestedRule,
     term: &Spanned<ast::Term>,
     list: &[Spanned<ast::Term>],
     span: Span,
 ) -> Formula {
-    let term = self::term(tables, draft, term);
+    let term = self::term(tables, nested, term);
     let mut values = IndexSet::with_capacity(list.len());
     for element in list {
         if matches!(element.value, ast::Term::Variable(_) | ast::Term::CurrentUnixTime) {
@@ -225,12 +225,12 @@ fn one_of(
 
 fn matches(
     tables: &mut Tables,
-    draft: &mut NestedRule,
+    nested: &mut NestedRule,
     variable: &Name,
     (ty, exact): (&Name, bool),
     span: Span,
 ) -> Formula {
-    let var = draft.var(&variable.value);
+    let var = nested.var(&variable.value);
     let ty = tables.type_named(&ty.value);
     let types: Vec<TypeId> =
         tables.admits(ty).iter().copied().filter(|&admitted| !exact || admitted == ty).collect();

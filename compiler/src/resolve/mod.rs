@@ -46,8 +46,8 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     for item in &policy.items {
         match item {
             Item::Rule(rule) => {
-                let draft = lower::rule(&mut tables, rule);
-                flatten::flatten(&mut tables, draft);
+                let nested = lower::rule(&mut tables, rule);
+                flatten::flatten(&mut tables, nested);
             }
             Item::Block(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => {}
         }

@@ -27,20 +27,25 @@ const FUEL: usize = 2_000_000;
 type Vars = IdSet<VarId>;
 
 /// Renames local variables apart. Returns each variable's depth, or `None` if one is unbound.
-pub(super) fn scope(tables: &mut Tables, draft: &mut NestedRule) -> Option<IdVec<VarId, u32>> {
-    let head: Vars = draft.params.iter().filter_map(|&term| variable(term)).collect();
-    let mut body = std::mem::replace(&mut draft.body, Formula::truth(true));
-    let mut scope =
-        RuleScope { tables, depths: IdVec::like(&draft.vars, None), draft, refused: Vec::new(), fuel: FUEL };
+pub(super) fn scope(tables: &mut Tables, nested: &mut NestedRule) -> Option<IdVec<VarId, u32>> {
+    let head: Vars = nested.params.iter().filter_map(|&term| variable(term)).collect();
+    let mut body = std::mem::replace(&mut nested.body, Formula::truth(true));
+    let mut scope = RuleScope {
+        tables,
+        depths: IdVec::like(&nested.vars, None),
+        nested,
+        refused: Vec::new(),
+        fuel: FUEL,
+    };
     if needs_scopes(&body) {
         scope.separate(&mut body, head.clone(), 0);
         scope.check(&body, head, 0);
     }
     let RuleScope { depths, refused, fuel, .. } = scope;
-    draft.body = body;
+    nested.body = body;
     if fuel == 0 {
-        let title = format!("the condition of `{}` is too large", tables.predicate_name(draft.head));
-        let found = Diagnostic::new(Code::ConditionTooLarge, title, draft.span, "split this rule");
+        let title = format!("the condition of `{}` is too large", tables.predicate_name(nested.head));
+        let found = Diagnostic::new(Code::ConditionTooLarge, title, nested.span, "split this rule");
         tables.report(
             found.with_note(format!("finding what binds its variables takes more than {FUEL} steps")),
         );
@@ -63,7 +68,7 @@ fn needs_scopes(formula: &Formula) -> bool {
 
 struct RuleScope<'t> {
     tables: &'t mut Tables,
-    draft: &'t mut NestedRule,
+    nested: &'t mut NestedRule,
     /// The depth of each variable's scope; `None` until a `not` claims it.
     depths: IdVec<VarId, Option<u32>>,
     refused: Vec<VarId>,
@@ -134,8 +139,8 @@ impl RuleScope<'_> {
         if self.depths[var].is_none() {
             self.depths[var] = Some(depth);
         } else {
-            let copied = self.draft.vars[var].clone();
-            let copy = self.draft.fresh(&copied.name, copied.ty);
+            let copied = self.nested.vars[var].clone();
+            let copy = self.nested.new_var(&copied.name, copied.ty);
             self.depths.push(Some(depth));
             rename(inner, var, copy);
         }
@@ -183,7 +188,7 @@ impl RuleScope<'_> {
             return;
         }
         self.refused.push(var);
-        let name = &self.draft.vars[var].name;
+        let name = &self.nested.vars[var].name;
         let (title, help) = if in_negation {
             (
                 format!("nothing binds `{name}`, which a `not` tests"),
@@ -205,7 +210,7 @@ impl RuleScope<'_> {
             return;
         }
         self.refused.push(var);
-        let name = &self.draft.vars[var].name;
+        let name = &self.nested.vars[var].name;
         let diagnostic = Diagnostic::new(
             Code::UnboundInNegation,
             format!("nothing binds `{name}`, which two `not`s share"),

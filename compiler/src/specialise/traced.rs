@@ -41,7 +41,7 @@ impl TracedClause {
 pub(crate) struct TracedRelation {
     /// The predicate it specialises.
     pub(crate) pred: PredId,
-    /// The call that it answers. What the relations of one call answer together is all that there is.
+    /// The call that it answers. All answers to a call are in the relations of that call.
     pub(crate) call: CallId,
     /// One entry per position of the predicate.
     pub(crate) adornments: Vec<Adornment>,

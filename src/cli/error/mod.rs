@@ -26,11 +26,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
+/// What to do about a file that cannot be read, after the reason; nothing where the reason says it.
+fn remedy(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::IsADirectory => "; name a file in it",
+        io::ErrorKind::PermissionDenied => "; run the command as a user who may read it",
+        _ => "",
+    }
+}
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     /// A file or a folder cannot be read.
-    #[error("cannot read `{}`: {error}", .path.display())]
+    #[error("cannot read `{}`: {error}{}", .path.display(), remedy(.error))]
     Unreadable {
         /// The file or the folder.
         path: PathBuf,

@@ -15,7 +15,7 @@ use crate::ir::CompareOp;
 pub(crate) enum Keeps {
     /// Their atoms.
     Atoms,
-    /// Their atoms; of the alternatives themselves it leaves out those that ask all that another one asks.
+    /// Their atoms; an alternative that has all conditions of another one is dropped.
     Covering,
     /// Their atoms, and it reads the selects of a table in the table's place.
     Selects,

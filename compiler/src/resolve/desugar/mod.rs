@@ -68,7 +68,7 @@ struct BuiltIn {
 
 /// The rule being expanded.
 struct ExpandedRule<'n> {
-    draft: NestedRule,
+    nested: NestedRule,
     actor: VarId,
     /// The implied resource; `None` in the global block.
     resource: Option<VarId>,
@@ -108,8 +108,8 @@ impl<'b> Desugar<'_, 'b, '_> {
         for &head in heads.iter() {
             let mut rule = self.begin(head, by_keyword, shorthand.span);
             let Ok(body) = self.formula(&mut rule, &shorthand.body) else { return };
-            rule.draft.body = body;
-            flatten(self.tables, rule.draft);
+            rule.nested.body = body;
+            flatten(self.tables, rule.nested);
             if self.tables.is_full() {
                 return;
             }
@@ -119,15 +119,15 @@ impl<'b> Desugar<'_, 'b, '_> {
     /// Begins a rule with its head and implied variables.
     fn begin<'n>(&mut self, head: Meant<'n>, by_keyword: bool, span: Span) -> ExpandedRule<'n> {
         let is_global = self.is_global();
-        let mut draft = NestedRule::new(self.predicate(head.kind, is_global), span);
-        let actor = draft.fresh("actor", self.tables.var_type(TypeId::ACTOR));
-        draft.bind("actor", actor);
-        let resource = (!is_global).then(|| draft.fresh("resource", self.tables.var_type(head.ty)));
+        let mut nested = NestedRule::new(self.predicate(head.kind, is_global), span);
+        let actor = nested.new_var("actor", self.tables.var_type(TypeId::ACTOR));
+        nested.bind("actor", actor);
+        let resource = (!is_global).then(|| nested.new_var("resource", self.tables.var_type(head.ty)));
         if let Some(resource) = resource {
-            draft.bind("resource", resource);
+            nested.bind("resource", resource);
         }
-        draft.params = self.args(head.kind, actor, head.name, resource);
-        ExpandedRule { draft, actor, resource, head, by_keyword }
+        nested.params = self.args(head.kind, actor, head.name, resource);
+        ExpandedRule { nested, actor, resource, head, by_keyword }
     }
 
     /// The names that `role` or `permission` means in a block.
@@ -177,7 +177,7 @@ impl<'b> Desugar<'_, 'b, '_> {
                 self.held_on(rule, name, relation, *span)
             }
             ShortCondition::Global { name, span } => self.held_globally(rule, name, *span),
-            ShortCondition::Call(call) => Ok(lower::call(self.tables, &mut rule.draft, call)),
+            ShortCondition::Call(call) => Ok(lower::call(self.tables, &mut rule.nested, call)),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'b> Desugar<'_, 'b, '_> {
             Short::Role => self.keyword_on(rule, NameKind::Role, relation, ty)?,
             Short::Permission => self.keyword_on(rule, NameKind::Permission, relation, ty)?,
         };
-        let related = rule.draft.fresh(&relation.value, self.tables.var_type(ty));
+        let related = rule.nested.new_var(&relation.value, self.tables.var_type(ty));
         let name = Term::Const(self.tables.string(&relation.value));
         let args = vec![Term::Var(resource), name, Term::Var(related)];
         let step = Formula::atom(self.predicates.relation, args, span);

@@ -1,11 +1,12 @@
 //! Which facts would make a question hold: the fewest that do.
 //!
-//! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist, then
-//! two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by cost. A
-//! search ends with the first sets that it finds, and goes on only if the engine confirms none of them: facts
-//! of helper predicates, which nobody stores, come last. Only facts whose values are all known are assumed;
-//! those that the policy derives anyway, permissions, are not. Whether a negation holds is decided without
-//! what is assumed, so the real engine must answer with each suggestion before it is shown.
+//! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist,
+//! then two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by
+//! cost. A search ends with the first sets that it finds, and goes on only if the engine confirms none of
+//! them: facts of helper predicates, which callers do not store, come last. Only facts whose values are
+//! all known are assumed; those that the policy derives anyway, permissions, are not. Whether a negation
+//! holds is decided without what is assumed, so the real engine must answer with each suggestion before
+//! it is shown.
 
 pub(super) mod search;
 
