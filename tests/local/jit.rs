@@ -86,6 +86,52 @@ INSERT INTO group_roles VALUES (2, 'viewer', 2);
 INSERT INTO user_roles VALUES (3, 'editor', 2);
 ";
 
+/// Documents in any number of collections.
+const LINKED: &str = r#"
+actor User {}
+resource Collection {
+  roles = ["editor", "viewer"];
+  permissions = ["read"];
+  relations = { curator: User };
+  "viewer" if "editor";
+  "editor" if "curator";
+  "read" if "viewer" and not hidden(resource);
+  "read" if "editor";
+}
+resource Document {
+  permissions = ["read", "copy"];
+  relations = { collection: Collection };
+  "read" if "read" on "collection";
+  "copy" if "editor" on "collection";
+}
+declare hidden(Collection);
+"#;
+
+const LINKED_DOCUMENT: &str = "
+facts:
+  has_relation(Document:_, collection, Collection:_):
+    query: SELECT document_id, collection_id FROM links
+  has_relation(Collection:_, curator, User:_):
+    query: SELECT id, curator_id FROM collections
+  hidden(Collection:_):
+    query: SELECT id FROM collections WHERE hidden
+  has_role(User:_, String:_, Collection:_):
+    query: SELECT user_id, role, collection_id FROM shares
+sql_types: { User: integer, Collection: integer, Document: integer }
+tables: { Document: documents.id, Collection: collections.id }
+";
+
+const LINKED_SCHEMA: &str = "
+CREATE TABLE documents (id INTEGER PRIMARY KEY, folder_id INTEGER);
+INSERT INTO documents SELECT g, g FROM generate_series(1, 1000) g;
+CREATE TABLE collections (id INTEGER PRIMARY KEY, curator_id INTEGER, hidden BOOLEAN);
+INSERT INTO collections SELECT g, g, g % 10 = 0 FROM generate_series(1, 20000) g;
+CREATE TABLE links (document_id INTEGER, collection_id INTEGER, PRIMARY KEY (document_id, collection_id));
+INSERT INTO links SELECT g / 20, g % 20000 FROM generate_series(1, 600000) g;
+CREATE TABLE shares (user_id INTEGER, collection_id INTEGER, role TEXT, PRIMARY KEY (user_id, collection_id));
+INSERT INTO shares SELECT g % 5000, g, 'viewer' FROM generate_series(1, 80000) g;
+";
+
 /// The indexes that a team has on the tables of the catalogue, apart from those of unique columns.
 const INDEXES: &str = "
 CREATE INDEX ON documents (owner_id);
@@ -93,6 +139,7 @@ CREATE INDEX ON documents (folder_id);
 CREATE INDEX ON parents (folder_id);
 CREATE INDEX ON parents (parent_id);
 CREATE INDEX ON folder_roles (user_id);
+CREATE INDEX ON bans (user_id);
 CREATE INDEX ON blocks (document_id, user_id);
 CREATE INDEX ON quotas (user_id, folder_id);
 CREATE INDEX ON deputies (deputy_id);
@@ -120,6 +167,13 @@ fn no_pattern_is_compiled_over_tables_without_statistics() {
 fn no_chain_of_recursions_is_compiled_over_tables_without_statistics() {
     let service = Service::new(CHAIN, "", CHAIN_DOCUMENT);
     none_is_compiled(CHAIN_SCHEMA, &of_document(&service, "chain"));
+}
+
+/// The caller's database expects thousands of collections for a document.
+#[test]
+fn no_look_up_through_a_link_table_is_compiled_over_tables_without_statistics() {
+    let service = Service::new(LINKED, "", LINKED_DOCUMENT);
+    none_is_compiled(LINKED_SCHEMA, &of_document(&service, "linked"));
 }
 
 /// A page, a count, an update, a check and the actions of documents.

@@ -51,9 +51,12 @@ CREATE INDEX ON loans (user_id);
 CREATE TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits SELECT g % 1009, g % 1000 FROM generate_series(1, 2000) g;
 CREATE INDEX ON limits (user_id);
+CREATE TABLE bans (user_id INTEGER, folder_id INTEGER);
+INSERT INTO bans SELECT g % 1009, 500 + (g::bigint * 7919) % 1503 FROM generate_series(1, 2000) g;
+CREATE INDEX ON bans (user_id);
 CREATE TABLE role_permissions (role TEXT, permission TEXT);
 INSERT INTO role_permissions SELECT CASE g % 2 WHEN 0 THEN 'viewer' ELSE 'editor' END, 'p' || g FROM generate_series(1, 40) g;
-INSERT INTO role_permissions VALUES ('viewer', 'read');
+INSERT INTO role_permissions VALUES ('viewer', 'read'), ('owner', 'read');
 ANALYZE;";
 
 /// A user with every role, quota and loan of every folder, whom the statistics do not know.

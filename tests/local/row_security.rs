@@ -9,7 +9,7 @@ use super::service::{Service, column};
 use portcullis_testkit::local::caller::Caller;
 
 /// All tables of the catalogue.
-const TABLES: &str = "documents, folders, tenants, folder_roles, blocks, limits, quotas, deputies, parents, role_permissions, loans";
+const TABLES: &str = "documents, folders, tenants, folder_roles, bans, blocks, limits, quotas, deputies, parents, role_permissions, loans";
 
 /// Rows that a user may try to insert; the last one has no id.
 const NEW_ROWS: [&str; 5] = [

@@ -6,6 +6,7 @@
 //!     ─▶   select "read" where a   ∪   select "edit" where c   ∪   select v from ("read"), ("edit") where b
 //! select "read" where role(r) and r in ("owner", "guest")   ∪   select "edit" where role(r) and r = "owner"
 //!     ─▶   select v from ("read", "owner"), ("read", "guest"), ("edit", "owner") as (v, w) where role(w)
+//! select "read" from t where test(t)   ─▶   select "read" where there is a t with test(t)
 //! ```
 
 use crate::algebra::aliases::{TakenAliases, free_aliases, number_aliases};
@@ -20,6 +21,23 @@ const MOST_BRANCHES: usize = 128;
 
 /// The columns of the rows: what a select answers, and the literal that its test is for.
 const LITERAL_COLUMNS: [ColumnId; 2] = [ColumnId(0), ColumnId(1)];
+
+/// Makes one test of an alternative that answers with literals but tests each row: the first row that
+/// passes is enough, so the database need not expect to test them all.
+pub(super) fn decide(selects: &mut [Select]) {
+    let is_test = |condition: &Condition| {
+        matches!(condition, Condition::Any(_) | Condition::None(_))
+            && condition.branches().iter().any(|branch| !branch.reads_nothing())
+    };
+    for select in selects {
+        let answers_literals = select.output.iter().all(|expr| expr.is_static());
+        if !select.from.is_empty() && answers_literals && select.filter.iter().any(is_test) {
+            let output = std::mem::take(&mut select.output);
+            let test = std::mem::take(select);
+            *select = Select { from: Vec::new(), filter: vec![Condition::Any(vec![test])], output };
+        }
+    }
+}
 
 /// Makes one select of those that answer with different literals under the same condition, or under the same
 /// branch of a condition.

@@ -10,6 +10,7 @@ mod bans;
 mod closures;
 mod columns;
 mod covered;
+mod denied_sets;
 mod guards;
 mod implied;
 mod joins;
@@ -111,6 +112,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| literals::pair_literals(draft.plan.answer.selects_mut(), &mut draft.embedded),
     },
     Pass {
+        name: "decide-answers",
+        does: "tests only whether there is a row where an alternative answers with literals and tests each row",
+        applies: |setting| setting.purpose == Purpose::List && setting.flattens(),
+        keeps: Keeps::Atoms,
+        run: |draft, _| literals::decide(draft.plan.answer.selects_mut()),
+    },
+    Pass {
         name: "ask-row",
         does: "turns the values that a filter's alternatives return into conditions on the caller's row",
         applies: |setting| setting.row.is_some(),
@@ -205,6 +213,16 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         applies: |setting| setting.features.arrays_are_looked_up,
         keeps: Keeps::Entailed,
         run: |draft, setting| test_sets::test_sets(&mut draft.plan, setting),
+    },
+    Pass {
+        name: "denied-sets",
+        does: "looks a value up in the set of a recursion that denies it, instead of testing the recursion for each row",
+        applies: |setting| {
+            let reads_rows = matches!(setting.purpose, Purpose::List | Purpose::Rows | Purpose::Filter);
+            reads_rows && setting.features.overestimates_recursion
+        },
+        keeps: Keeps::Equals,
+        run: |draft, setting| denied_sets::look_up_denied(&mut draft.plan, setting),
     },
     Pass {
         name: "factor-guards",

@@ -31,6 +31,12 @@ pub(super) const ACTIVE: &str = "
     UNION SELECT p.folder_id FROM below b JOIN parents p ON p.parent_id = b.folder_id
       WHERE NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = p.folder_id AND f.archived = 1))
   SELECT folder_id FROM below WHERE folder_id IS NOT NULL";
+/// The folders from which the user is banned, and all below them.
+pub(super) const BANNED: &str = "
+  WITH RECURSIVE banned AS (
+    SELECT folder_id FROM bans WHERE user_id = ?
+    UNION SELECT p.folder_id FROM banned b JOIN parents p ON p.parent_id = b.folder_id)
+  SELECT folder_id FROM banned WHERE folder_id IS NOT NULL";
 
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
@@ -271,6 +277,18 @@ hidden(d: Document) if size(d, s) and s > 10;",
         expert: "(d.owner_id = ? OR d.folder_id IN (BELOW))",
     },
     Pattern {
+        shape: "pattern-denied-hierarchy",
+        title: "A ban inherited from a parent folder",
+        why: "The folders that the user is banned from are found once, by a recursion. The document's folder is looked up in a hash table of them.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not banned_above(u, d);
+banned_above(u: User, d: Document) if has_relation(d, \"folder\", f) and banned_from(u, f);
+banned_from(u: User, f: Folder) if banned(u, f);
+banned_from(u: User, f: Folder) if has_relation(f, \"parent\", p) and banned_from(u, p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND (d.folder_id IS NULL OR d.folder_id NOT IN (BANNED))",
+    },
+    Pattern {
         shape: "pattern-guard-in-a-hierarchy",
         title: "A role inherited from a parent folder, unless the folder is archived",
         why: "Each step of the recursion looks up one folder by its key.",
@@ -288,6 +306,18 @@ hidden(d: Document) if size(d, s) and s > 10;",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, r, f)
   and permits(r, \"read\");",
         expert: "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role IN (SELECT role FROM role_permissions WHERE permission = 'read'))",
+    },
+    Pattern {
+        shape: "pattern-permission-of-each-role",
+        title: "Permissions of roles in a table, and roles that the policy names",
+        why: "Whether a role has the permission is the same for all documents, so it decides whether a set has values at all. Indexes still find the rows of each alternative.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"owner\", u) and permits(\"owner\", \"read\");
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f)
+  and permits(\"viewer\", \"read\");",
+        expert: "(d.owner_id = ? AND EXISTS (SELECT 1 FROM role_permissions WHERE role = 'owner' AND permission = 'read')
+  OR VIEWED AND EXISTS (SELECT 1 FROM role_permissions WHERE role = 'viewer' AND permission = 'read'))",
     },
     Pattern {
         shape: "pattern-attribute-of-the-container",

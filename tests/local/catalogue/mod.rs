@@ -32,8 +32,10 @@ CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTE
 INSERT INTO deputies VALUES (1, 2, 1), (2, 3, 1), (3, 1, 0), (2, 4, 1), (NULL, 4, 1), (2, NULL, 1);
 CREATE TEMPORARY TABLE parents (folder_id INTEGER, parent_id INTEGER);
 INSERT INTO parents VALUES (10, 11), (11, 12), (12, 12), (NULL, 10), (10, NULL);
+CREATE TEMPORARY TABLE bans (user_id INTEGER, folder_id INTEGER);
+INSERT INTO bans VALUES (1, 12), (2, 11), (3, NULL), (NULL, 10);
 CREATE TEMPORARY TABLE role_permissions (role TEXT, permission TEXT);
-INSERT INTO role_permissions VALUES ('viewer', 'read'), ('viewer', 'read'), ('editor', 'write'), (NULL, 'read');
+INSERT INTO role_permissions VALUES ('viewer', 'read'), ('viewer', 'read'), ('owner', 'read'), ('editor', 'write'), (NULL, 'read');
 CREATE TEMPORARY TABLE loans (user_id INTEGER, folder_id INTEGER, until BIGINT);
 INSERT INTO loans VALUES (1, 10, 99999999999), (1, 12, 1000000000), (2, 11, 99999999999), (2, 10, NULL), (3, NULL, 99999999999);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
@@ -72,6 +74,8 @@ facts:
     query: SELECT user_id, deputy_id FROM deputies WHERE active = 1
   has_relation(Folder:_, parent, Folder:_):
     query: SELECT folder_id, parent_id FROM parents
+  banned(User:_, Folder:_):
+    query: SELECT user_id, folder_id FROM bans
   permits(String:_, String:_):
     query: SELECT role, permission FROM role_permissions
   has_role(User:_, String:_, Folder:_):
@@ -111,6 +115,7 @@ declare limit(User, Integer);
 declare permits(String, String);
 declare quota(User, Folder, String, Integer);
 declare deputy(User, User);
+declare banned(User, Folder);
 declare archived(Folder);
 declare suspended(Tenant);
 declare blocked(Document, User);
@@ -144,7 +149,10 @@ impl Pattern {
     /// What an expert asks of a row of the table that is called `name`, for this user.
     pub(crate) fn expert(&self, user: &str, name: &str) -> String {
         let condition = self.expert.replace("VIEWED", kinds::VIEWED).replace("DEPUTY", kinds::DEPUTY);
-        let condition = condition.replace("BELOW", kinds::BELOW).replace("ACTIVE", kinds::ACTIVE);
+        let condition = condition
+            .replace("BELOW", kinds::BELOW)
+            .replace("ACTIVE", kinds::ACTIVE)
+            .replace("BANNED", kinds::BANNED);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let condition = condition.replace("NOW", &now.to_string()).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))

@@ -16,6 +16,7 @@ mod halves;
 mod passes;
 mod row;
 mod sort;
+mod static_tests;
 
 pub(super) use passes::{Arranging, arranged, shown};
 pub(super) use row::{fits, row, row_name};

@@ -3,6 +3,7 @@
 use super::arms::{by_arms, merge_sets, probed};
 use super::halves::split;
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
+use super::static_tests;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse, Table};
@@ -77,6 +78,16 @@ const PASSES: &[Pass<Filter>] = &[
         run: |filter, arranging| match arranging.alternatives() {
             Alternatives::OfKeys(_, table) => look_up(filter, table, arranging.column),
             Alternatives::OfRow(_) | Alternatives::Values(_) => {}
+        },
+    },
+    Pass {
+        name: "static-tests",
+        does: "tests what is the same for all rows in the sets of its alternatives",
+        applies: |_| true,
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            let anchors = arranging.anchors();
+            tests_of_rows(filter).for_each(|(rows, _)| static_tests::move_into_sets(rows, &anchors));
         },
     },
     Pass {

@@ -175,7 +175,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
             };
             // Outside a query of its own a condition must not be NULL, because NULL differs from false there.
-            let is_never_null = is_row || select.reads_nothing();
+            let is_never_null = select.reads_nothing();
             let query = self.query(self.binding(source)?);
             let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());
             if !condition.is_empty() {
