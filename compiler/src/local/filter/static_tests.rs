@@ -12,7 +12,7 @@
 use super::row::asks_row;
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Select, SetUse};
+use crate::algebra::{Condition, Expr, Select, SetUse};
 use crate::ir::CompareOp;
 
 /// Moves the tests of several alternatives, and of those inside them.
@@ -40,14 +40,15 @@ fn move_all(rows: &mut [Select], anchors: &Anchors<'_>, taken: &mut TakenAliases
     }
 }
 
-/// Makes a set of the value that an indexed column of the row must have.
+/// Makes a set of the value that an indexed column of the row must have. The filter's own column is compared
+/// with literals by itself.
 fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
     let indexed = filter.iter_mut().find(|condition| anchors.is_indexed(condition, from));
     if let Some(condition) = indexed
         && let Condition::Compare { op: CompareOp::Equal, left, right } = condition
+        && let (expr @ Expr::Column { .. }, value) | (value, expr @ Expr::Column { .. }) = (*left, *right)
     {
-        let (expr, value) = if left.is_static() { (*right, *left) } else { (*left, *right) };
         let value = Select { output: vec![value].into(), ..Select::default() };
         *condition = Condition::In { expr, selects: vec![value], used: SetUse::ToFind };
     }
