@@ -75,7 +75,7 @@ pub fn is_whole(text: &str) -> bool {
 }
 
 /// The lengths of the groups of digits in a UUID, which hyphens separate.
-pub(crate) const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
+const UUID_GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
 
 /// The bits of a UUID in canonical form: lower case, with hyphens.
 pub(crate) fn uuid(text: &str) -> Option<u128> {
@@ -96,6 +96,18 @@ pub(crate) fn uuid(text: &str) -> Option<u128> {
         }
     }
     groups.next().is_none().then_some(bits)
+}
+
+/// The canonical form of a UUID.
+pub(crate) fn uuid_text(bits: u128) -> String {
+    let digits = format!("{bits:032x}");
+    let mut rest = digits.as_str();
+    let groups = UUID_GROUPS.map(|length| {
+        let (group, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
+        rest = after;
+        group
+    });
+    groups.join("-")
 }
 
 /// Whether a text is a UUID in canonical form.

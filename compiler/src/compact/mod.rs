@@ -1,4 +1,4 @@
-//! The embedded store's representation of a value.
+//! How a store represents a value: the embedded store as it is here, one on PostgreSQL as [`bytes`].
 //!
 //! In: the text of a value. Out: a shorter form that expands to exactly the same text. Most ids are database
 //! keys, so a canonical 64-bit decimal becomes an integer, a canonical UUID becomes 21 bytes of text instead
@@ -17,7 +17,9 @@
 //! The short form of a UUID is text, because JSON parameters cannot hold bytes. Its digits are those of RFC
 //! 1924, which have no quote or backslash, in ASCII order, so that short forms sort as the UUIDs do.
 
-use crate::primitive::{self, UUID_GROUPS};
+pub mod bytes;
+
+use crate::primitive;
 use std::borrow::Cow;
 
 /// A value as stored, ordered as SQLite orders it: integers, then text by its bytes.
@@ -56,19 +58,8 @@ pub fn expand(form: &str) -> Option<Cow<'_, str>> {
     match form.strip_prefix(MARK) {
         None => Some(Cow::Borrowed(form)),
         Some(own) if own.starts_with(MARK) => Some(Cow::Borrowed(own)),
-        Some(digits) => bits(digits).map(|bits| Cow::Owned(hyphenated(bits))),
+        Some(digits) => bits(digits).map(|bits| Cow::Owned(primitive::uuid_text(bits))),
     }
-}
-
-fn hyphenated(bits: u128) -> String {
-    let digits = format!("{bits:032x}");
-    let mut rest = digits.as_str();
-    let groups = UUID_GROUPS.map(|length| {
-        let (group, after) = rest.split_at_checked(length).unwrap_or((rest, ""));
-        rest = after;
-        group
-    });
-    groups.join("-")
 }
 
 fn short(bits: u128) -> String {
@@ -101,6 +92,16 @@ fn bits(digits: &str) -> Option<u128> {
 }
 
 #[cfg(test)]
+pub(crate) mod texts {
+    /// Every text of up to three characters from those that some form treats specially.
+    pub(crate) fn short() -> Vec<String> {
+        let characters = ["", "0", "1", "9", "-", "+", ".", " ", "a", "\0", "\u{1}", "\u{2}", "'", "ä"];
+        let pairs = characters.iter().flat_map(|a| characters.iter().map(move |b| format!("{a}{b}")));
+        pairs.flat_map(|pair| characters.iter().map(move |c| format!("{pair}{c}"))).collect()
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 
@@ -109,13 +110,6 @@ mod tests {
             Compact::Integer(number) => number.to_string(),
             Compact::Text(form) => expand(&form).expect("the form of a text").into_owned(),
         }
-    }
-
-    /// Every text of up to three characters from those that some form treats specially.
-    fn short_texts() -> Vec<String> {
-        let characters = ["", "0", "1", "9", "-", "+", ".", " ", "a", "\u{1}", "\u{2}", "'", "ä"];
-        let pairs = characters.iter().flat_map(|a| characters.iter().map(move |b| format!("{a}{b}")));
-        pairs.flat_map(|pair| characters.iter().map(move |c| format!("{pair}{c}"))).collect()
     }
 
     #[test]
@@ -152,9 +146,9 @@ mod tests {
 
     #[test]
     fn every_text_round_trips_and_forms_are_unique() {
-        let mut texts = short_texts();
+        let mut texts = super::texts::short();
         for n in [0_u128, 1, 84, 85, u128::MAX, 1 << 127, 0x0123_4567_89ab_cdef << 40] {
-            texts.push(hyphenated(n));
+            texts.push(primitive::uuid_text(n));
             texts.push(short(n));
         }
         texts.sort_unstable();
