@@ -17,7 +17,7 @@
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::question::{Question, QuestionVar, Shape};
 use portcullis_compiler::source::SourceMap;
-use portcullis_compiler::{check, compile_for_store};
+use portcullis_compiler::{StoreDialect, check, compile_for_store};
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -46,7 +46,8 @@ fn main() {
             ],
         );
         let shape = Shape::of(&program, &question);
-        let cold = || drop(black_box(compile_for_store(&program, &catalog, &shape).unwrap()));
+        let cold =
+            || drop(black_box(compile_for_store(&program, &catalog, &shape, StoreDialect::Sqlite).unwrap()));
         println!("question, {what:<16} {} cold", median(200, cold));
         println!(
             "its shape                {} warm",
@@ -95,7 +96,7 @@ fn catalog() -> Catalog {
         relations.push(Relation {
             predicate: predicate.into(),
             args: types.iter().enumerate().map(column).collect(),
-            source: RelationSource::Table { name },
+            source: RelationSource::Table { schema: None, name },
         });
     };
     for block in 0..CHAIN {

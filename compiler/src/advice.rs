@@ -72,7 +72,7 @@ mod tests {
         let relation = |predicate: &str, ty: &str| Relation {
             predicate: predicate.into(),
             args: vec![RelationArg::Column { ty: ty.into(), column: "c".into() }],
-            source: RelationSource::Table { name: predicate.into() },
+            source: RelationSource::Table { schema: None, name: predicate.into() },
         };
         let catalog =
             Catalog { relations: vec![relation("locked", "Doc"), relation("knows", "User")].into() };

@@ -105,14 +105,17 @@ pub enum RelationArg {
 /// The origin of a relation's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationSource {
-    /// A table or view; unqualified.
+    /// A table or view.
     Table {
+        /// The schema that it is in; `None` if its name says enough.
+        schema: Option<String>,
         /// Its name.
         name: String,
     },
-    /// Rows that come with the request as one JSON parameter: an array with one array per fact, which holds
-    /// one text per [`RelationArg::Column`] in argument order. Column names do not matter. The statement
-    /// takes the parameter as [`Slot::Context`](crate::question::Slot::Context).
+    /// Rows that come with the request, with one value per [`RelationArg::Column`] in argument order. Column
+    /// names do not matter. The statement takes them as JSON, an array with one array per fact
+    /// ([`Slot::Context`](crate::question::Slot::Context)), or as an array for each column
+    /// ([`Slot::ContextColumn`](crate::question::Slot::ContextColumn)).
     Context {
         /// The parameter.
         slot: ContextId,

@@ -7,7 +7,7 @@
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
-use crate::dialect::{self, Dialect, Features};
+use crate::dialect::{Dialect, Features, StoreDialect};
 use crate::id_vec::IdVec;
 use crate::optimise::{self, Draft, Purpose, Setting};
 use crate::pass::Pass;
@@ -27,12 +27,15 @@ pub(crate) struct Target<'t> {
 }
 
 impl Target<'static> {
-    /// The embedded store.
-    pub(crate) const STORE: Self =
-        Self { purpose: Purpose::Store, features: &dialect::STORE, values: Values::Parameters };
+    /// A store.
+    pub(crate) fn store(store: StoreDialect) -> Self {
+        Self { purpose: Purpose::Store, features: store.features(), values: Values::Parameters }
+    }
 
-    /// The embedded store, for a part of a question over a caller's database.
-    pub(crate) const PART: Self = Self { purpose: Purpose::Part, ..Self::STORE };
+    /// A store, for a part of a question over a caller's database.
+    pub(crate) fn part(store: StoreDialect) -> Self {
+        Self { purpose: Purpose::Part, ..Self::store(store) }
+    }
 }
 
 impl<'t> Target<'t> {
@@ -122,7 +125,7 @@ pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Liter
             Domain::GivenOneOf(texts) => Some(LiteralValue::Texts(texts.clone())),
             Domain::Given(_) | Domain::Wanted | Domain::Ignored => None,
         },
-        Slot::Context(_) => None,
+        Slot::Context(_) | Slot::ContextColumn(..) => None,
         Slot::TypeOf(typed) => Some(LiteralValue::Text(var(typed)?.ty.clone()?)),
         Slot::Now => Some(LiteralValue::Integer(now)),
         Slot::PageAfter => Some(LiteralValue::Text(String::new())),
@@ -199,7 +202,7 @@ mod tests {
         let granted = Relation {
             predicate: "has_role".into(),
             args: ["User", "String", "Doc"].map(arg).into(),
-            source: RelationSource::Table { name: "granted".into() },
+            source: RelationSource::Table { schema: None, name: "granted".into() },
         };
         let catalog = &Catalog { relations: vec![granted].into() };
         let passes = |action: QuestionVar| {

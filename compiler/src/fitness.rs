@@ -9,6 +9,7 @@ use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, is_abstract};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::compile::{self, Target};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::dialect::StoreDialect;
 use crate::ir::{Program, Rule, Signature, SignatureArg, TypeKind};
 use crate::plan::Request;
 use crate::primitive::STRING;
@@ -22,10 +23,11 @@ const MOST_TRIED: usize = 16;
 /// A lint if every check is refused; `None` if one fits, or if there is nothing to check.
 pub(crate) fn check(program: &Program) -> Option<Diagnostic> {
     let catalog = every_kind(program);
+    let target = Target::store(StoreDialect::STRICTEST);
     let mut refused = None;
     for question in checks(program).take(MOST_TRIED) {
         let shape = &Shape::of(program, &question);
-        match compile::statement(&Request { program, catalog: &catalog, shape }, &Target::STORE) {
+        match compile::statement(&Request { program, catalog: &catalog, shape }, &target) {
             Err(CompileError::Refused(refusal)) => refused = Some(question.refused(refusal).message),
             Ok(_) | Err(CompileError::Bug(_)) => return None,
         }
@@ -67,7 +69,7 @@ fn every_kind(program: &Program) -> Catalog {
     let relation = |(at, (predicate, args)): (usize, (&str, Vec<RelationArg>))| Relation {
         predicate: predicate.to_owned(),
         args,
-        source: RelationSource::Table { name: format!("f{at}") },
+        source: RelationSource::Table { schema: None, name: format!("f{at}") },
     };
     Catalog { relations: kinds.into_iter().enumerate().map(relation).collect() }
 }

@@ -44,7 +44,7 @@ pub mod why;
 use catalog::Catalog;
 use compile::Target;
 use diagnostic::{Diagnostic, Severity};
-pub use dialect::Dialect;
+pub use dialect::{Dialect, StoreDialect};
 use ir::Program;
 use plan::Request;
 use question::{CompileError, Question, Shape, Statement};
@@ -101,8 +101,8 @@ pub fn compile(
     advised(&Request { program, catalog, shape }, &target)
 }
 
-/// Compiles the shape of a question to a statement for the embedded store, whose tables, parameters and
-/// answers hold values in their [`compact`] form.
+/// Compiles the shape of a question to a statement for a store, whose tables, parameters and answers hold
+/// values in the form of its dialect, the [current time](question::Slot::Now) included.
 ///
 /// # Errors
 /// As [`compile`].
@@ -110,8 +110,9 @@ pub fn compile_for_store(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
+    store: StoreDialect,
 ) -> Result<Statement, CompileError> {
-    advised(&Request { program, catalog, shape }, &Target::STORE)
+    advised(&Request { program, catalog, shape }, &Target::store(store))
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.

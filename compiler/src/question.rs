@@ -161,6 +161,8 @@ pub enum Slot {
     OneOf(QuestionVarId),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
     Context(ContextId),
+    /// The values in one column of such rows, as an array, in the order of the rows.
+    ContextColumn(ContextId, ColumnId),
     /// The name of the type of a variable, as text; for types that the policy does not mention.
     TypeOf(QuestionVarId),
     /// Seconds since the epoch, an integer.
@@ -177,6 +179,9 @@ impl std::fmt::Display for Slot {
             Self::Given(var) => write!(f, "Given({})", var.index()),
             Self::OneOf(var) => write!(f, "OneOf({})", var.index()),
             Self::Context(slot) => write!(f, "Context({})", slot.index()),
+            Self::ContextColumn(slot, column) => {
+                write!(f, "Context({}).{}", slot.index(), column.index())
+            }
             Self::TypeOf(var) => write!(f, "TypeOf({})", var.index()),
             Self::Now => f.write_str("Now"),
             Self::PageAfter => f.write_str("PageAfter"),

@@ -164,7 +164,7 @@ mod tests {
         let decided = Relation {
             predicate: "decided".into(),
             args: vec![column("User", "arg0"), column("String", "arg1")],
-            source: RelationSource::Table { name: "decided".into() },
+            source: RelationSource::Table { schema: None, name: "decided".into() },
         };
         let catalog = Catalog { relations: vec![decided].into() };
         let question = Question::atom("p0", vec![QuestionVar::given("who", "User", "ada")]);

@@ -34,7 +34,7 @@ pub(super) fn catalog(program: &Program) -> Result<Catalog, CliError> {
         taken.insert(name.clone());
         let column = |(position, ty)| RelationArg::Column { ty, column: format!("arg{position}") };
         let args = types.into_iter().enumerate().map(column).collect();
-        Relation { predicate, args, source: RelationSource::Table { name } }
+        Relation { predicate, args, source: RelationSource::Table { schema: None, name } }
     };
     Ok(Catalog { relations: signatures.into_iter().map(relation).collect() })
 }
@@ -78,7 +78,7 @@ mod tests {
         let checked = portcullis_compiler::check(&SourceMap::new("p", policy));
         let program = checked.program.unwrap_or_else(|| panic!("{:#?}", checked.diagnostics));
         let name = |relation: Relation| match relation.source {
-            RelationSource::Table { name } => format!("{name}({})", relation.args.len()),
+            RelationSource::Table { name, .. } => format!("{name}({})", relation.args.len()),
             RelationSource::Context { .. } | RelationSource::Bound { .. } => panic!("neither"),
         };
         catalog(&program).expect("few tables").relations.into_iter().map(name).collect()

@@ -138,6 +138,8 @@ impl SlotValues<'_> {
                 Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
             },
             Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
+            // Statements for SQLite have none.
+            Slot::ContextColumn(..) => return None,
             Slot::TypeOf(var) => Param::Value(question.vars.find(var)?.ty.clone()?),
             Slot::Now => Param::Number(self.now),
             Slot::PageAfter => {

@@ -62,7 +62,7 @@ pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Rel
     let relation = |relation: &StoredRelation| Relation {
         predicate: relation.predicate.clone(),
         args: relation.args.iter().enumerate().map(arg).collect(),
-        source: RelationSource::Table { name: relation.table.clone() },
+        source: RelationSource::Table { schema: None, name: relation.table.clone() },
     };
     relations.iter().filter(known).map(relation).collect()
 }
@@ -120,7 +120,7 @@ mod tests {
         let context = [("has_role".to_owned(), vec!["User".to_owned()])];
         let catalog = catalog(&stored, &context);
         let sources: Vec<_> = catalog.relations.iter().map(|relation| &relation.source).collect();
-        let table = RelationSource::Table { name: "f_Repo".into() };
+        let table = RelationSource::Table { schema: None, name: "f_Repo".into() };
         assert_eq!(sources, [&table, &RelationSource::Context { slot: ContextId(0) }]);
     }
 }

@@ -16,11 +16,11 @@ use super::local::{Document, LocalKey, TextKey};
 use super::versions::Active;
 use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
-use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::local::{self, LocalPlan, SqlForm, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::why::Rules;
+use portcullis_compiler::{StoreDialect, compile_for_store};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::hash::Hash;
@@ -34,6 +34,9 @@ pub(super) type Traced = Result<Arc<Rules>, CompileError>;
 
 /// A question's plan for a caller's database, or why the compiler refused it.
 pub(super) type PlannedLocal = Result<Arc<KeptPlan>, CompileError>;
+
+/// What the store speaks.
+const STORE: StoreDialect = StoreDialect::Sqlite;
 
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
@@ -132,8 +135,15 @@ impl Plans {
         most_values: usize,
     ) -> PlannedLocal {
         let catalog = self.local_catalog(&key, document);
-        let planned =
-            local::plan(&self.policy.program, &catalog, &key.shape, form, &document.bindings, most_values);
+        let planned = local::plan(
+            &self.policy.program,
+            &catalog,
+            &key.shape,
+            form,
+            &document.bindings,
+            STORE,
+            most_values,
+        );
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
     }
@@ -192,7 +202,7 @@ impl Plans {
     /// Compiles a statement and caches it, or the refusal.
     pub(super) fn compile(&self, key: PlanKey) -> Compiled {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape);
+        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape, STORE);
         keep(&self.cache, key, compiled.map(Arc::new))
     }
 }
@@ -327,7 +337,8 @@ mod tests {
         let vars = vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")];
         let question = Question::atom("allow", vars);
         let (shape, form) = (Shape::of(&program, &question), SqlForm::Decision { name: "allowed".into() });
-        let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), 100).unwrap();
+        let plan =
+            local::plan(&program, &catalog, &shape, &form, &Bindings::default(), super::STORE, 100).unwrap();
         KeptPlan { catalog, plan }
     }
 

@@ -24,9 +24,9 @@ use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
-use portcullis_compiler::compile_for_store;
 use portcullis_compiler::ir::{Assertion, ConstId, PredId, Program, Test, TypeId};
 use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQuestion, Shape, Statement};
+use portcullis_compiler::{StoreDialect, compile_for_store};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -209,7 +209,7 @@ impl<'a> Bench<'a> {
         self.reader.check()?;
         let shape = Shape::of(self.program, question);
         let refused = |refusal| Trouble::Refused(Box::new(question.refused(refusal)));
-        let statement = match compile_for_store(self.program, &self.catalog, &shape) {
+        let statement = match compile_for_store(self.program, &self.catalog, &shape, StoreDialect::Sqlite) {
             Ok(Statement { refused_if: Some(RefusedIf { refusal, .. }), .. })
             | Err(CompileError::Refused(refusal)) => return Err(refused(refusal)),
             Ok(statement) => statement,

@@ -136,7 +136,12 @@ fn no_code_asks_which_database_it_is() {
     let mut offenders = Vec::new();
     let inside = |path: &str| path.starts_with("compiler/src/") && path != "compiler/src/dialect/mod.rs";
     for file in product().iter().filter(|file| inside(&file.path)) {
-        let found = file.code().into_iter().filter(|(_, line)| names(line, "Dialect::"));
+        let is_named = |line: &str| {
+            ["Dialect::", "StoreDialect::Sqlite", "StoreDialect::Postgresql"]
+                .iter()
+                .any(|name| names(line, name))
+        };
+        let found = file.code().into_iter().filter(|(_, line)| is_named(line));
         offenders.extend(found.map(|(number, _)| format!("{}:{number}: names a dialect", file.path)));
     }
     none(&offenders, "the compiler asks for features, see dialect/mod.rs");

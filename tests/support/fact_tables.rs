@@ -24,6 +24,7 @@ pub type Rows = Vec<Vec<String>>;
 type Signature = (String, Vec<(String, Option<String>)>);
 
 /// Relations for the compiler, and the facts that each holds.
+#[derive(Clone)]
 pub struct FactTables {
     /// The relations.
     pub catalog: Catalog,
@@ -54,7 +55,7 @@ impl FactTables {
             let source = match layout {
                 Layout::Request => RelationSource::Context { slot: ContextId::from_index(number) },
                 Layout::Tables | Layout::ByLiteral => {
-                    RelationSource::Table { name: table_name(layout, number) }
+                    RelationSource::Table { schema: None, name: table_name(layout, number) }
                 }
             };
             placed.catalog.relations.push(Relation { predicate, args: args.collect(), source });
@@ -63,15 +64,28 @@ impl FactTables {
         placed
     }
 
+    /// The same in tables of a schema, with other names.
+    pub fn in_schema(&self, in_schema: &str) -> Self {
+        let mut placed = self.clone();
+        for relation in &mut placed.catalog.relations {
+            if let RelationSource::Table { schema, name } = &mut relation.source {
+                *schema = Some(in_schema.to_owned());
+                name.insert_str(0, "stored ");
+            }
+        }
+        placed
+    }
+
     /// The tables to make: name, columns, rows.
     pub fn tables(&self) -> impl Iterator<Item = (String, Vec<String>, &Rows)> {
         self.catalog.relations.iter().zip(&self.rows).filter_map(|(relation, rows)| {
-            let RelationSource::Table { name } = &relation.source else { return None };
+            let RelationSource::Table { schema, name } = &relation.source else { return None };
             let column = |arg: &RelationArg| match arg {
                 RelationArg::Column { column, .. } => Some(quoted(column)),
                 RelationArg::Constant { .. } => None,
             };
-            Some((quoted(name), relation.args.iter().filter_map(column).collect(), rows))
+            let name: Vec<String> = schema.iter().chain([name]).map(|name| quoted(name)).collect();
+            Some((name.join("."), relation.args.iter().filter_map(column).collect(), rows))
         })
     }
 }

@@ -25,7 +25,7 @@ pub fn tables(facts: &[Fact]) -> Catalog {
         let column = |(at, ty)| RelationArg::Column { ty, column: format!("arg{at}") };
         let name = format!("{predicate}_{}", types.join("_")).to_lowercase();
         let args = types.into_iter().enumerate().map(column).collect();
-        Relation { predicate, args, source: RelationSource::Table { name } }
+        Relation { predicate, args, source: RelationSource::Table { schema: None, name } }
     };
     Catalog { relations: shapes.into_iter().map(relation).collect() }
 }

@@ -152,7 +152,8 @@ impl Names<'_> {
 
     pub(crate) fn source(&self, source: SourceId) -> String {
         match &self.catalog.relations[source].source {
-            RelationSource::Table { name } => name.clone(),
+            RelationSource::Table { schema: None, name } => name.clone(),
+            RelationSource::Table { schema: Some(schema), name } => format!("{schema}.{name}"),
             RelationSource::Context { slot } => Slot::Context(*slot).to_string(),
             RelationSource::Bound { binding } => format!("{binding:?}"),
         }

@@ -13,7 +13,7 @@ use crate::advice;
 use crate::bindings::Bindings;
 use crate::catalog::Catalog;
 use crate::compile;
-use crate::dialect::Features;
+use crate::dialect::{Features, StoreDialect};
 use crate::id_vec::IdVec;
 use crate::ir::{Program, TypeId};
 use crate::keys::Keys;
@@ -24,8 +24,8 @@ use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar}
 use crate::refusal::{Limit, Refusal};
 use crate::rewrite::{RoleForm, RoleFormId};
 
-/// Plans a shape over a catalog with the relations of `bindings`; `most_rows` bounds what is read of each
-/// part.
+/// Plans a shape over a catalog with the relations of `bindings`; its parts are read from a `store`, and
+/// `most_rows` bounds what is read of each.
 ///
 /// # Errors
 /// [`CompileError::Refused`] if the question cannot be answered by one statement.
@@ -35,6 +35,7 @@ pub fn plan(
     shape: &Shape,
     form: &SqlForm,
     bindings: &Bindings,
+    store: StoreDialect,
     most_rows: usize,
 ) -> Result<LocalPlan, CompileError> {
     let keys = Keys { catalog, bindings };
@@ -45,7 +46,7 @@ pub fn plan(
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
     });
-    let planner = |limits| LocalPlanner { keys, limits, most_rows };
+    let planner = |limits| LocalPlanner { keys, limits, store, most_rows };
     let features = bindings.dialect.features();
     let mut found = FoundPlans::default();
     for limits in attempts(features) {
@@ -208,6 +209,7 @@ type OriginalVariant = (Variant, Option<(Variant, Refusal)>);
 struct LocalPlanner<'p> {
     keys: Keys<'p>,
     limits: PlanLimits,
+    store: StoreDialect,
     most_rows: usize,
 }
 
@@ -272,7 +274,7 @@ impl LocalPlanner<'_> {
     fn variant(&self, question: Posed<'_>, planned: Planned) -> Result<Variant, CompileError> {
         let Posed { request, column, .. } = question;
         let largest_rule = planned.largest_rule;
-        let variant = Variant::new(&request, self.keys, planned, column, self.most_rows);
+        let variant = Variant::new(&request, self.keys, planned, column, self.store, self.most_rows);
         let variant = variant.map_err(|error| error.at_rule(largest_rule))?;
         match self.limits.most_readings {
             Some(most) if variant.residual.plan.n_readings() > most => {

@@ -15,7 +15,7 @@ use super::request::{LocalError, SqlDetail, SqlForm, SqlRequest};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, Relation, RelationArg};
 use crate::dialect::quote::plain_literal;
-use crate::dialect::{Dialect, Escapes};
+use crate::dialect::{Dialect, Escapes, StoreDialect};
 use crate::ir::Program;
 use crate::limits;
 use crate::question::{CompileError, Domain, Question, QuestionVar, QuestionVarId, Shape};
@@ -79,7 +79,9 @@ pub fn fact_rows(
     };
     let catalog = Catalog { relations: vec![relation.clone()].into() };
     let shape = Shape::of(facts, &question);
-    let plan = super::plan(facts, &catalog, &shape, &form, bindings, limits::PARAMETERS)?;
+    // The store has no part of it, so its dialect does not matter.
+    let store = StoreDialect::STRICTEST;
+    let plan = super::plan(facts, &catalog, &shape, &form, bindings, store, limits::PARAMETERS)?;
     let request = SqlRequest {
         program: facts,
         catalog: &catalog,

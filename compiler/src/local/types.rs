@@ -111,6 +111,7 @@ impl Types<'_> {
                     Some(
                         FromKind::Values(
                             Slot::Context(_)
+                            | Slot::ContextColumn(..)
                             | Slot::TypeOf(_)
                             | Slot::Now
                             | Slot::PageAfter

@@ -15,6 +15,7 @@ use crate::catalog::{Catalog, ColumnId};
 use crate::compile::{self, Target};
 use crate::datalog::intern;
 use crate::datalog::print::Names;
+use crate::dialect::StoreDialect;
 use crate::id_vec::IdVec;
 use crate::ir::{Constant, RuleId, TypeId};
 use crate::keys::Keys;
@@ -32,7 +33,9 @@ pub(super) struct Variant {
     pub(super) residual: Residual,
     /// For each part the types of its columns.
     pub(super) types: Vec<IdVec<ColumnId, Option<TypeId>>>,
-    /// For each part the statement on the embedded store.
+    /// The store that the parts are read from.
+    store: StoreDialect,
+    /// For each part the statement on the store.
     pub(super) statements: Vec<Statement>,
     pub(super) constants: IndexSet<Constant>,
     pub(super) rules: IndexSet<RuleId>,
@@ -54,6 +57,7 @@ impl Variant {
         keys: Keys<'_>,
         planned: Planned,
         column: Option<QuestionVarId>,
+        store: StoreDialect,
         most_rows: usize,
     ) -> Result<Self, CompileError> {
         let Request { program, catalog, shape } = *request;
@@ -70,7 +74,7 @@ impl Variant {
         let (rules, largest_rule) = (planned.rules, planned.largest_rule);
         let statement = |part: &Part| {
             let planned = part.planned(approach, &constants, largest_rule);
-            compile::finish(request, &Target::PART, planned, &mut |_, _| {})
+            compile::finish(request, &Target::part(store), planned, &mut |_, _| {})
         };
         let statements = residual.parts.iter().map(statement).collect::<Result<_, _>>()?;
         let is_by_values = residual.is_by_values();
@@ -78,6 +82,7 @@ impl Variant {
         Ok(Self {
             residual,
             types,
+            store,
             statements,
             constants,
             rules,
@@ -175,7 +180,7 @@ impl Variant {
         for (id, part) in parts() {
             let mut changes = Changes::since(shown(id, &part.plan));
             let planned = part.planned(self.approach, &self.constants, self.largest_rule);
-            compile::finish(request, &Target::PART, planned, &mut |step, plan| {
+            compile::finish(request, &Target::part(self.store), planned, &mut |step, plan| {
                 changes.finishing(step, shown(id, plan));
             })?;
             stages.append(&mut changes.stages);

@@ -37,7 +37,7 @@ pub(crate) struct Row<'b> {
 /// The purpose of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A question to the embedded store.
+    /// A question to a store.
     Store,
     /// A question over one table for each kind of fact, for review.
     Tables,
@@ -51,7 +51,7 @@ pub(crate) enum Purpose {
     Filter,
     /// A condition on a caller's row that takes the row's value as given.
     RowTest,
-    /// A part of a question over a caller's database, for the embedded store: `local::split` has given it its
+    /// A part of a question over a caller's database, for a store: `local::split` has given it its
     /// shape.
     Part,
 }

@@ -193,7 +193,7 @@ mod tests {
         let relation = |(predicate, types): &(&str, &[&str])| Relation {
             predicate: (*predicate).into(),
             args: types.iter().map(column).collect(),
-            source: RelationSource::Table { name: (*predicate).into() },
+            source: RelationSource::Table { schema: None, name: (*predicate).into() },
         };
         let catalog = Catalog { relations: relations.iter().map(relation).collect() };
         let vars = [actor, "String", "Doc"].into_iter().zip(domains);

@@ -183,7 +183,7 @@ mod tests {
         let relation = |predicate: &str, types: [&str; 3], name: &str| Relation {
             predicate: predicate.into(),
             args: types.map(|ty| RelationArg::Column { ty: ty.into(), column: ty.to_lowercase() }).into(),
-            source: RelationSource::Table { name: name.into() },
+            source: RelationSource::Table { schema: None, name: name.into() },
         };
         let relations = vec![
             relation("has_role", ["User", "String", "Folder"], "granted"),

@@ -93,7 +93,7 @@ where
     }
 
     pub(super) fn no_rows(&self, n_columns: usize) -> SetExpr {
-        let nulls = (0..n_columns).map(|_| build::item(self.text(build::null()), None)).collect();
+        let nulls = (0..n_columns).map(|_| build::item(self.as_value(build::null()), None)).collect();
         build::select(nulls, Vec::new(), vec![build::boolean(false)])
     }
 

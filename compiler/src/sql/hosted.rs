@@ -1,16 +1,16 @@
-//! Statements over stored relations, in which all values have one form: text, or the store's compact form.
+//! Statements over stored relations, in which all values have one form: text, or the form of a store.
 //!
 //! In: a plan. Out: one query, and the slots of its parameters in order; or a query with literals instead of
-//! parameters. A relation is a stored table, or comes with the request as JSON.
+//! parameters. A relation is a stored table, or comes with the request.
 
 use super::at::{At, Siblings};
 use super::build;
-use super::lower::{Lowering, Unconstrained, column_names, cte_kind};
+use super::lower::{Lowering, Unconstrained, column_name, column_names, cte_kind};
 use super::printing::Printing;
 use super::strategy::Fence;
 use crate::algebra::{AnswerColumns, Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
 use crate::catalog::{ColumnId, Relation, RelationSource};
-use crate::dialect::Placeholder;
+use crate::dialect::{ParameterRows, Placeholder, ValueForm};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{Answer, CompileError, Slot};
 use indexmap::IndexSet;
@@ -156,7 +156,11 @@ impl Printing for Lowering<'_, Hosted<'_>> {
 
     fn literal(&self, literal: ConstId) -> Result<Sql, CompileError> {
         let text = self.inputs.literal_text(literal)?;
-        Ok(if self.inputs.features.compact_values { build::compact(text) } else { build::lit(text) })
+        Ok(match self.inputs.features.values {
+            ValueForm::Text => build::lit(text),
+            ValueForm::Compact => build::compact(text),
+            ValueForm::Bytes => build::bytes(text),
+        })
     }
 
     /// A parameter, or a literal in its place.
@@ -180,7 +184,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
 
     fn output(&mut self, at: At<'_>, _column: ColumnId, value: Expr) -> Result<Sql, CompileError> {
         let sql = self.expr(at, value)?;
-        Ok(if matches!(value, Expr::Column { .. }) { sql } else { self.text(sql) })
+        Ok(if matches!(value, Expr::Column { .. }) { sql } else { self.as_value(sql) })
     }
 
     fn comparison(
@@ -192,8 +196,13 @@ impl Printing for Lowering<'_, Hosted<'_>> {
     ) -> Result<Sql, CompileError> {
         let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-        let integer = |value| if is_order { build::cast(value, self.inputs.features.integer) } else { value };
-        Ok(build::binary(integer(left), build::operator(op), integer(right)))
+        let number = |value| match self.inputs.features.values {
+            ValueForm::Text | ValueForm::Compact if is_order => {
+                build::cast(value, self.inputs.features.integer)
+            }
+            ValueForm::Text | ValueForm::Compact | ValueForm::Bytes => value,
+        };
+        Ok(build::binary(number(left), build::operator(op), number(right)))
     }
 
     fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {
@@ -211,9 +220,13 @@ impl Printing for Lowering<'_, Hosted<'_>> {
     }
 
     fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
-        match &self.stored(kind)?.source {
-            RelationSource::Table { name } => Ok(build::table(build::ident(name), alias)),
-            RelationSource::Context { slot } => self.json_rows(Slot::Context(*slot), alias),
+        let relation = self.stored(kind)?;
+        match &relation.source {
+            RelationSource::Table { schema, name } => Ok(build::stored_table(schema.as_deref(), name, alias)),
+            RelationSource::Context { slot } => {
+                let arrays = relation.column_ids().map(|column| Slot::ContextColumn(*slot, column));
+                self.parameter_rows(Slot::Context(*slot), arrays, alias)
+            }
             RelationSource::Bound { .. } => Err(not_stored()),
         }
     }
@@ -226,7 +239,10 @@ impl Printing for Lowering<'_, Hosted<'_>> {
                 let (_, name) = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
                 Ok(build::column(alias, build::ident(name)))
             }
-            RelationSource::Context { .. } => Ok(build::element(alias, column)),
+            RelationSource::Context { .. } => Ok(match self.inputs.features.rows {
+                ParameterRows::JsonEach | ParameterRows::JsonbArrayElements => build::element(alias, column),
+                ParameterRows::Arrays => build::column(alias, build::ident(&column_name(column))),
+            }),
             RelationSource::Bound { .. } => Err(not_stored()),
         }
     }

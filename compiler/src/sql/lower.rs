@@ -135,7 +135,7 @@ where
         }
         if arms.is_empty() {
             let nothing =
-                names.iter().map(|name| build::item(self.text(build::null()), Some(build::ident(name))));
+                names.iter().map(|name| build::item(self.as_value(build::null()), Some(build::ident(name))));
             arms.push(build::select(nothing.collect(), Vec::new(), vec![build::boolean(false)]));
         }
         let mut from = self.union_all(arms)?;
@@ -167,6 +167,7 @@ where
         Ok(unions)
     }
 
+    /// A value in the order of its bytes.
     pub(super) fn in_byte_order(&self, expr: Sql) -> Sql {
         match self.inputs.features.byte_order {
             Some(collation) => build::collate(expr, collation),
@@ -192,7 +193,7 @@ where
         let mut names = names.iter();
         for (column, expr) in select.output.enumerate() {
             let value = match (expr, unconstrained) {
-                (Expr::Unconstrained, Unconstrained::Star) => self.text(build::lit("*")),
+                (Expr::Unconstrained, Unconstrained::Star) => self.as_value(self.made("*")),
                 (expr, _) => self.output(at, column, *expr)?,
             };
             projection.push(build::item(value, names.next().map(|name| build::ident(name))));
@@ -229,7 +230,7 @@ where
                     }
                 }
             }
-            (FromKind::Values(slot), _) => self.json_rows(slot, &alias),
+            (FromKind::Values(slot), _) => self.parameter_rows(slot, std::iter::once(slot), &alias),
             (
                 FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. },
                 _,

@@ -93,7 +93,12 @@ fn take_value<R: Rows>(
     let env = run.state.frames[frame].env.clone();
     let values = match slot {
         Slot::OneOf(var) | Slot::Given(var) => run.world.given(var),
-        Slot::Context(_) | Slot::TypeOf(_) | Slot::Now | Slot::PageAfter | Slot::PageLimit => Vec::new(),
+        Slot::Context(_)
+        | Slot::ContextColumn(..)
+        | Slot::TypeOf(_)
+        | Slot::Now
+        | Slot::PageAfter
+        | Slot::PageLimit => Vec::new(),
     };
     for value in values {
         if let Some(env) = bound(run.world, &[term], &[Some(value)], env.clone()) {

@@ -59,7 +59,7 @@ impl Rows for StoredRows<'_> {
         most: usize,
     ) -> Result<Vec<Vec<String>>, StoreError> {
         let found = match &of.source {
-            RelationSource::Table { name } => {
+            RelationSource::Table { name, .. } => {
                 let names = of.columns().map(|(_, column)| column);
                 let columns = names.zip(bound.iter().copied()).collect();
                 self.reader.look_up(&Lookup { table: name, columns, most })?

@@ -154,7 +154,7 @@ fn statement(text: &str, dialect: Dialect) -> String {
     let relation = Relation {
         predicate: "has_role".to_owned(),
         args: ["User", "String", "Folder"].into_iter().enumerate().map(column).collect(),
-        source: RelationSource::Table { name: text.to_owned() },
+        source: RelationSource::Table { schema: None, name: text.to_owned() },
     };
     let vars = vec![
         QuestionVar::given("actor", "User", text),

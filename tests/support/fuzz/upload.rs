@@ -152,7 +152,11 @@ fn tables(facts: &[Fact]) -> Catalog {
     let relation = |(at, (predicate, types)): (usize, (String, Vec<String>))| {
         let column = |(at, ty)| RelationArg::Column { ty, column: format!("arg{at}") };
         let args = types.into_iter().enumerate().map(column).collect();
-        Relation { predicate, args, source: RelationSource::Table { name: format!("facts{at}") } }
+        Relation {
+            predicate,
+            args,
+            source: RelationSource::Table { schema: None, name: format!("facts{at}") },
+        }
     };
     Catalog { relations: kinds.into_iter().enumerate().map(relation).collect() }
 }

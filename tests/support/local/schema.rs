@@ -109,7 +109,7 @@ impl Schema {
             Relation {
                 predicate: predicate.clone(),
                 args: args.iter().enumerate().map(arg).collect(),
-                source: RelationSource::Table { name: format!("bound_{number}") },
+                source: RelationSource::Table { schema: None, name: format!("bound_{number}") },
             }
         })
     }

@@ -12,4 +12,4 @@ mod respelled;
 pub(super) use expr::*;
 pub(super) use query::*;
 pub(super) use quoted::{ident, lit, raw, whole};
-pub(super) use respelled::{compact, plain_lit};
+pub(super) use respelled::{bytes, compact, plain_lit};

@@ -1,6 +1,7 @@
 //! Queries, what they read, and common table expressions.
 
 use super::expr::{all, call, function_args, name, number};
+use super::quoted::ident;
 use crate::algebra::Repeats;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
@@ -64,6 +65,13 @@ fn factor(name: ObjectName, args: Option<TableFunctionArgs>, alias: TableAlias) 
 /// `table AS alias`
 pub(in crate::sql) fn table(table: Ident, as_alias: &str) -> TableFactor {
     factor(ObjectName(vec![ObjectNamePart::Identifier(table)]), None, alias(as_alias, &[]))
+}
+
+/// `schema.table AS alias`, or the same without a schema, for names from outside.
+pub(in crate::sql) fn stored_table(schema: Option<&str>, table: &str, as_alias: &str) -> TableFactor {
+    let names = schema.into_iter().chain([table]);
+    let name = names.map(|name| ObjectNamePart::Identifier(ident(name))).collect();
+    factor(ObjectName(name), None, alias(as_alias, &[]))
 }
 
 /// `function(args) AS alias(columns)`

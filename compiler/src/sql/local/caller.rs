@@ -141,7 +141,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                     | Representation::Undeclared(_)
                     | Representation::Opaque(_) => {
                         let text = self.literal(*literal)?;
-                        if at == 0 { self.text(text) } else { text }
+                        if at == 0 { self.as_value(text) } else { text }
                     }
                 });
             }

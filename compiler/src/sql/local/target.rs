@@ -124,7 +124,7 @@ impl Printing for Lowering<'_, Local<'_>> {
             }
             (Representation::Text | Representation::Undeclared(_) | Representation::Opaque(_), _) => {
                 let value = self.expr(at, value)?;
-                Ok(self.text(value))
+                Ok(self.as_value(value))
             }
         }
     }

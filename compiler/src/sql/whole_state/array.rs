@@ -161,8 +161,8 @@ where
     /// A text in the collation that gives way to that of a column.
     fn in_usual_order(&self, text: Sql) -> Sql {
         match self.inputs.features.state {
-            State::Arrays { collation } => build::collate(text, collation),
-            State::Json => text,
+            State::Arrays { collation: Some(collation) } => build::collate(text, collation),
+            State::Arrays { collation: None } | State::Json => text,
         }
     }
 }

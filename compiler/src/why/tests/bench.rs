@@ -76,7 +76,7 @@ impl Bench {
         let (mut catalog, mut rows) = (Catalog::default(), Vec::new());
         for ((predicate, types), held) in by_kind {
             let args = types.into_iter().map(column).collect();
-            let source = RelationSource::Table { name: String::new() };
+            let source = RelationSource::Table { schema: None, name: String::new() };
             catalog.relations.push(Relation { predicate, args, source });
             rows.push(held);
         }

@@ -26,7 +26,7 @@ fn catalog() -> Catalog {
     let relation = |predicate: &str, types: &[&str]| Relation {
         predicate: predicate.into(),
         args: types.iter().map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() }).collect(),
-        source: RelationSource::Table { name: predicate.into() },
+        source: RelationSource::Table { schema: None, name: predicate.into() },
     };
     Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])].into() }
 }
