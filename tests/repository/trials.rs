@@ -67,6 +67,10 @@ fn every_snapshot_is_asked_for_and_there() {
         let names = file.text.split("assert_snapshot!(\"").skip(1).filter_map(|rest| rest.split('"').next());
         asked.extend(names.map(|name| format!("snapshots/lsp/{name}.snap")));
     }
+    for file in files("compiler/src/tests", &[".rs"]) {
+        let names = file.text.split("compared(\"").skip(1).filter_map(|rest| rest.split('"').next());
+        asked.extend(names.map(|name| format!("snapshots/store/{name}.snap")));
+    }
     let there: BTreeSet<String> = files("snapshots", &[""]).into_iter().map(|file| file.path).collect();
     let orphans = there.difference(&asked).map(|path| format!("{path}: no page or test asks for it"));
     let missing = asked.difference(&there).map(|path| format!("{path}: is missing"));

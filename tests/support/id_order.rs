@@ -6,7 +6,10 @@
 use portcullis::engine::EngineError;
 
 /// What an id is ordered by.
-fn key(id: &str) -> (u8, i64, &str) {
+pub(crate) type Key<'i> = (u8, i64, &'i str);
+
+/// What an id is ordered by, from the id.
+pub(crate) fn key(id: &str) -> Key<'_> {
     match id.parse::<i64>() {
         Ok(number) if number.to_string() == id => return (0, number, ""),
         Ok(_) | Err(_) => {}

@@ -266,8 +266,8 @@ impl<'p> Statements<'p> {
                 let page = self.run_postgres(&statement.sql, &statement.answer, &values, place.form)?;
                 let is_last = page.len() < usize::try_from(PAGE).unwrap();
                 all.extend(page);
-                let key = |row: &Cells| row[0].as_deref().map(|id| place.form.key(id));
-                if !all.is_sorted_by(|before, after| key(before) < key(after)) {
+                let keys = all.iter().map(|row| row[0].as_deref().map(|id| place.form.key(id)));
+                if !keys.is_sorted_by(|before, after| before < after) {
                     return Err(format!("pages out of order: {all:?}"));
                 }
                 if is_last {

@@ -120,6 +120,11 @@ impl<'l> Lowering<'l, Hosted<'_>> {
         Ok(if paged { build::limited(query, self.value(Slot::PageLimit)?) } else { query })
     }
 
+    /// A value with the type of values, which a column has.
+    fn with_type(&self, value: Expr, sql: Sql) -> Sql {
+        if matches!(value, Expr::Column { .. }) { sql } else { self.as_value(sql) }
+    }
+
     fn stored(&self, kind: FromKind) -> Result<&'l Relation, CompileError> {
         match kind {
             FromKind::Source(source) => Ok(&self.inputs.catalog.relations[source]),
@@ -184,7 +189,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
 
     fn output(&mut self, at: At<'_>, _column: ColumnId, value: Expr) -> Result<Sql, CompileError> {
         let sql = self.expr(at, value)?;
-        Ok(if matches!(value, Expr::Column { .. }) { sql } else { self.as_value(sql) })
+        Ok(self.with_type(value, sql))
     }
 
     fn comparison(
@@ -194,15 +199,16 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         left: Expr,
         right: Expr,
     ) -> Result<Sql, CompileError> {
-        let (left, right) = (self.expr(at, left)?, self.expr(at, right)?);
+        let (left_sql, right_sql) = (self.expr(at, left)?, self.expr(at, right)?);
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-        let number = |value| match self.inputs.features.values {
-            ValueForm::Text | ValueForm::Compact if is_order => {
-                build::cast(value, self.inputs.features.integer)
-            }
-            ValueForm::Text | ValueForm::Compact | ValueForm::Bytes => value,
+        let in_order = |value, sql| match self.inputs.features.values {
+            ValueForm::Text | ValueForm::Compact => build::cast(sql, self.inputs.features.integer),
+            // Two literals without a type would be compared as texts.
+            ValueForm::Bytes => self.with_type(value, sql),
         };
-        Ok(build::binary(number(left), build::operator(op), number(right)))
+        let [left, right] = [(left, left_sql), (right, right_sql)]
+            .map(|(value, sql)| if is_order { in_order(value, sql) } else { sql });
+        Ok(build::binary(left, build::operator(op), right))
     }
 
     fn in_literals(&mut self, at: At<'_>, value: Expr, literals: &[ConstId]) -> Result<Sql, CompileError> {

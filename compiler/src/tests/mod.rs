@@ -4,3 +4,4 @@
 #[path = "../../../tests/support/processor.rs"]
 pub(crate) mod processor;
 pub(crate) mod random;
+mod store_statements;

@@ -64,6 +64,40 @@ fn an_id_is_itself() {
     }
 }
 
+/// Ids of all kinds in one list, with the integers and UUIDs next to which a store's form of them changes.
+#[test]
+fn ids_are_listed_in_order() {
+    let mut ids: Vec<String> = TEXTS.iter().map(|text| (*text).to_owned()).collect();
+    for bits in (7..64).step_by(8) {
+        let number = 1_i128 << bits;
+        let near = [number - 1, number, number + 1].into_iter().flat_map(|number| [number, -number]);
+        ids.extend(near.map(|number| number.to_string()));
+        ids.push(format!("{:08x}-0000-0000-0000-{bits:012x}", 0xFF << (bits - 7).min(24)));
+    }
+    ids.extend(
+        ["00000000-0000-0000-0000-000000000000", "ffffffff-ffff-ffff-ffff-ffffffffffff"].map(Into::into),
+    );
+    ids.sort_unstable();
+    ids.dedup();
+    let facts: Vec<Fact> = ids.iter().map(|id| role("ada", id)).collect();
+    let stored = hosted(POLICY, &facts);
+    let program = policy::program(POLICY).unwrap();
+    let returned = Statements::new(&program, &facts, 0).unwrap();
+    let docs = |ids: &[String]| -> Outcome {
+        let rows = ids.iter().map(|id| vec![Cell::Value(Value::new("Doc", id))]);
+        Expected::Is(Answer::Rows(rows.collect()))
+    };
+    let list = allow(("User", "ada"), "read", QuestionVar::wanted("resource", Some("Doc")));
+    let several = Domain::GivenOneOf(ids.clone());
+    let of_several = QuestionVar { domain: several, ..QuestionVar::wanted("resource", Some("Doc")) };
+    for question in [list, allow(("User", "ada"), "read", of_several)] {
+        let ways = stored.ask_every_way(&question, &[]).into_iter().chain(returned.ask_every_way(&question));
+        for (way, found) in ways {
+            assert_eq!(found, docs(&ids), "{way}");
+        }
+    }
+}
+
 /// A text as an action, a type, a predicate or a variable is unknown or refused, and nothing else happens.
 #[test]
 fn a_name_is_a_name() {

@@ -3,6 +3,7 @@
 use super::Cells;
 use super::values::Form;
 use crate::fixture::Answer;
+use crate::id_order::Key;
 use crate::notation::{Cell, Value};
 use crate::outcome::Outcome;
 use crate::refusal::NoAnswer;
@@ -37,11 +38,7 @@ pub(super) fn answer(
 ) -> Result<Answer, String> {
     // SQLite puts NULL first, PostgreSQL last.
     let nulls_last = dialect == Dialect::Postgresql;
-    let key = |row: &Cells| -> Vec<(bool, Option<Vec<u8>>)> {
-        let key = |cell: &Option<String>| cell.as_deref().map(|text| form.key(text));
-        row.iter().map(|cell| (nulls_last && cell.is_none(), key(cell))).collect()
-    };
-    if !rows.is_sorted_by(|before, after| key(before) < key(after)) {
+    if !rows.is_sorted_by(|before, after| keys(before, form, nulls_last) < keys(after, form, nulls_last)) {
         return Err(format!("rows twice or out of order: {rows:?}"));
     }
     match (meaning, rows) {
@@ -51,6 +48,13 @@ pub(super) fn answer(
         (question::Answer::Decision, rows) => Err(format!("no decision: {rows:?}")),
         (question::Answer::Rows(_) | question::Answer::Part, _) => Ok(cells(question, meaning, rows)),
     }
+}
+
+/// What a row is ordered by.
+fn keys(row: &Cells, form: Form, nulls_last: bool) -> Vec<(bool, Option<Key<'_>>)> {
+    let keys =
+        row.iter().map(|cell| (nulls_last && cell.is_none(), cell.as_deref().map(|text| form.key(text))));
+    keys.collect()
 }
 
 /// Rows as a page of fixtures writes them: a cell for each variable that is asked for, in their order.

@@ -2,6 +2,7 @@
 
 use super::PAGE;
 use crate::fact_tables::FactTables;
+use crate::id_order::{self, Key};
 use portcullis_compiler::compact::bytes;
 use portcullis_compiler::question::{Answer, Domain, Question, Slot};
 use tokio_postgres::Row;
@@ -92,11 +93,11 @@ impl Form {
         }
     }
 
-    /// Bytes in the order in which values come out of a statement.
-    pub(super) fn key(self, text: &str) -> Vec<u8> {
+    /// What a value is ordered by when it comes out of a statement: texts by their bytes.
+    pub(super) fn key(self, text: &str) -> Key<'_> {
         match self {
-            Self::Text => text.as_bytes().to_vec(),
-            Self::Bytes => bytes::encode(text),
+            Self::Text => (0, 0, text),
+            Self::Bytes => id_order::key(text),
         }
     }
 }
