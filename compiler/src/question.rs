@@ -157,7 +157,8 @@ impl Shape {
 pub enum Slot {
     /// The value of a [`Domain::Given`] variable, as text.
     Given(QuestionVarId),
-    /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text.
+    /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text, or as an array where the rows
+    /// of a relation are [arrays](Self::ContextColumn).
     OneOf(QuestionVarId),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
     Context(ContextId),
@@ -165,9 +166,9 @@ pub enum Slot {
     ContextColumn(ContextId, ColumnId),
     /// The name of the type of a variable, as text; for types that the policy does not mention.
     TypeOf(QuestionVarId),
-    /// Seconds since the epoch, an integer.
+    /// Seconds since the epoch, an integer; for a store an Integer in the form of its values.
     Now,
-    /// The last answer of the previous page; the empty text for the first page.
+    /// The last answer of the previous page; for the first page what sorts before every answer.
     PageAfter,
     /// How many answers at most, an integer.
     PageLimit,

@@ -123,7 +123,18 @@ const COMPILER: &[(&str, &[&str])] = &[
     ),
     (
         "fitness",
-        &["builtin", "catalog", "compile", "diagnostic", "ir", "plan", "primitive", "question", "source"],
+        &[
+            "builtin",
+            "catalog",
+            "compile",
+            "diagnostic",
+            "dialect",
+            "ir",
+            "plan",
+            "primitive",
+            "question",
+            "source",
+        ],
     ),
     (
         "local",

@@ -65,6 +65,7 @@ impl FactTables {
     }
 
     /// The same in tables of a schema, with other names.
+    #[must_use]
     pub fn in_schema(&self, in_schema: &str) -> Self {
         let mut placed = self.clone();
         for relation in &mut placed.catalog.relations {

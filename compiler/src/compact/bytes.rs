@@ -135,25 +135,24 @@ mod tests {
 
     #[test]
     fn forms_are_short() {
-        for (text, form) in [
-            ("0", "0080"),
-            ("7", "008107"),
-            ("-7", "007ef8"),
-            ("255", "0081ff"),
-            ("256", "00820100"),
-            ("-256", "007dfeff"),
-            ("9223372036854775807", "00887fffffffffffffff"),
-            ("-9223372036854775808", "00777fffffffffffffff"),
-            ("07", "3037"),
-            ("", "01"),
-            ("\0", "0100"),
-            ("\u{1}x", "010178"),
-            ("\u{2}x", "0278"),
-            ("ä", "c3a4"),
-            ("01994a5e-8f2b-7c31-9d4e-5b6a7c8d9e0f", "010201994a5e8f2b7c319d4e5b6a7c8d9e0f"),
-        ] {
-            let digits: String = encode(text).iter().map(|byte| format!("{byte:02x}")).collect();
-            assert_eq!(digits, form, "{text:?}");
+        let forms: [(&str, &[u8]); 14] = [
+            ("0", &[0, 0x80]),
+            ("7", &[0, 0x81, 7]),
+            ("-7", &[0, 0x7E, 0xF8]),
+            ("255", &[0, 0x81, 0xFF]),
+            ("256", &[0, 0x82, 1, 0]),
+            ("-256", &[0, 0x7D, 0xFE, 0xFF]),
+            ("9223372036854775807", b"\x00\x88\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF"),
+            ("-9223372036854775808", b"\x00\x77\x7F\xFF\xFF\xFF\xFF\xFF\xFF\xFF"),
+            ("07", b"07"),
+            ("", &[1]),
+            ("\0", &[1, 0]),
+            ("\u{1}x", &[1, 1, b'x']),
+            ("ä", &[0xC3, 0xA4]),
+            ("30313233-3435-3637-3839-616263646566", b"\x01\x020123456789abcdef"),
+        ];
+        for (text, form) in forms {
+            assert_eq!(encode(text), form, "{text:?}");
         }
     }
 

@@ -105,6 +105,9 @@ where
             }
             ParameterRows::Arrays => {
                 let arrays = arrays.map(|slot| self.value(slot)).collect::<Result<Vec<_>, _>>()?;
+                if arrays.is_empty() {
+                    return Err(CompileError::Bug("rows of a request without a column".into()));
+                }
                 let names = column_names(arrays.len());
                 build::unnest(arrays, alias, &names.iter().map(String::as_str).collect::<Vec<_>>())
             }
