@@ -157,8 +157,8 @@ impl Shape {
 pub enum Slot {
     /// The value of a [`Domain::Given`] variable, as text.
     Given(QuestionVarId),
-    /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text, or as an array where the rows
-    /// of a relation are [arrays](Self::ContextColumn).
+    /// The values of a [`Domain::GivenOneOf`] variable, as a JSON array of text, or as an array where the
+    /// rows of a relation are [arrays](Self::ContextColumn).
     OneOf(QuestionVarId),
     /// The rows of a [`RelationSource::Context`](crate::catalog::RelationSource::Context), as JSON.
     Context(ContextId),

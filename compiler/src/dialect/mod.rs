@@ -29,9 +29,9 @@ pub enum Dialect {
 pub enum StoreDialect {
     /// The embedded store: a recent SQLite, with values in their [compact](crate::compact::Compact) form.
     Sqlite,
-    /// A store on PostgreSQL, with values as [bytes](crate::compact::bytes) in columns of the type `bytea`. Its
-    /// statements must be prepared with the types of their parameters: `bytea[]` for several values, `bigint`
-    /// for the limit of a page, and `bytea` for all others.
+    /// A store on PostgreSQL, with values as [bytes](crate::compact::bytes) in columns of the type `bytea`.
+    /// Its statements must be prepared with the types of their parameters: `bytea[]` for several values,
+    /// `bigint` for the limit of a page, and `bytea` for all others.
     Postgresql,
 }
 

@@ -294,3 +294,15 @@ pub(in crate::sql) fn cte(name: &str, columns: &[&str], query: Query) -> Cte {
 pub(in crate::sql) fn materialized(cte: Cte) -> Cte {
     Cte { materialized: Some(CteAsMaterialized::Materialized), ..cte }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stored_table_is_quoted_part_by_part() {
+        assert_eq!(stored_table(None, "f7", "t1").to_string(), "f7 AS t1");
+        assert_eq!(stored_table(Some("e1"), "user", "t1").to_string(), "e1.\"user\" AS t1");
+        assert_eq!(stored_table(Some("a\".b"), "c.d", "t1").to_string(), "\"a\"\".b\".\"c.d\" AS t1");
+    }
+}
