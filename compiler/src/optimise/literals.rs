@@ -22,8 +22,8 @@ const MOST_BRANCHES: usize = 128;
 /// The columns of the rows: what a select answers, and the literal that its test is for.
 const LITERAL_COLUMNS: [ColumnId; 2] = [ColumnId(0), ColumnId(1)];
 
-/// Makes one test of an alternative that answers with literals but tests each row: the first row that
-/// passes is enough, so the database need not expect to test them all.
+/// Turns an alternative that answers with literals, but has a test for each row, into one test of whether a
+/// row passes: the first one is enough, so the database need not expect to test them all.
 pub(super) fn decide(selects: &mut [Select]) {
     let is_test = |condition: &Condition| {
         matches!(condition, Condition::Any(_) | Condition::None(_))

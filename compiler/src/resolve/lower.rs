@@ -22,7 +22,7 @@ pub(super) fn rule(tables: &mut Tables, rule: &ast::Rule) -> NestedRule {
     nested
 }
 
-/// Lowers the parameters of a head into the nested.
+/// Lowers the parameters of a head into the nested rule.
 pub(super) fn params(tables: &mut Tables, nested: &mut NestedRule, params: &[Param]) {
     for param in params {
         let read = term(tables, nested, &param.term);

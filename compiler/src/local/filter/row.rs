@@ -1,6 +1,7 @@
 //! The conditions of a filter on the caller's row.
 
 use super::super::request::{SqlForm, SqlRequest};
+use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
@@ -72,4 +73,9 @@ pub(super) fn asks_row(conditions: &[Condition]) -> bool {
         }
     }
     found
+}
+
+/// Whether a condition has the same value for all rows.
+pub(super) fn is_same_for_all_rows(condition: &Condition) -> bool {
+    free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
 }

@@ -1,7 +1,6 @@
 //! Sorts the alternatives of a filter by their conditions on the caller's column.
 
-use super::row::{asks_row, needs_row};
-use crate::algebra::aliases::free_aliases;
+use super::row::{asks_row, is_same_for_all_rows, needs_row};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
 use crate::bindings::{ColumnExpr, RowTable};
@@ -104,13 +103,10 @@ pub(super) fn take_common(filter: &mut Filter) -> Vec<Condition> {
     let all = conditioned.chain(&mut filter.rows).chain(&mut filter.set).chain(&mut filter.guards);
     let mut all: Vec<&mut Select> = all.collect();
     if let [only] = all.as_mut_slice() {
-        let is_common = |condition: &Condition| {
-            free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
-        };
         if only.from.is_empty() && !asks_row(&only.filter) {
             return Vec::new();
         }
-        let (common, own) = std::mem::take(&mut only.filter).into_iter().partition(is_common);
+        let (common, own) = std::mem::take(&mut only.filter).into_iter().partition(is_same_for_all_rows);
         only.filter = own;
         return common;
     }

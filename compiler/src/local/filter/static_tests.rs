@@ -9,8 +9,8 @@
 //! alternative is one that an index answers: otherwise the database would read all rows of the set, and test
 //! each of them. So a value that a column must have becomes a set, too.
 
-use super::row::asks_row;
-use crate::algebra::aliases::{TakenAliases, free_aliases, renumber_inside};
+use super::row::is_same_for_all_rows;
+use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, Select, SetUse};
 use crate::ir::CompareOp;
@@ -25,9 +25,7 @@ fn move_all(rows: &mut [Select], anchors: &Anchors<'_>, taken: &mut TakenAliases
     let is_one_of_several = rows.len() > 1;
     for row in rows {
         if is_one_of_several && row.filter.iter().any(is_static_test) {
-            if !row.filter.iter().any(is_set) {
-                make_set(row, anchors);
-            }
+            make_set(row, anchors);
             move_tests(row, taken);
         }
         for condition in &mut row.filter {
@@ -40,10 +38,13 @@ fn move_all(rows: &mut [Select], anchors: &Anchors<'_>, taken: &mut TakenAliases
     }
 }
 
-/// Makes a set of the value that an indexed column of the row must have. The filter's own column is compared
-/// with literals by itself.
+/// Makes a set of the value that an indexed column of the row must have, if there is no set. A literal
+/// for the filter's own column is no such value: the filter lists those apart.
 fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
+    if filter.iter().any(is_set) {
+        return;
+    }
     let indexed = filter.iter_mut().find(|condition| anchors.is_indexed(condition, from));
     if let Some(condition) = indexed
         && let Condition::Compare { op: CompareOp::Equal, left, right } = condition
@@ -56,21 +57,17 @@ fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
 
 /// Moves the static tests of an alternative into its first set.
 fn move_tests(row: &mut Select, taken: &mut TakenAliases) {
-    if !row.filter.iter().any(is_set) {
-        return;
-    }
-    let (tests, mut filter): (Vec<Condition>, Vec<Condition>) =
-        std::mem::take(&mut row.filter).into_iter().partition(is_static_test);
-    if let Some(set) = filter.iter_mut().find(|condition| is_set(condition)) {
-        for select in set.branches_mut() {
-            for test in &tests {
-                let mut test = test.clone();
-                renumber_inside(&mut test, taken);
-                select.filter.push(test);
-            }
+    let (tests, mut others): (Vec<Condition>, Vec<Condition>) =
+        row.filter.iter().cloned().partition(is_static_test);
+    let Some(set) = others.iter_mut().find(|condition| is_set(condition)) else { return };
+    for select in set.branches_mut() {
+        for test in &tests {
+            let mut test = test.clone();
+            renumber_inside(&mut test, taken);
+            select.filter.push(test);
         }
     }
-    row.filter = filter;
+    row.filter = others;
 }
 
 fn is_set(condition: &Condition) -> bool {
@@ -85,5 +82,5 @@ fn is_static_test(condition: &Condition) -> bool {
         }
         Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
     };
-    reads && free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
+    reads && is_same_for_all_rows(condition)
 }
