@@ -16,6 +16,7 @@ pub mod cli;
 pub mod config;
 pub mod engine;
 pub mod http;
+mod libpq;
 pub mod lsp;
 pub mod share;
 pub mod store;

@@ -168,12 +168,13 @@ const COMPILER: &[(&str, &[&str])] = &[
 const SERVICE: &[(&str, &[&str])] = &[
     ("config", &[]),
     ("share", &[]),
+    ("libpq", &[]),
     ("store", &["share"]),
     ("engine", &["share", "store"]),
     ("http", &["config", "share", "store", "engine"]),
     ("admin", &["store", "engine", "http"]),
     ("lsp", &[]),
-    ("cli", &["config", "store", "engine", "http", "admin", "lsp"]),
+    ("cli", &["config", "libpq", "store", "engine", "http", "admin", "lsp"]),
 ];
 
 /// The files of the store that know all others. Of those beside them, none knows the code for a database,

@@ -25,7 +25,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ),
     // The service's own store, and the commands that look at a caller's database, each driver in one file.
     ("rusqlite", &["src/store/embedded/", "src/cli/bindings/sqlite.rs"]),
-    ("tokio_postgres", &["src/cli/bindings/postgresql.rs"]),
+    ("tokio_postgres", &["src/libpq/config.rs", "src/cli/bindings/postgresql.rs"]),
     ("clap_complete", &["src/cli/completions.rs"]),
     ("clap_mangen", &["src/cli/man.rs"]),
     ("quick_xml", &["src/cli/test/junit.rs"]),
@@ -54,7 +54,7 @@ const PLACES: &[(&str, &[&str])] = &[
         ],
     ),
     // The settings, what the programs of a caller's database read, and whether a person wants no colours.
-    ("std::env", &["src/config.rs", "src/cli/bindings/libpq.rs", "src/cli/output.rs"]),
+    ("std::env", &["src/config.rs", "src/libpq/mod.rs", "src/cli/output.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
     ("tokio_rustls", &["src/http/tls.rs"]),

@@ -21,7 +21,6 @@ mod explain;
 mod finding;
 mod fix;
 mod judge;
-mod libpq;
 mod live;
 mod policy;
 mod postgresql;

@@ -6,9 +6,9 @@
 use super::database::{
     Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, PostgresqlPlan, TableSize,
 };
-use super::libpq::{self, Connection};
 use crate::cli::error::CliError;
-use tokio_postgres::config::{Host, SslMode};
+use crate::libpq::{self, reason};
+use tokio_postgres::config::Host;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Kind as PgKind, Type};
 use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
@@ -59,9 +59,7 @@ pub(in crate::cli) struct Postgresql {
 impl Postgresql {
     /// Connects. Missing parts of the address are completed as PostgreSQL's own programs do.
     pub(super) async fn open(url: &str) -> Result<Self, CliError> {
-        let url = libpq::with_port(url, libpq::variable);
-        let config = completed(url.parse().map_err(failed)?)
-            .map_err(|reason| CliError::Database { reason, at: None })?;
+        let config = libpq::config(url).map_err(|reason| CliError::Database { reason, at: None })?;
         let connected = config.connect(NoTls).await;
         let (client, connection) = connected
             .map_err(|error| CliError::Database { reason: reason(&error), at: Some(places(&config)) })?;
@@ -211,44 +209,6 @@ impl Postgresql {
     }
 }
 
-/// The configuration with its missing parts filled in.
-fn completed(mut config: Config) -> Result<Config, String> {
-    let mut hosts: Vec<String> = config.get_hosts().iter().map(place).collect();
-    hosts.extend(config.get_hostaddrs().iter().map(ToString::to_string));
-    let named_hosts = hosts.len();
-    let given = Connection {
-        hosts,
-        ports: config.get_ports().to_vec(),
-        user: config.get_user().map(str::to_owned),
-        database: config.get_dbname().map(str::to_owned),
-        password: config.get_password().map(|bytes| String::from_utf8_lossy(bytes).into_owned()),
-    };
-    let Connection { hosts, ports, user, database, password } = given.complete(libpq::variable)?;
-    for host in hosts.iter().skip(named_hosts) {
-        config.host(host);
-    }
-    for port in ports.iter().skip(config.get_ports().len()) {
-        config.port(*port);
-    }
-    if let Some(user) = user {
-        config.user(user);
-    }
-    if let Some(database) = database {
-        config.dbname(database);
-    }
-    if let Some(password) = password.filter(|_| config.get_password().is_none()) {
-        config.password(password);
-    }
-    // If encryption is required, do not connect without it. Sockets have none, and need none.
-    let demanded =
-        libpq::variable("PGSSLMODE").is_some_and(|mode| mode == "require" || mode.starts_with("verify"));
-    let leaves_machine = config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(_)));
-    if demanded && leaves_machine && config.get_ssl_mode() == SslMode::Prefer {
-        config.ssl_mode(SslMode::Require);
-    }
-    Ok(config)
-}
-
 /// A host as in an address.
 fn place(host: &Host) -> String {
     match host {
@@ -303,14 +263,4 @@ fn refusal(error: Error) -> Result<String, CliError> {
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
     CliError::Database { reason: reason(&error), at: None }
-}
-
-/// What the server says, or what went wrong on the way to it.
-fn reason(error: &Error) -> String {
-    match error.as_db_error() {
-        Some(reason) => reason.message().to_owned(),
-        None => {
-            std::error::Error::source(error).map_or(error.to_string(), |cause| format!("{error}: {cause}"))
-        }
-    }
 }

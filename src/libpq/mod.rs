@@ -4,6 +4,10 @@
 //! So `postgresql:///codehost` means here what it means to `psql`. See "Environment Variables" and "The
 //! Password File" in the manual of libpq.
 
+mod config;
+
+pub(crate) use config::{config, reason};
+
 use std::path::{Path, PathBuf};
 
 /// The socket folders of servers on this machine: in Debian's packages, in others, and when built from
@@ -15,18 +19,18 @@ const PORT: u16 = 5432;
 
 /// The parts of an address, some of which may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Connection {
+struct Connection {
     /// Host names, addresses or socket folders.
-    pub(super) hosts: Vec<String>,
-    pub(super) ports: Vec<u16>,
-    pub(super) user: Option<String>,
-    pub(super) database: Option<String>,
-    pub(super) password: Option<String>,
+    hosts: Vec<String>,
+    ports: Vec<u16>,
+    user: Option<String>,
+    database: Option<String>,
+    password: Option<String>,
 }
 
 impl Connection {
     /// Fills in the missing parts.
-    pub(super) fn complete(self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    fn complete(self, variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
         let given = |name: &str| variable(name).filter(|text| !text.is_empty());
         let list = |text: String| text.split(',').map(str::to_owned).collect::<Vec<_>>();
         let ports = match given("PGPORT") {
@@ -111,7 +115,7 @@ fn is_private(file: &Path) -> bool {
 
 /// The address with `PGPORT` added to each host without a port. The parser of addresses fills in the default
 /// port, which then looks like one that was written.
-pub(super) fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>) -> String {
+fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>) -> String {
     let port = variable("PGPORT").filter(|port| !port.is_empty() && port.bytes().all(|b| b.is_ascii_digit()));
     let (Some(port), Some((scheme, rest))) = (port, address.split_once("://")) else {
         return address.to_owned();
@@ -129,7 +133,7 @@ pub(super) fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>
 }
 
 /// A variable of this process.
-pub(super) fn variable(name: &str) -> Option<String> {
+fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
