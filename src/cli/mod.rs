@@ -45,6 +45,7 @@ mod service;
 mod shown;
 mod source;
 mod stats;
+mod store;
 mod tables;
 mod telemetry;
 mod test;
@@ -98,6 +99,7 @@ enum Command {
     Backup(backup::Args),
     Restore(restore::Args),
     AcceptLoss(accept_loss::Args),
+    Store(store::Args),
     Completions(completions::Args),
     Man(man::Args),
 }
@@ -143,6 +145,7 @@ pub fn run() -> ExitCode {
         Command::Backup(args) => backup::run(args),
         Command::Restore(args) => restore::run(args),
         Command::AcceptLoss(args) => accept_loss::run(args),
+        Command::Store(args) => store::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
     };
@@ -176,6 +179,7 @@ impl Command {
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
             Self::Environments(args) => args.format,
+            Self::Store(args) => args.format(),
             Self::Init(_)
             | Self::Serve(_)
             | Self::Lsp(_)

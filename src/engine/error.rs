@@ -114,7 +114,8 @@ impl From<StoreError> for EngineError {
             | StoreError::ReadOnly(_)
             | StoreError::Busy
             | StoreError::Overloaded(_)
-            | StoreError::Closed => Self::Store(error),
+            | StoreError::Closed
+            | StoreError::Database(_) => Self::Store(error),
         }
     }
 }

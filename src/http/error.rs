@@ -3,8 +3,7 @@
 //! One enum, whose variants have the codes of [`ErrorCode`]. Every answer is JSON with a text `message`,
 //! which clients rely on, and a `code`, by which programs distinguish errors. Mistakes of the client are
 //! explained in full. Faults of the service (500, 503) are logged inside the span with the request's id; the
-//! answer says only that it is a fault of the service. `POST /policy` has a wider form with `error_type`:
-//! [`PolicyError`].
+//! answer says only that it is a fault of the service. `POST /policy` has a wider form, [`PolicyError`].
 
 use super::code::ErrorCode;
 use super::json::with_status;
@@ -265,9 +264,10 @@ impl From<StoreError> for ApiError {
             }
             StoreError::Timeout(_) | StoreError::TooManyReadings => EngineError::from(error).into(),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed | StoreError::Locked(_) => {
+            StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed => {
                 Self::Unavailable(error.to_string())
             }
+            StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
             StoreError::Io(_)

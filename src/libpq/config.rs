@@ -49,7 +49,7 @@ fn completed(mut config: Config) -> Result<Config, String> {
 }
 
 /// A host as in an address.
-fn place(host: &Host) -> String {
+pub(crate) fn place(host: &Host) -> String {
     match host {
         Host::Tcp(name) => name.clone(),
         #[cfg(unix)]

@@ -6,7 +6,7 @@
 
 mod config;
 
-pub(crate) use config::{config, reason};
+pub(crate) use config::{config, place, reason};
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const SOCKETS: [&str; 3] = ["/var/run/postgresql", "/run/postgresql", "/tmp"];
 
 /// The default port.
-const PORT: u16 = 5432;
+pub(crate) const PORT: u16 = 5432;
 
 /// The parts of an address, some of which may be missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -133,7 +133,7 @@ fn with_port(address: &str, variable: impl Fn(&str) -> Option<String>) -> String
 }
 
 /// A variable of this process.
-fn variable(name: &str) -> Option<String> {
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

@@ -3,6 +3,7 @@
 //! Every message makes sense on its own in a log. None contains the values of a statement's parameters:
 //! users' data stays out of error messages.
 
+use super::database_error::DatabaseError;
 use super::key::{MAX_ENVIRONMENT, MAX_NAME};
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -169,6 +170,9 @@ pub enum StoreError {
     /// A backup would replace a file.
     #[error("`{}` already exists: choose another file, or give --overwrite to replace it", .0.display())]
     FileExists(PathBuf),
+    /// The PostgreSQL that should be the store cannot be it, or fails.
+    #[error(transparent)]
+    Database(#[from] DatabaseError),
     /// An internal invariant was violated.
     #[error("internal error of the store: {0}; report this as a bug")]
     Bug(String),

@@ -15,6 +15,7 @@
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
 mod consistent_read;
+mod database_error;
 mod digest;
 mod embedded;
 mod error;
@@ -23,12 +24,14 @@ mod key;
 mod long_queue;
 mod options;
 mod policy;
+pub mod postgres;
 mod query;
 mod signature;
 #[cfg(test)]
 mod tests;
 
 pub use consistent_read::ConsistentRead;
+pub use database_error::{DatabaseError, OLDEST_SERVER};
 pub use digest::KeyDigest;
 pub use embedded::{
     Existing, FactReading, Holdings, Reader, Remains, Snapshot, Usage, accept_loss, aside, delete, find_loss,

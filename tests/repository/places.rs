@@ -23,9 +23,10 @@ const PLACES: &[(&str, &[&str])] = &[
         "portcullis_compiler",
         &["src/engine/", "src/cli/", "src/lsp/", "src/store/embedded/value.rs", "src/store/signature.rs"],
     ),
-    // The service's own store, and the commands that look at a caller's database, each driver in one file.
+    // The service's own stores, a folder each; the commands that look at a caller's database, each driver in
+    // one file; and how an address of PostgreSQL is completed.
     ("rusqlite", &["src/store/embedded/", "src/cli/bindings/sqlite.rs"]),
-    ("tokio_postgres", &["src/libpq/config.rs", "src/cli/bindings/postgresql.rs"]),
+    ("tokio_postgres", &["src/libpq/config.rs", "src/store/postgres/", "src/cli/bindings/postgresql.rs"]),
     ("clap_complete", &["src/cli/completions.rs"]),
     ("clap_mangen", &["src/cli/man.rs"]),
     ("quick_xml", &["src/cli/test/junit.rs"]),
@@ -57,7 +58,8 @@ const PLACES: &[(&str, &[&str])] = &[
     ("std::env", &["src/config.rs", "src/libpq/mod.rs", "src/cli/output.rs"]),
     ("toml::de", &["src/config/file.rs"]),
     ("prometheus", &["src/http/metrics/"]),
-    ("tokio_rustls", &["src/http/tls.rs"]),
+    ("tokio_rustls", &["src/http/tls.rs", "src/store/postgres/tls.rs"]),
+    ("rustls_platform_verifier", &["src/store/postgres/tls.rs"]),
     ("opentelemetry", &["src/http/traces.rs", "src/cli/telemetry.rs"]),
     ("lsp_server", &["src/lsp/server.rs", "src/lsp/requests.rs", "src/cli/lsp.rs"]),
     ("gen_lsp_types", &["src/lsp/"]),

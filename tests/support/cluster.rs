@@ -53,6 +53,15 @@ impl Cluster {
 
     /// The same, with its data in a folder of its own inside this one.
     pub fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
+        Self::spawn(place, None, settings)
+    }
+
+    /// A server that also listens on this port of 127.0.0.1.
+    pub fn start_at(port: u16, settings: &[&str]) -> Result<Self, String> {
+        Self::spawn("/tmp", Some(port), &[&["listen_addresses=127.0.0.1"], settings].concat())
+    }
+
+    fn spawn(place: &str, port: Option<u16>, settings: &[&str]) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
@@ -64,6 +73,10 @@ impl Cluster {
             Command::new("sh")
         };
         command.args(["-c", SCRIPT, PROGRAMS]).env("PLACE", place).current_dir("/");
+        // The server and its tools read it.
+        if let Some(port) = port {
+            command.env("PGPORT", port.to_string());
+        }
         for setting in settings {
             command.args(["-c", setting]);
         }

@@ -7,8 +7,7 @@ use super::database::{
     Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, PostgresqlPlan, TableSize,
 };
 use crate::cli::error::CliError;
-use crate::libpq::{self, reason};
-use tokio_postgres::config::Host;
+use crate::libpq::{self, place, reason};
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{Kind as PgKind, Type};
 use tokio_postgres::{Client, Config, Error, NoTls, Row, SimpleQueryMessage, Statement};
@@ -206,15 +205,6 @@ impl Postgresql {
     async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {
         let row = self.client.query_one("SELECT format_type($1, $2)", &[&oid, &modifier]).await?;
         row.try_get(0)
-    }
-}
-
-/// A host as in an address.
-fn place(host: &Host) -> String {
-    match host {
-        Host::Tcp(name) => name.clone(),
-        #[cfg(unix)]
-        Host::Unix(folder) => folder.display().to_string(),
     }
 }
 

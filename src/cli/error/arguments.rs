@@ -2,6 +2,7 @@
 
 use super::CommandCode;
 use crate::engine::notation::NotationError;
+use crate::store::DatabaseError;
 
 /// An argument that the command cannot use.
 #[derive(Debug, thiserror::Error)]
@@ -73,6 +74,9 @@ pub(in crate::cli) enum ArgumentError {
     /// An address that is not a database's.
     #[error("the address of a database must start with `postgresql://` or `sqlite:`")]
     DatabaseAddress,
+    /// An address that is not a store's.
+    #[error(transparent)]
+    StoreAddress(DatabaseError),
 }
 
 impl ArgumentError {
@@ -87,7 +91,9 @@ impl ArgumentError {
             Self::Fact { .. } | Self::SeveralFacts(_) | Self::RepeatedVariable { .. } => {
                 CommandCode::InvalidFact
             }
-            Self::ServiceAddress { .. } | Self::DatabaseAddress => CommandCode::InvalidArguments,
+            Self::ServiceAddress { .. } | Self::DatabaseAddress | Self::StoreAddress(_) => {
+                CommandCode::InvalidArguments
+            }
         }
     }
 }

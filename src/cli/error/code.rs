@@ -6,7 +6,7 @@ use super::CliError;
 use crate::cli::restore::RestoreError;
 use crate::engine::EngineError;
 use crate::http::ErrorCode;
-use crate::store::StoreError;
+use crate::store::{DatabaseError, StoreError};
 use std::borrow::Cow;
 
 /// Declares the codes with their names.
@@ -64,7 +64,7 @@ codes! {
     UnknownEnvironment = "unknown_environment",
     /// A service has the environment open.
     EnvironmentInUse = "environment_in_use",
-    /// The store of an environment is damaged, or of another release.
+    /// The store of an environment is damaged, or of another release, or its database cannot be used.
     UnusableStore = "unusable_store",
     /// There is no key for the service.
     NoKey = "no_key",
@@ -76,6 +76,8 @@ codes! {
     ServiceUnreachable = "service_unreachable",
     /// The answer is not that of a Portcullis service.
     UnexpectedAnswer = "unexpected_answer",
+    /// The PostgreSQL of the store does not answer, or does not let the command in.
+    StoreUnreachable = "store_unreachable",
     /// The caller's own database does not answer.
     DatabaseError = "database_error",
 }
@@ -187,8 +189,31 @@ pub(in crate::cli) fn of_store(error: StoreError) -> Cow<'static, str> {
         | StoreError::Overloaded(_)
         | StoreError::Closed
         | StoreError::Bug(_) => return of_interface(EngineError::from(error).into()),
+        StoreError::Database(error) => of_database(&error),
     };
     code.as_str().into()
+}
+
+/// The code of an error of a store in PostgreSQL.
+fn of_database(error: &DatabaseError) -> CommandCode {
+    match error {
+        DatabaseError::Address(_) => CommandCode::InvalidArguments,
+        DatabaseError::Unreachable { .. }
+        | DatabaseError::Encryption { .. }
+        | DatabaseError::Login { .. }
+        | DatabaseError::NoDatabase { .. }
+        | DatabaseError::Crowded(_)
+        | DatabaseError::Standby(_)
+        | DatabaseError::Locked(_) => CommandCode::StoreUnreachable,
+        DatabaseError::OldServer(_)
+        | DatabaseError::Encoding(_)
+        | DatabaseError::Literals { .. }
+        | DatabaseError::Rights { .. }
+        | DatabaseError::NoSchema
+        | DatabaseError::ForeignSchema(_)
+        | DatabaseError::OlderSchema { .. }
+        | DatabaseError::NewerSchema { .. } => CommandCode::UnusableStore,
+    }
 }
 
 #[cfg(test)]

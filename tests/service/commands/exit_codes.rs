@@ -63,7 +63,16 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
         "stats",
     ];
     let asked = ["authorize", "list", "list-subjects", "actions", "query", "facts get", "facts add"];
-    let remote = ["facts remove", "policy get", "policy push", "policy diff", "completions", "man"];
+    let remote = [
+        "facts remove",
+        "policy get",
+        "policy push",
+        "policy diff",
+        "store migrate",
+        "store check",
+        "completions",
+        "man",
+    ];
     for command in commands.into_iter().chain(keys).chain(more).chain(asked).chain(remote) {
         let words: Vec<&str> = command.split(' ').chain(["--help"]).collect();
         let (code, out, err) = run(&words);

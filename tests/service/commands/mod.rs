@@ -9,6 +9,7 @@ mod init;
 mod lsp;
 mod remote;
 mod review;
+mod store;
 mod testing;
 mod why;
 mod why_local;

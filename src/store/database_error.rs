@@ -1,0 +1,117 @@
+//! Why a PostgreSQL cannot be the store.
+//!
+//! Every message says what to do. None contains a password or the value of a parameter.
+
+use std::time::Duration;
+
+/// The oldest version of PostgreSQL that can be the store.
+pub const OLDEST_SERVER: u32 = 15;
+
+/// Why a PostgreSQL cannot be the store, or does not do what it was told.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DatabaseError {
+    /// The address cannot be read.
+    #[error("the address of the store is wrong: {0}; write postgres://USER@HOST:PORT/DATABASE")]
+    Address(String),
+    /// No server answers.
+    #[error(
+        "the store does not answer: {reason}, at {at}; check the address, the network, and that PostgreSQL runs"
+    )]
+    Unreachable {
+        /// The servers that were tried.
+        at: String,
+        /// What went wrong with each.
+        reason: String,
+    },
+    /// The connection cannot be encrypted as the address demands.
+    #[error(
+        "cannot encrypt the connection to {at}: {reason}; check the server's certificate, and `sslmode` and `sslrootcert` of the address"
+    )]
+    Encryption {
+        /// The server.
+        at: String,
+        /// Why.
+        reason: String,
+    },
+    /// The server refuses the login.
+    #[error("{at} refuses the login: {reason}; check the user and the password of the address")]
+    Login {
+        /// The server.
+        at: String,
+        /// What the server says.
+        reason: String,
+    },
+    /// The server has no such database.
+    #[error(
+        "{at} says: {reason}; create it: CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0; or correct the address"
+    )]
+    NoDatabase {
+        /// The server.
+        at: String,
+        /// What the server says.
+        reason: String,
+    },
+    /// The server accepts no more connections.
+    #[error("PostgreSQL accepts no more connections: {0}; raise its `max_connections`")]
+    Crowded(String),
+    /// Only servers that accept no writes answer.
+    #[error(
+        "{0} is a standby and accepts no writes: give the address of the primary, or all servers with commas between them"
+    )]
+    Standby(String),
+    /// The server is too old.
+    #[error("PostgreSQL {0} is too old: the store needs {OLDEST_SERVER} or later")]
+    OldServer(String),
+    /// The database does not hold Unicode texts.
+    #[error(
+        "the database has the encoding {0}, and the store needs UTF8: create another one with CREATE DATABASE name ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding(String),
+    /// Backslashes in literals are read as escapes.
+    #[error(
+        "the setting `standard_conforming_strings` is off: turn it on with ALTER ROLE {role} SET standard_conforming_strings = on"
+    )]
+    Literals {
+        /// The role, quoted for SQL.
+        role: String,
+    },
+    /// The role may not do what is needed.
+    #[error("the role of the store lacks a right: {reason}; {help}")]
+    Rights {
+        /// What the server says.
+        reason: String,
+        /// The statement that gives the right, or how to find it.
+        help: String,
+    },
+    /// The database contains no store.
+    #[error("the database contains no store: create it with `portcullis store migrate URL`")]
+    NoSchema,
+    /// The database has a schema with the name of the store's, and other contents.
+    #[error("the database has a schema `{0}` that is not of Portcullis: use another database")]
+    ForeignSchema(String),
+    /// The tables are those of an earlier release.
+    #[error(
+        "the store has format {found}, and this release needs format {known}: run `portcullis store migrate URL`"
+    )]
+    OlderSchema {
+        /// The format of the tables.
+        found: i32,
+        /// The format that this release reads.
+        known: i32,
+    },
+    /// The tables are those of a later release, which this one cannot read.
+    #[error(
+        "the store has format {found}, and this release knows formats up to {known}: use the release that migrated it"
+    )]
+    NewerSchema {
+        /// The format of the tables.
+        found: i32,
+        /// The newest format that this release knows.
+        known: i32,
+    },
+    /// Another process holds a lock for too long.
+    #[error(
+        "another process had the store locked for {0:?}: look for it in pg_stat_activity, and try again once it is done"
+    )]
+    Locked(Duration),
+}

@@ -1,0 +1,188 @@
+//! Says what is right and wrong with a PostgreSQL as the store. It changes nothing.
+
+use super::address::Address;
+use super::connect::{ReachedServer, WantedServer, reach};
+use super::schema::{self, FORMAT, SchemaFormat, StoredEnvironment};
+use super::session::{PgSession, value};
+use crate::store::database_error::DatabaseError;
+use crate::store::error::StoreError;
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+/// A finding about a store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreFinding {
+    /// What it is about: `server`, `encoding` and so on.
+    pub what: &'static str,
+    /// How it is.
+    pub state: FindingState,
+    /// What was found, and what to do if it is not good.
+    pub message: String,
+}
+
+/// How something is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FindingState {
+    /// As it should be.
+    Good,
+    /// It works, at a risk.
+    Warning,
+    /// It does not work.
+    Bad,
+}
+
+impl FindingState {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Good => "good",
+            Self::Warning => "warning",
+            Self::Bad => "bad",
+        }
+    }
+}
+
+/// Settings of the server without which acknowledged writes can be lost, with what can happen.
+const DURABLE: [(&str, &str); 3] = [
+    ("fsync", "a crash of the machine can damage the database"),
+    ("full_page_writes", "a crash of the machine can damage the database"),
+    ("synchronous_commit", "a crash of the server loses the last acknowledged writes"),
+];
+
+/// Looks at the store at an address; an error if no server accepts the login.
+pub async fn check(address: &Address) -> Result<Vec<StoreFinding>, StoreError> {
+    let (client, server) = match reach(address, WantedServer::ReadWrite).await {
+        Err(StoreError::Database(DatabaseError::Standby(_))) => reach(address, WantedServer::Any).await?,
+        reached => reached?,
+    };
+    // Not one transaction: a right that is missing would end it.
+    let settings = "SET default_transaction_read_only = on; SET statement_timeout = '10s'";
+    let session = PgSession::new(&client, &server.at);
+    session.run(settings).await?;
+    let mut findings = vec![of_server(&server), of_encryption(&server)];
+    let encoding = format!("the database has the encoding {}", server.encoding);
+    findings.push(of_check("encoding", encoding, server.check_encoding()));
+    let literals = "backslashes in literals are ordinary characters".to_owned();
+    findings.push(of_check("literals", literals, server.check_literals()));
+    findings.extend(of_durability(session).await?);
+    let (schema, is_usable) = of_schema(session).await?;
+    findings.push(schema);
+    if is_usable {
+        findings.extend(of_environments(session).await?);
+    }
+    findings.push(of_rights(session, &server).await?);
+    Ok(findings)
+}
+
+fn finding(what: &'static str, state: FindingState, message: impl Into<String>) -> StoreFinding {
+    StoreFinding { what, state, message: message.into() }
+}
+
+/// The finding of a check: what is good, or what the error says.
+fn of_check(what: &'static str, good: String, checked: Result<(), DatabaseError>) -> StoreFinding {
+    match checked {
+        Ok(()) => finding(what, FindingState::Good, good),
+        Err(error) => finding(what, FindingState::Bad, error.to_string()),
+    }
+}
+
+fn of_server(server: &ReachedServer) -> StoreFinding {
+    let ReachedServer { at, version, is_standby, .. } = server;
+    if *is_standby {
+        return finding("server", FindingState::Bad, DatabaseError::Standby(at.clone()).to_string());
+    }
+    of_check("server", format!("PostgreSQL {version}, a primary, at {at}"), server.check_version())
+}
+
+fn of_encryption(server: &ReachedServer) -> StoreFinding {
+    let (state, message) = match server.is_encrypted {
+        None => (FindingState::Good, "not needed, because the connection does not leave this machine"),
+        Some(true) => (FindingState::Good, "the connection is encrypted"),
+        Some(false) => (
+            FindingState::Warning,
+            "the connection is not encrypted: turn on `ssl` on the server, and add `sslmode=verify-full` to the address",
+        ),
+    };
+    finding("encryption", state, message)
+}
+
+/// The settings with which acknowledged writes can be lost.
+async fn of_durability(session: PgSession<'_, Client>) -> Result<Vec<StoreFinding>, StoreError> {
+    let mut findings = Vec::new();
+    for (setting, risk) in DURABLE {
+        let row = session.row("SELECT current_setting($1) = 'off'", &[(&setting, Type::TEXT)]).await?;
+        if value(&row, 0)? {
+            let message = format!("`{setting}` is off: {risk}; turn it on");
+            findings.push(finding("durability", FindingState::Warning, message));
+        }
+    }
+    if findings.is_empty() {
+        findings.push(finding("durability", FindingState::Good, "acknowledged writes survive a crash"));
+    }
+    Ok(findings)
+}
+
+/// The finding about the format, and whether this release can use the store.
+async fn of_schema(session: PgSession<'_, Client>) -> Result<(StoreFinding, bool), StoreError> {
+    let known = FORMAT;
+    let error = match schema::format(session).await {
+        Ok(SchemaFormat::Known { format, min_reader }) if min_reader > known => {
+            DatabaseError::NewerSchema { found: format, known }
+        }
+        Ok(SchemaFormat::Known { format, .. }) if format < known => {
+            DatabaseError::OlderSchema { found: format, known }
+        }
+        Ok(SchemaFormat::Known { format, .. }) => {
+            return Ok((finding("schema", FindingState::Good, format!("format {format}")), true));
+        }
+        Ok(SchemaFormat::Missing) => DatabaseError::NoSchema,
+        Ok(SchemaFormat::Foreign) => DatabaseError::ForeignSchema(schema::CONTROL.to_owned()),
+        Err(StoreError::Database(error @ DatabaseError::Rights { .. })) => error,
+        Err(error) => return Err(error),
+    };
+    Ok((finding("schema", FindingState::Bad, error.to_string()), false))
+}
+
+/// The environments with their revisions.
+async fn of_environments(session: PgSession<'_, Client>) -> Result<Vec<StoreFinding>, StoreError> {
+    let mut findings = Vec::new();
+    for environment in schema::environments(session).await? {
+        findings.push(of_environment(session, &environment).await?);
+    }
+    Ok(findings)
+}
+
+async fn of_environment(
+    session: PgSession<'_, Client>,
+    environment: &StoredEnvironment,
+) -> Result<StoreFinding, StoreError> {
+    let (name, schema) = (&environment.name, environment.schema());
+    let count = format!("SELECT revision, (SELECT count(*) FROM {schema}.relation) FROM {schema}.clock");
+    let row = session.row(&count, &[]).await?;
+    let (revision, n_relations): (i64, i64) = (value(&row, 0)?, value(&row, 1)?);
+    let message = format!("`{name}` in the schema {schema}: revision {revision}, {n_relations} relations");
+    Ok(finding("environment", FindingState::Good, message))
+}
+
+/// What the role may do: make schemas, and use those of the store.
+async fn of_rights(
+    session: PgSession<'_, Client>,
+    server: &ReachedServer,
+) -> Result<StoreFinding, StoreError> {
+    const ASK: &str = "
+        SELECT has_database_privilege(current_database(), 'CREATE'),
+          (SELECT format('%s may not use the schema %I; ask an administrator for GRANT %I TO %s',
+             quote_ident(current_user), nspname, pg_get_userbyid(nspowner), quote_ident(current_user))
+           FROM pg_namespace
+           WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%') AND NOT pg_has_role(nspowner, 'USAGE')
+           ORDER BY nspname LIMIT 1)";
+    let row = session.row(ASK, &[(&schema::CONTROL, Type::TEXT)]).await?;
+    let (may_create, lacks): (bool, Option<String>) = (value(&row, 0)?, value(&row, 1)?);
+    Ok(match lacks {
+        Some(lacks) => finding("rights", FindingState::Bad, lacks),
+        None if may_create => {
+            finding("rights", FindingState::Good, format!("{} may do all that is needed", server.role))
+        }
+        None => finding("rights", FindingState::Bad, server.may_not_create().to_string()),
+    })
+}

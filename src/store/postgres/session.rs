@@ -1,0 +1,59 @@
+//! Statements on a connection. Their errors name the server.
+//!
+//! Nothing is prepared under a name, so these statements work through every pooler.
+
+use super::error::of_statement;
+use crate::store::error::StoreError;
+use tokio_postgres::types::{FromSql, ToSql, Type};
+use tokio_postgres::{GenericClient, Row};
+
+/// A connection, or a transaction on it.
+pub(super) struct PgSession<'c, C> {
+    client: &'c C,
+    at: &'c str,
+}
+
+impl<C> Clone for PgSession<'_, C> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<C> Copy for PgSession<'_, C> {}
+
+impl<'c, C: GenericClient> PgSession<'c, C> {
+    /// A connection to the server at this place.
+    pub(super) fn new(client: &'c C, at: &'c str) -> Self {
+        Self { client, at }
+    }
+
+    /// Runs statements without parameters.
+    pub(super) async fn run(&self, statements: &str) -> Result<(), StoreError> {
+        self.client.batch_execute(statements).await.map_err(|error| of_statement(self.at, &error))
+    }
+
+    /// The rows of a statement.
+    pub(super) async fn rows(
+        &self,
+        statement: &str,
+        params: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Vec<Row>, StoreError> {
+        let rows = self.client.query_typed(statement, params).await;
+        rows.map_err(|error| of_statement(self.at, &error))
+    }
+
+    /// The first row of a statement that has one.
+    pub(super) async fn row(
+        &self,
+        statement: &str,
+        params: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<Row, StoreError> {
+        let first = self.rows(statement, params).await?.into_iter().next();
+        first.ok_or_else(|| StoreError::Bug("a statement of the store has no row".to_owned()))
+    }
+}
+
+/// The value in a column.
+pub(super) fn value<'r, T: FromSql<'r>>(row: &'r Row, column: usize) -> Result<T, StoreError> {
+    row.try_get(column).map_err(|error| StoreError::Bug(format!("column {column}: {error}")))
+}
