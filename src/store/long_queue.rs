@@ -19,6 +19,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 /// How many questions may wait: half of the concurrent requests with default settings. A request that waits
 /// here asks nothing else meanwhile, which is cheaper than refusing it again and again.
@@ -126,6 +128,36 @@ impl<R: Send + 'static> LongQueue<R> {
             thread.map_err(|error| StoreError::no_thread(&error))?;
         }
         Ok(QueuePlace { turns: self.clone(), number })
+    }
+
+    /// Runs `read` with a reader once it is this asker's turn, which may take as long as `wait`, and waits for
+    /// its answer. `begin` prepares the reader; what it returns is dropped when nobody waits for the answer
+    /// any more.
+    pub(super) async fn ask<T, G>(
+        &self,
+        asker: Asker,
+        wait: Duration,
+        begin: impl FnOnce(&R) -> G + Send + 'static,
+        read: impl FnOnce(&R) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError>
+    where
+        T: Send + 'static,
+        G: Send + 'static,
+    {
+        let (begins, begun) = oneshot::channel();
+        let (answers, answer) = oneshot::channel();
+        let job = move |reader: &R| {
+            if begins.send(begin(reader)).is_ok() {
+                // If the receiver is gone, no one waits for the answer.
+                let _ = answers.send(read(reader));
+            }
+        };
+        let _place = self.queue(asker, Box::new(job))?;
+        let overloaded = || StoreError::Overloaded(wait);
+        // Dropping this future drops it.
+        let running = timeout(wait, begun).await.map_err(|_| overloaded())?;
+        let _running: G = running.map_err(|_| overloaded())?;
+        answer.await.map_err(|_| StoreError::Closed)?
     }
 
     /// How many questions are running and waiting.

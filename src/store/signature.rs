@@ -16,6 +16,7 @@ use super::fact::{Fact, Value};
 use portcullis_compiler::builtin::HAS_RELATION;
 use portcullis_compiler::primitive::STRING;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 
 /// How many names of relationships between the same two types have their own tables.
 pub(super) const MAX_NAMES: usize = 16;
@@ -93,15 +94,37 @@ pub struct Relations {
 }
 
 /// The name of the relationship, if the fact is one.
-pub(super) fn name(fact: &Fact) -> Option<&Value> {
+fn name(fact: &Fact) -> Option<&Value> {
     match fact.args.as_slice() {
         [_, name, _] if fact.predicate == HAS_RELATION && name.ty == STRING => Some(name),
         _ => None,
     }
 }
 
+/// The arguments of the relation that a fact belongs to, among those of its predicate: its own relation, unless
+/// there is none and there are enough names already.
+pub(super) fn args_of<'r>(
+    fact: &Fact,
+    of_predicate: impl Iterator<Item = &'r StoredRelation>,
+) -> Vec<StoredArg> {
+    let own = own(fact);
+    let (mut n_names, mut is_known) = (0, false);
+    for relation in of_predicate {
+        is_known |= relation.args == own;
+        let is_named = relation.args.iter().any(|arg| matches!(arg, StoredArg::Fixed(..)));
+        n_names += usize::from(is_named && relation.args.iter().map(StoredArg::ty).eq(fact.types()));
+    }
+    if !is_known && n_names >= MAX_NAMES { shared(fact) } else { own }
+}
+
+/// The order of facts by signature. Facts that are equal here belong to one relation.
+pub(super) fn order(a: &Fact, b: &Fact) -> Ordering {
+    let types = || a.types().cmp(b.types());
+    a.predicate.cmp(&b.predicate).then_with(types).then_with(|| name(a).cmp(&name(b)))
+}
+
 /// The signature of a fact, including its relation's name.
-pub(super) fn own(fact: &Fact) -> Vec<StoredArg> {
+fn own(fact: &Fact) -> Vec<StoredArg> {
     let mut args = shared(fact);
     if let (Some(name), Some(arg)) = (name(fact), args.get_mut(1)) {
         *arg = StoredArg::Fixed(name.ty.clone(), name.id.clone());
@@ -110,6 +133,6 @@ pub(super) fn own(fact: &Fact) -> Vec<StoredArg> {
 }
 
 /// The signature of all facts of the same types, with any name.
-pub(super) fn shared(fact: &Fact) -> Vec<StoredArg> {
+fn shared(fact: &Fact) -> Vec<StoredArg> {
     fact.types().map(|ty| StoredArg::Column(ty.into())).collect()
 }

@@ -16,7 +16,7 @@
 
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
-use crate::store::signature::{self, MAX_NAMES, Relations, StoredArg, StoredRelation};
+use crate::store::signature::{self, Relations, StoredArg, StoredRelation};
 use rusqlite::Connection;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Weak};
@@ -91,10 +91,8 @@ impl Directory {
         conn: &Connection,
         fact: &Fact,
     ) -> Result<&mut RelationEntry, StoreError> {
-        let mut args = signature::own(fact);
-        if self.find(&fact.predicate, &args).is_none() && self.n_names(fact) >= MAX_NAMES {
-            args = signature::shared(fact);
-        }
+        let of_predicate = self.of_predicate(&fact.predicate).map(|(_, relation)| relation);
+        let args = signature::args_of(fact, of_predicate);
         let idx = match self.find(&fact.predicate, &args) {
             Some(idx) => idx,
             None => self.create(conn, &fact.predicate, args)?,
@@ -109,15 +107,6 @@ impl Directory {
 
     fn find(&self, predicate: &str, args: &[StoredArg]) -> Option<usize> {
         self.of_predicate(predicate).find(|(_, relation)| relation.args == args).map(|(idx, _)| idx)
-    }
-
-    /// How many names of facts like this one have relations of their own.
-    fn n_names(&self, fact: &Fact) -> usize {
-        let is_alike = |relation: &StoredRelation| {
-            relation.args.iter().map(StoredArg::ty).eq(fact.types())
-                && relation.args.iter().any(|arg| matches!(arg, StoredArg::Fixed(..)))
-        };
-        self.of_predicate(&fact.predicate).filter(|(_, relation)| is_alike(relation)).count()
     }
 
     fn create(

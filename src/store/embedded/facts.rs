@@ -12,7 +12,6 @@ use crate::store::fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPatter
 use crate::store::query::{Lookup, Param};
 use crate::store::signature::{self, Relations, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
-use std::cmp::Ordering;
 use std::fmt::Display;
 
 /// Applies a batch: all of it in order, or nothing. Fails if a pattern of a deletion matches more facts than
@@ -55,9 +54,9 @@ pub(super) fn insert(
     facts: &[Fact],
 ) -> Result<u64, StoreError> {
     let mut ordered: Vec<&Fact> = facts.iter().collect();
-    ordered.sort_by(|a, b| by_signature(a, b));
+    ordered.sort_by(|a, b| signature::order(a, b));
     let mut inserted = 0_u64;
-    for run in ordered.chunk_by(|a, b| by_signature(a, b).is_eq()) {
+    for run in ordered.chunk_by(|a, b| signature::order(a, b).is_eq()) {
         let Some(first) = run.first() else { continue };
         let entry = directory.place_of(conn, first)?;
         let columns: Vec<usize> = entry.relation.columns().map(|(idx, _)| idx).collect();
@@ -80,12 +79,6 @@ pub(super) fn insert(
 /// The values of a fact in these columns.
 fn row<'f>(fact: &'f Fact, columns: &[usize]) -> Vec<CompactValue<'f>> {
     columns.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| CompactValue::of(&arg.id)).collect()
-}
-
-/// Facts that are equal here belong to one relation.
-fn by_signature(a: &Fact, b: &Fact) -> Ordering {
-    let types = || a.types().cmp(b.types());
-    a.predicate.cmp(&b.predicate).then_with(types).then_with(|| signature::name(a).cmp(&signature::name(b)))
 }
 
 /// Deletes every fact that matches the pattern; returns how many there were.

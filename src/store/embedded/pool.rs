@@ -25,9 +25,8 @@ use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task;
-use tokio::time::timeout;
 
 /// How many steps of SQLite's virtual machine a question may run on an async worker: less than a millisecond.
 /// Reading pages from the disk and preparing statements come on top. A limit in time would be wrong: a worker
@@ -153,26 +152,17 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
     {
-        let (begins, begun) = oneshot::channel();
-        let (answers, answer) = oneshot::channel();
         let (limit, asked) = (self.limit, Instant::now());
-        let job = move |reader: &Reader| {
+        let begin = move |reader: &Reader| {
             let now = Instant::now();
             let deadline = match until {
                 Some(until) => until.checked_add(now.saturating_duration_since(asked)),
                 None => now.checked_add(limit),
             };
-            if begins.send(reader.allow(deadline, None)).is_ok() {
-                // If the receiver is gone, no one waits for the answer.
-                let _ = answers.send(guarded(reader, read));
-            }
+            reader.allow(deadline, None)
         };
-        let _place = self.long.queue(asker, Box::new(job))?;
-        let overloaded = || StoreError::Overloaded(self.wait);
-        // Dropping this future drops it, which cancels the question.
-        let running = timeout(self.wait, begun).await.map_err(|_| overloaded())?;
-        let _running: Running = running.map_err(|_| overloaded())?;
-        let outcome = answer.await.map_err(|_| StoreError::Closed)?;
+        let read = |reader: &Reader| guarded(reader, read);
+        let outcome = self.long.ask(asker, self.wait, begin, read).await;
         self.published.after(outcome)
     }
 

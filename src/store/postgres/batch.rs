@@ -1,0 +1,120 @@
+//! Applies the changes of one batch inside a transaction.
+//!
+//! Values are always parameters; the text of a statement contains only the names of tables and columns, which
+//! are made from numbers.
+
+use super::catalog::{Catalog, CatalogEntry};
+use super::session::PgSession;
+use crate::store::error::StoreError;
+use crate::store::fact::{ArgPattern, Change, Fact, FactPattern};
+use crate::store::signature;
+use portcullis_compiler::compact::bytes::encode;
+use tokio_postgres::GenericClient;
+use tokio_postgres::types::{ToSql, Type};
+
+/// How many facts a batch added and removed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct BatchCounts {
+    pub(super) inserted: u64,
+    pub(super) deleted: u64,
+}
+
+/// An environment inside a transaction.
+pub(super) struct BatchTarget<'t, C> {
+    pub(super) session: PgSession<'t, C>,
+    pub(super) schema: &'t str,
+    pub(super) catalog: &'t mut Catalog,
+}
+
+impl<C: GenericClient> BatchTarget<'_, C> {
+    /// Applies the changes in order. Fails if a pattern of a deletion matches more facts than `delete_reach`.
+    pub(super) async fn apply(
+        &mut self,
+        changes: &[Change],
+        delete_reach: Option<u64>,
+    ) -> Result<BatchCounts, StoreError> {
+        let mut counts = BatchCounts::default();
+        for change in changes {
+            match change {
+                Change::Insert(facts) => counts.inserted += self.insert(facts).await?,
+                Change::Delete(patterns) => {
+                    for pattern in patterns {
+                        let matched = self.delete(pattern).await?;
+                        if let Some(allowed) = delete_reach.filter(|allowed| matched > *allowed) {
+                            return Err(StoreError::Reach { matched, allowed });
+                        }
+                        counts.deleted += matched;
+                    }
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Inserts facts, a statement for each relation; returns how many were new.
+    async fn insert(&mut self, facts: &[Fact]) -> Result<u64, StoreError> {
+        let mut ordered: Vec<&Fact> = facts.iter().collect();
+        ordered.sort_by(|a, b| signature::order(a, b));
+        let mut inserted = 0;
+        for run in ordered.chunk_by(|a, b| signature::order(a, b).is_eq()) {
+            let Some(first) = run.first() else { continue };
+            let entry = self.catalog.place_of(self.session, self.schema, first).await?;
+            let (names, columns) = columns(entry, run);
+            let arrays: Vec<String> = (1..=columns.len()).map(|n| format!("${n}::bytea[]")).collect();
+            let insert = format!(
+                "INSERT INTO {}.{} ({}) SELECT * FROM unnest({}) ON CONFLICT DO NOTHING",
+                self.schema,
+                entry.relation.table,
+                names.join(", "),
+                arrays.join(", ")
+            );
+            let params: Vec<(&(dyn ToSql + Sync), Type)> =
+                columns.iter().map(|column| (column as _, Type::BYTEA_ARRAY)).collect();
+            let new = self.session.execute(&insert, &params).await?;
+            entry.count(new, 0);
+            inserted += new;
+        }
+        Ok(inserted)
+    }
+
+    /// Deletes every fact that matches a pattern; returns how many there were.
+    async fn delete(&mut self, pattern: &FactPattern) -> Result<u64, StoreError> {
+        let mut deleted = 0;
+        for entry in self.catalog.covered_by(pattern) {
+            let (mut tests, mut values) = (Vec::new(), Vec::new());
+            for (idx, column) in entry.relation.columns() {
+                if let Some(ArgPattern::Exact(value)) = pattern.args.get(idx) {
+                    values.push(encode(&value.id));
+                    tests.push(format!("{column} = ${}", values.len()));
+                }
+            }
+            let lead = if tests.is_empty() { "" } else { " WHERE " };
+            let table = &entry.relation.table;
+            let delete = format!("DELETE FROM {}.{table}{lead}{}", self.schema, tests.join(" AND "));
+            let params: Vec<(&(dyn ToSql + Sync), Type)> =
+                values.iter().map(|value| (value as _, Type::BYTEA)).collect();
+            let gone = self.session.execute(&delete, &params).await?;
+            entry.count(0, gone);
+            deleted += gone;
+        }
+        Ok(deleted)
+    }
+}
+
+/// The names of a relation's columns, and the values of these facts in them, in the order of the key:
+/// neighbours in an index are written together.
+fn columns(entry: &CatalogEntry, facts: &[&Fact]) -> (Vec<String>, Vec<Vec<Vec<u8>>>) {
+    let (at, names): (Vec<usize>, Vec<String>) = entry.relation.columns().unzip();
+    let row = |fact: &&Fact| {
+        at.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| encode(&arg.id)).collect::<Vec<_>>()
+    };
+    let mut rows: Vec<Vec<Vec<u8>>> = facts.iter().map(row).collect();
+    rows.sort_unstable();
+    let mut columns: Vec<Vec<Vec<u8>>> = names.iter().map(|_| Vec::with_capacity(rows.len())).collect();
+    for row in rows {
+        for (column, value) in columns.iter_mut().zip(row) {
+            column.push(value);
+        }
+    }
+    (names, columns)
+}

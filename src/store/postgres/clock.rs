@@ -1,0 +1,201 @@
+//! The clock of an environment: one row that every batch updates first, and that every question reads in its
+//! own statement.
+//!
+//! So the clock and the answer are of the same snapshot, on any server, through any pooler. A statement that
+//! was printed for a question is wrapped:
+//!
+//! ```text
+//! SELECT <clock>, CASE WHEN c.revision >= $k THEN (<statement>) END FROM clock c
+//!
+//! SELECT <clock>, NULL, … FROM clock c
+//! UNION ALL (SELECT NULL, …, q.* FROM (<statement>) q WHERE (SELECT revision FROM clock) >= $k)
+//! ```
+//!
+//! `$k` is the revision that the question must see. A server that has not seen it evaluates nothing. In rows,
+//! the clock comes first: without a parallel plan, which the sessions of readers exclude, PostgreSQL runs the
+//! arms of `UNION ALL` in order. `$k+1` is the same revision, or NULL, to look up its nonce.
+
+use super::session::value;
+use crate::store::database_error::DatabaseError;
+use crate::store::error::StoreError;
+use crate::store::token::{Nonce, Token};
+use tokio_postgres::Row;
+
+/// How many columns the clock has in front of those of the statement.
+pub(super) const N_COLUMNS: usize = 7;
+
+/// The clock as a question saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clock {
+    /// All writes up to here are in the answer.
+    pub token: Token,
+    /// The number of the active policy, 0 without one.
+    pub policy: i64,
+    /// How often the set of relations has changed.
+    pub catalog: i64,
+    /// How often the set of keys has changed.
+    pub keys: i64,
+    /// Whether the server accepts no writes.
+    pub is_standby: bool,
+}
+
+/// Whether a question saw the writes that it must see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sight {
+    /// It saw them.
+    Seen,
+    /// The server has not received them yet.
+    Behind,
+    /// They are lost: the primary has not seen them, or another batch has their revision.
+    Lost,
+}
+
+/// A row of the clock: as it is, and the nonce of the revision that was looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockRow {
+    pub(super) clock: Clock,
+    found: Option<Nonce>,
+}
+
+/// A statement with one truth value, with the clock. It has these many parameters and gets two more.
+pub(super) fn decision(schema: &str, statement: &str, n_params: usize) -> String {
+    let (columns, seen) = (columns(schema, n_params), n_params + 1);
+    format!("SELECT {columns}, CASE WHEN c.revision >= ${seen} THEN ({statement}) END FROM {schema}.clock c")
+}
+
+/// A statement with rows of values, with the clock as its first row.
+pub(super) fn rows(schema: &str, statement: &str, n_params: usize, n_columns: usize) -> String {
+    let (columns, seen) = (columns(schema, n_params), n_params + 1);
+    let nulls = ", NULL::bytea".repeat(n_columns);
+    let all = if n_columns == 0 { "" } else { ", q.*" };
+    format!(
+        "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
+         NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
+    )
+}
+
+/// The clock alone.
+pub(super) fn alone(schema: &str) -> String {
+    format!("SELECT {} FROM {schema}.clock c WHERE $1::bigint IS NOT NULL", columns(schema, 0))
+}
+
+fn columns(schema: &str, n_params: usize) -> String {
+    let found = n_params + 2;
+    format!(
+        "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
+         (SELECT r.nonce FROM {schema}.revision r WHERE r.revision = ${found})"
+    )
+}
+
+impl ClockRow {
+    /// Reads it from the first columns of a row.
+    pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
+        let revision: i64 = value(row, 0)?;
+        let revision = u64::try_from(revision)
+            .map_err(|_| StoreError::Corrupt(format!("the clock has the revision {revision}")))?;
+        let token = Token { revision, nonce: Nonce(value(row, 1)?) };
+        let (policy, catalog, keys) = (value(row, 2)?, value(row, 3)?, value(row, 4)?);
+        let clock = Clock { token, policy, catalog, keys, is_standby: value(row, 5)? };
+        Ok(Self { clock, found: value::<Option<i64>>(row, 6)?.map(Nonce) })
+    }
+
+    /// Whether all writes up to this token were seen. Of a revision that is too old to be looked up, only the
+    /// number is known.
+    pub(super) fn sight(&self, after: Option<Token>) -> Sight {
+        let Self { clock, found } = *self;
+        match after {
+            None => Sight::Seen,
+            Some(token) if clock.token.revision < token.revision => {
+                if clock.is_standby {
+                    Sight::Behind
+                } else {
+                    Sight::Lost
+                }
+            }
+            Some(token) if found.is_some_and(|found| found != token.nonce) => Sight::Lost,
+            Some(_) => Sight::Seen,
+        }
+    }
+
+    /// The clock; an error if the writes up to this token were not seen.
+    pub(super) fn after(&self, after: Option<Token>) -> Result<Clock, StoreError> {
+        let revision = after.map_or(0, |token| token.revision);
+        match self.sight(after) {
+            Sight::Seen => Ok(self.clock),
+            Sight::Behind => Err(DatabaseError::Behind { revision }.into()),
+            Sight::Lost => Err(DatabaseError::LostWrite { revision }.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::address::Address;
+    use super::super::connect::WantedServer;
+    use super::super::migrate::migrate;
+    use super::super::pinned::ReaderSource;
+    use super::*;
+    use portcullis_testkit::cluster::Cluster;
+    use std::ops::ControlFlow;
+
+    const NONCE: Nonce = Nonce(-5);
+
+    /// What the order of the rows rests on, and that a server that is behind evaluates nothing.
+    #[tokio::test]
+    async fn the_clock_is_the_first_arm_and_the_condition_comes_before_the_question() {
+        let cluster = Cluster::start(&["shared_buffers=16MB"]).unwrap();
+        let address = format!("postgres://postgres@/postgres?host={}", cluster.folder);
+        let address = Address::parse(&address).unwrap();
+        migrate(&address, "default").await.unwrap();
+        let limit = std::time::Duration::from_secs(10);
+        let schema = "portcullis_e1".to_owned();
+        let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
+        let mut connection = source.connect().await.unwrap();
+        let wrapped = rows(&source.schema, "SELECT seal FROM portcullis_e1.policy ORDER BY seal", 0, 1);
+        let explain = format!("EXPLAIN (COSTS OFF) {wrapped}").replace("$1", "0").replace("$2", "NULL");
+        let mut plan = Vec::new();
+        let mut each = |row: &Row| {
+            plan.push(value::<String>(row, 0)?);
+            Ok(ControlFlow::Continue(()))
+        };
+        connection.stream(&explain, &[], &mut each).await.unwrap();
+        insta::assert_snapshot!(plan.join("\n"), @"");
+    }
+
+    fn row(revision: u64, is_standby: bool, found: Option<Nonce>) -> ClockRow {
+        let token = Token { revision, nonce: Nonce(1) };
+        ClockRow { clock: Clock { token, policy: 0, catalog: 0, keys: 0, is_standby }, found }
+    }
+
+    #[test]
+    fn a_server_has_seen_a_write_if_its_revision_has_the_same_nonce() {
+        let token = Some(Token { revision: 7, nonce: NONCE });
+        assert_eq!(row(0, false, None).sight(None), Sight::Seen);
+        assert_eq!(row(7, false, Some(NONCE)).sight(token), Sight::Seen);
+        assert_eq!(row(9, true, Some(NONCE)).sight(token), Sight::Seen);
+        // The revision is no longer kept.
+        assert_eq!(row(9, false, None).sight(token), Sight::Seen);
+        assert_eq!(row(6, true, None).sight(token), Sight::Behind);
+        assert_eq!(row(6, false, None).sight(token), Sight::Lost);
+        assert_eq!(row(9, false, Some(Nonce(6))).sight(token), Sight::Lost);
+        assert_eq!(row(9, true, Some(Nonce(6))).sight(token), Sight::Lost);
+    }
+
+    #[test]
+    fn statements_are_wrapped_with_two_more_parameters() {
+        let columns = "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
+                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $4)";
+        assert_eq!(
+            decision("e", "SELECT $1 = $2", 2),
+            format!("SELECT {columns}, CASE WHEN c.revision >= $3 THEN (SELECT $1 = $2) END FROM e.clock c")
+        );
+        assert_eq!(
+            rows("e", "SELECT a0, a2 FROM e.f1", 2, 2),
+            format!(
+                "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, NULL, \
+                 NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
+                 WHERE (SELECT revision FROM e.clock) >= $3)"
+            )
+        );
+    }
+}

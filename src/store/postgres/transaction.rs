@@ -1,0 +1,229 @@
+//! The transactions of a writer, on its connection.
+
+use super::batch::{BatchCounts, BatchTarget};
+use super::catalog::Catalog;
+use super::connect::{WantedServer, connect};
+use super::session::{PgSession, value};
+use super::writer::{QueuedBatch, WriterSource, Written};
+use crate::store::database_error::DatabaseError;
+use crate::store::error::StoreError;
+use crate::store::fact::Applied;
+use crate::store::key::random;
+use crate::store::signature::Relations;
+use crate::store::token::{Nonce, Token};
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+/// How long a revision is kept, as PostgreSQL reads it.
+const KEPT: &str = "24 hours";
+
+/// How many of the oldest revisions a transaction looks at.
+const LOOKED_AT: i64 = 256;
+
+/// After so many transactions, old revisions are removed.
+const CLEANED: u64 = 128;
+
+/// The connection of a writer.
+pub(super) struct WriterConnection {
+    client: Client,
+    at: String,
+    /// The relations, equal to those of the database whenever the clock says so.
+    catalog: Option<Catalog>,
+    n_transactions: u64,
+}
+
+/// A transaction that can be committed.
+pub(super) struct Prepared {
+    /// What each batch did.
+    pub(super) outcomes: Vec<Written>,
+    /// What tells whether it was committed; `None` if it changed nothing.
+    pub(super) stamp: Option<Stamp>,
+    /// The relations after it, if their set is another.
+    pub(super) relations: Option<Relations>,
+}
+
+/// The last revision of a transaction, and the random number of the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stamp {
+    revision: i64,
+    transaction: [u8; 16],
+}
+
+impl WriterConnection {
+    /// Connects to the primary.
+    pub(super) async fn open(source: &WriterSource) -> Result<Self, StoreError> {
+        let (client, server) = connect(&source.address, WantedServer::ReadWrite).await?;
+        let limit = source.limit.as_millis().max(1);
+        let settings = format!(
+            "SET search_path = pg_catalog; SET jit = off; SET client_min_messages = warning;
+             SET statement_timeout = {limit}; SET lock_timeout = {limit};
+             SET idle_in_transaction_session_timeout = {limit}"
+        );
+        PgSession::new(&client, &server.at).run(&settings).await?;
+        Ok(Self { client, at: server.at, catalog: None, n_transactions: 0 })
+    }
+
+    fn session(&self) -> PgSession<'_, Client> {
+        PgSession::new(&self.client, &self.at)
+    }
+
+    /// Runs batches in a transaction, and leaves it open. A batch that fails changes nothing, and the others
+    /// are applied. After an error nothing was committed, and the connection is of no use.
+    pub(super) async fn prepare(
+        &mut self,
+        schema: &str,
+        group: &[QueuedBatch],
+    ) -> Result<Prepared, StoreError> {
+        let known = self.catalog.take();
+        let mut open = OpenTransaction::begin(self.session(), schema, known).await?;
+        let generation = open.catalog.generation;
+        let mut outcomes = Vec::new();
+        for batch in group {
+            outcomes.push(open.apply(batch).await?);
+        }
+        let stamp = open.raise_clock().await?;
+        if self.n_transactions.is_multiple_of(CLEANED) {
+            open.remove_old_revisions().await?;
+        }
+        let OpenTransaction { catalog, .. } = open;
+        let relations = (catalog.generation != generation).then(|| catalog.published());
+        self.n_transactions += 1;
+        self.catalog = Some(catalog);
+        Ok(Prepared { outcomes, stamp, relations })
+    }
+
+    /// Ends the open transaction. If the answer does not come, it may be committed or not.
+    pub(super) async fn commit(&self) -> Result<(), StoreError> {
+        self.session().run("COMMIT").await
+    }
+
+    /// Whether a transaction was committed. This waits until it has ended: it holds the lock of the clock.
+    pub(super) async fn has(&self, schema: &str, stamp: Stamp) -> Result<bool, StoreError> {
+        let session = self.session();
+        session.run("BEGIN").await?;
+        session.rows(&format!("SELECT FROM {schema}.clock FOR UPDATE"), &[]).await?;
+        // A statement of its own: it sees what was committed while the one before waited.
+        let find =
+            format!("SELECT EXISTS (SELECT FROM {schema}.revision WHERE revision = $1 AND batch = $2)");
+        let params = [(&stamp.revision as _, Type::INT8), (&&stamp.transaction[..] as _, Type::BYTEA)];
+        let row = session.row(&find, &params).await?;
+        session.run("ROLLBACK").await?;
+        value(&row, 0)
+    }
+}
+
+/// A transaction that holds the lock of the clock.
+struct OpenTransaction<'t> {
+    session: PgSession<'t, Client>,
+    schema: &'t str,
+    catalog: Catalog,
+    /// The moment after the last change.
+    token: Token,
+    /// The revisions that it makes, with their nonces.
+    revisions: Vec<i64>,
+    nonces: Vec<i64>,
+}
+
+impl<'t> OpenTransaction<'t> {
+    /// Locks the clock. The relations that are known from before are used if they are still the same.
+    async fn begin(
+        session: PgSession<'t, Client>,
+        schema: &'t str,
+        known: Option<Catalog>,
+    ) -> Result<Self, StoreError> {
+        session.run("BEGIN").await?;
+        let lock = format!("SELECT revision, nonce, catalog FROM {schema}.clock FOR UPDATE");
+        let row = session.row(&lock, &[]).await?;
+        let (revision, nonce, generation): (i64, i64, i64) =
+            (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
+        let catalog = match known.filter(|catalog| catalog.generation == generation) {
+            Some(catalog) => catalog,
+            None => Catalog::load(session, schema).await?,
+        };
+        let revision = u64::try_from(revision).unwrap_or_default();
+        let token = Token { revision, nonce: Nonce(nonce) };
+        Ok(Self { session, schema, catalog, token, revisions: Vec::new(), nonces: Vec::new() })
+    }
+
+    /// Applies a batch completely, or not at all; an error if the transaction is lost.
+    async fn apply(&mut self, batch: &QueuedBatch) -> Result<Written, StoreError> {
+        self.session.run("SAVEPOINT batch").await?;
+        let generation = self.catalog.generation;
+        let applied = self.change(batch).await;
+        let written = match applied {
+            Err(error @ StoreError::Database(DatabaseError::Unreachable { .. })) => return Err(error),
+            Err(error) => {
+                self.session.run("ROLLBACK TO batch").await?;
+                self.catalog = Catalog::load(self.session, self.schema).await?;
+                // The clock in the database does not know of the batches before this one.
+                self.catalog.generation = generation;
+                Err(error)
+            }
+            Ok(BatchCounts { inserted, deleted }) => {
+                if inserted + deleted > 0 {
+                    self.advance()?;
+                }
+                Ok((Applied { offset: self.token.revision, inserted, deleted }, self.token))
+            }
+        };
+        self.session.run("RELEASE batch").await?;
+        Ok(written)
+    }
+
+    async fn change(&mut self, batch: &QueuedBatch) -> Result<BatchCounts, StoreError> {
+        let Self { session, schema, catalog, .. } = self;
+        let mut target = BatchTarget { session: *session, schema, catalog };
+        let counts = target.apply(&batch.changes, batch.delete_reach).await?;
+        catalog.save_counts(*session, schema).await?;
+        Ok(counts)
+    }
+
+    /// Makes a revision.
+    fn advance(&mut self) -> Result<(), StoreError> {
+        let nonce = i64::from_ne_bytes(random()?);
+        self.token = Token { revision: self.token.revision + 1, nonce: Nonce(nonce) };
+        self.revisions.push(i64::try_from(self.token.revision).unwrap_or(i64::MAX));
+        self.nonces.push(nonce);
+        Ok(())
+    }
+
+    /// Writes the new revisions, if there are any.
+    async fn raise_clock(&self) -> Result<Option<Stamp>, StoreError> {
+        let (Self { session, schema, .. }, Some(&revision)) = (self, self.revisions.last()) else {
+            return Ok(None);
+        };
+        let stamp = Stamp { revision, transaction: random()? };
+        let note = format!(
+            "INSERT INTO {schema}.revision
+             SELECT made.revision, made.nonce, now(), $3
+             FROM unnest($1::bigint[], $2::bigint[]) made (revision, nonce)"
+        );
+        let params = [
+            (&self.revisions as _, Type::INT8_ARRAY),
+            (&self.nonces as _, Type::INT8_ARRAY),
+            (&&stamp.transaction[..] as _, Type::BYTEA),
+        ];
+        session.execute(&note, &params).await?;
+        let raise =
+            format!("UPDATE {schema}.clock SET revision = $1, nonce = $2, catalog = $3, beat = now()");
+        let Token { nonce: Nonce(nonce), .. } = self.token;
+        let params = [
+            (&revision as _, Type::INT8),
+            (&nonce as _, Type::INT8),
+            (&self.catalog.generation as _, Type::INT8),
+        ];
+        session.execute(&raise, &params).await?;
+        Ok(Some(stamp))
+    }
+
+    /// Removes revisions that nobody asks for any more, at most [`LOOKED_AT`] of them.
+    async fn remove_old_revisions(&self) -> Result<(), StoreError> {
+        let Self { session, schema, .. } = self;
+        let remove = format!(
+            "DELETE FROM {schema}.revision WHERE revision IN (
+               SELECT o.revision FROM (SELECT * FROM {schema}.revision ORDER BY revision LIMIT $1) o
+               WHERE o.at < now() - $2::text::interval)"
+        );
+        session.execute(&remove, &[(&LOOKED_AT, Type::INT8), (&KEPT, Type::TEXT)]).await.map(|_| ())
+    }
+}

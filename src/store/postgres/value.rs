@@ -1,0 +1,62 @@
+//! Converts values to and from their form in PostgreSQL.
+//!
+//! In: the texts of values. Out: the same texts. PostgreSQL stores the bytes of the compiler's `compact`,
+//! because its statements contain literals.
+
+use crate::store::error::StoreError;
+use crate::store::query::Param;
+use portcullis_compiler::compact::bytes::{decode, encode};
+use std::borrow::Cow;
+use std::error::Error;
+use tokio_postgres::Row;
+use tokio_postgres::types::private::BytesMut;
+use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
+
+/// A parameter in the form in which it is sent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Bound {
+    /// A value.
+    Bytes(Vec<u8>),
+    /// A number that is no value: a limit or a revision.
+    Number(Option<i64>),
+}
+
+impl Bound {
+    /// The form of a parameter.
+    pub(super) fn of(param: &Param) -> Result<Self, StoreError> {
+        Ok(match param {
+            Param::Value(text) => Self::Bytes(encode(text)),
+            Param::Number(number) => Self::Bytes(encode(&number.to_string())),
+            // No value has an empty form, and all others come after it.
+            Param::Least => Self::Bytes(Vec::new()),
+            Param::Limit(n_rows) => Self::Number(Some(i64::try_from(*n_rows).unwrap_or(i64::MAX))),
+            Param::Json(_) => {
+                return Err(StoreError::Bug("PostgreSQL is given JSON, and reads arrays".to_owned()));
+            }
+        })
+    }
+}
+
+impl ToSql for Bound {
+    fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
+        match self {
+            Self::Bytes(bytes) if *ty == Type::BYTEA => bytes.to_sql(ty, out),
+            Self::Number(number) if *ty == Type::INT8 => number.to_sql(ty, out),
+            Self::Bytes(_) | Self::Number(_) => Err(format!("a parameter of the type {ty}").into()),
+        }
+    }
+
+    /// The form decides, not the type alone.
+    fn accepts(_: &Type) -> bool {
+        true
+    }
+
+    to_sql_checked!();
+}
+
+/// The text of the value in a column; NULL is `None`.
+pub(super) fn read(row: &Row, column: usize) -> Result<Option<Cow<'_, str>>, StoreError> {
+    let form: Option<&[u8]> = super::session::value(row, column)?;
+    let wrong = || StoreError::Corrupt(format!("column {column} of a row does not contain a value"));
+    form.map(|form| decode(form).ok_or_else(wrong)).transpose()
+}

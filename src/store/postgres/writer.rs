@@ -1,0 +1,230 @@
+//! The writer of an environment: one thread with one connection to the primary.
+//!
+//! ```text
+//! queue ─▶ take what waits ─▶ BEGIN ─▶ lock the clock ─▶ savepoint · batch · release, for each
+//!          reply to all ◀─ publish ◀─ COMMIT ◀─ raise the clock ◀─ a row of `revision` for each
+//! ```
+//!
+//! Every writer of every node locks the clock first, so batches are applied one after the other, and the order
+//! of their revisions is that of their commits. Batches that wait share a transaction.
+//!
+//! If the answer to COMMIT does not come, the write may be stored or not. The random number of the transaction
+//! is in the rows of its revisions: once the writer has the lock of the clock again, the former transaction has
+//! ended, and that row is there or it will never be. So a batch is acknowledged once and stored once.
+
+use super::address::Address;
+use super::published::PublishedRelations;
+use super::runtime::OwnRuntime;
+use super::transaction::{Prepared, WriterConnection};
+use crate::store::database_error::DatabaseError;
+use crate::store::error::StoreError;
+use crate::store::fact::{Applied, Change};
+use crate::store::token::Token;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+
+/// How many batches may be queued; further ones wait to be queued.
+const QUEUE: usize = 1024;
+
+/// How many facts and patterns fill a shared transaction.
+const GROUP_WEIGHT: usize = 10_000;
+
+/// How long the writer waits before it connects again, at first and at most.
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// What a batch did, and the moment after it.
+pub(super) type Written = Result<(Applied, Token), StoreError>;
+
+/// A batch that waits.
+pub(super) struct QueuedBatch {
+    pub(super) changes: Vec<Change>,
+    pub(super) delete_reach: Option<u64>,
+    reply: oneshot::Sender<Written>,
+}
+
+/// Where a writer writes.
+#[derive(Debug)]
+pub(super) struct WriterSource {
+    /// Where the servers are.
+    pub(super) address: Address,
+    /// The schema of the environment.
+    pub(super) schema: String,
+    /// How long a transaction may take.
+    pub(super) limit: Duration,
+    /// How long a batch waits for a primary.
+    pub(super) wait: Duration,
+    /// The relations that its batches change.
+    pub(super) published: Arc<PublishedRelations>,
+}
+
+/// The writing thread and its queue.
+#[derive(Debug)]
+pub(super) struct BatchWriter {
+    /// `None` once the store is closing.
+    queue: Option<flume::Sender<QueuedBatch>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// The thread.
+struct WriterThread {
+    source: WriterSource,
+    connection: Option<WriterConnection>,
+    // Dropped last: the connection lives on it.
+    runtime: OwnRuntime,
+}
+
+impl BatchWriter {
+    /// Starts the thread, which connects at its first batch.
+    pub(super) fn start(source: WriterSource) -> Result<Self, StoreError> {
+        let (queue, batches) = flume::bounded::<QueuedBatch>(QUEUE);
+        let mut state = WriterThread { source, connection: None, runtime: OwnRuntime::new()? };
+        let serve = move || {
+            while let Ok(first) = batches.recv() {
+                let mut weight = first.weight();
+                let mut group = vec![first];
+                while weight < GROUP_WEIGHT
+                    && let Ok(next) = batches.try_recv()
+                {
+                    weight += next.weight();
+                    group.push(next);
+                }
+                state.write_all(group);
+            }
+        };
+        let thread = thread::Builder::new().name("store-writer".into()).spawn(serve);
+        let thread = thread.map_err(|error| StoreError::no_thread(&error))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    /// Queues a batch and waits until it is committed. It is carried out even if the future is dropped.
+    pub(super) async fn write(&self, changes: Vec<Change>, delete_reach: Option<u64>) -> Written {
+        let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
+        let (reply, written) = oneshot::channel();
+        let batch = QueuedBatch { changes, delete_reach, reply };
+        queue.send_async(batch).await.map_err(|_| StoreError::Closed)?;
+        written.await.map_err(|_| StoreError::Closed)?
+    }
+
+    /// Finishes the queued batches, then closes the connection.
+    pub(super) fn stop(&mut self) {
+        self.queue = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the writer panicked");
+        }
+    }
+}
+
+impl QueuedBatch {
+    fn weight(&self) -> usize {
+        self.changes.iter().map(Change::len).sum()
+    }
+
+    fn reply(self, written: Written) {
+        // The receiver may be gone; the batch is committed anyway.
+        let _ = self.reply.send(written);
+    }
+}
+
+impl WriterThread {
+    /// Writes a group in one transaction. If that fails, each batch is tried alone: one that is too large for
+    /// the server must not take the others with it.
+    fn write_all(&mut self, mut group: Vec<QueuedBatch>) {
+        match self.write(&group) {
+            Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(batch, written)| batch.reply(written)),
+            Err(error) => match group.pop() {
+                Some(only) if group.is_empty() => only.reply(Err(error)),
+                last => {
+                    tracing::warn!(%error, "a shared transaction failed: trying its batches one by one");
+                    group.into_iter().chain(last).for_each(|batch| self.write_all(vec![batch]));
+                }
+            },
+        }
+    }
+
+    /// Writes a group in one transaction, as soon as there is a primary.
+    fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<Written>, StoreError> {
+        let Self { source, connection, runtime } = self;
+        let until = Instant::now() + source.wait;
+        let mut sent = None;
+        runtime.block_on(async {
+            let mut pause = PAUSE.0;
+            loop {
+                let error = match source.advance(connection, group, &mut sent).await {
+                    Ok(outcomes) => return Ok(outcomes),
+                    Err(error) => error,
+                };
+                *connection = None;
+                if !is_passing(&error) || Instant::now() + pause >= until {
+                    return Err(if sent.is_some() { DatabaseError::UnknownWrite.into() } else { error });
+                }
+                sleep(pause).await;
+                pause = (pause * 2).min(PAUSE.1);
+            }
+        })
+    }
+}
+
+impl WriterSource {
+    /// Takes a group as far as it gets on this connection: finds out whether the transaction that was sent
+    /// before was committed, and else sends another one.
+    async fn advance(
+        &self,
+        connection: &mut Option<WriterConnection>,
+        group: &[QueuedBatch],
+        sent: &mut Option<Prepared>,
+    ) -> Result<Vec<Written>, StoreError> {
+        let connection = match connection {
+            Some(connection) => connection,
+            None => connection.insert(WriterConnection::open(self).await?),
+        };
+        if let Some(stamp) = sent.as_ref().and_then(|former| former.stamp) {
+            let is_stored = self.within(connection.has(&self.schema, stamp)).await?;
+            if let Some(former) = sent.take().filter(|_| is_stored) {
+                return Ok(self.acknowledge(former));
+            }
+        }
+        let prepared = self.within(connection.prepare(&self.schema, group)).await?;
+        if prepared.stamp.is_some() {
+            *sent = Some(prepared);
+            let committed = self.within(connection.commit()).await;
+            if committed.as_ref().is_err_and(|error| !is_passing(error)) {
+                // The server refuses, so it has answered.
+                *sent = None;
+            }
+            committed?;
+            return Ok(sent.take().map(|sent| self.acknowledge(sent)).unwrap_or_default());
+        }
+        self.within(connection.commit()).await?;
+        Ok(self.acknowledge(prepared))
+    }
+
+    /// Publishes what was committed. INVARIANT: before any of the batches is acknowledged.
+    fn acknowledge(&self, committed: Prepared) -> Vec<Written> {
+        if let Some(relations) = committed.relations {
+            self.published.offer(relations);
+        }
+        committed.outcomes
+    }
+
+    /// The outcome of something that a network that hangs must not keep from ending.
+    async fn within<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+        let silent = |_| {
+            let reason = format!("no answer within {:?}", self.limit);
+            DatabaseError::Unreachable { at: self.address.to_string(), reason }
+        };
+        timeout(self.limit, work).await.map_err(silent)?
+    }
+}
+
+/// Whether another attempt may find a primary.
+fn is_passing(error: &StoreError) -> bool {
+    matches!(
+        error,
+        StoreError::Database(
+            DatabaseError::Unreachable { .. } | DatabaseError::Standby(_) | DatabaseError::Crowded(_)
+        )
+    )
+}

@@ -1,0 +1,123 @@
+//! What a batch changes, and what it counts.
+
+use super::{ENVIRONMENT, Place, facts, insert, public, relation};
+use portcullis::store::postgres::{Address, AskedRead, PostgresStore};
+use portcullis::store::{ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
+use std::collections::BTreeSet;
+
+/// Ids of every form, in their order: numbers, then marked texts, UUIDs and all others.
+const IDS: [&str; 10] = [
+    "-9223372036854775808",
+    "-7",
+    "0",
+    "7",
+    "256",
+    "\u{1}x",
+    "01994a5e-8f2b-7c31-9d4e-5b6a7c8d9e0f",
+    "007",
+    "it's",
+    "é",
+];
+
+#[tokio::test]
+async fn ids_of_every_form_are_stored_and_found_in_order() {
+    let store = Place::new("forms").await.open().await;
+    let (applied, _) = store.apply_within(insert(IDS.into_iter().rev().map(public)), None).await.unwrap();
+    assert_eq!((applied.offset, applied.inserted, applied.deleted), (1, 10, 0));
+    let expected: Vec<String> = IDS.iter().map(|id| format!("is_public({id})")).collect();
+    assert_eq!(facts(&store, AskedRead::default()).await.unwrap(), expected);
+}
+
+#[tokio::test]
+async fn a_batch_is_applied_in_order_and_counts_what_it_changed() {
+    let place = Place::new("counts").await;
+    let store = place.open().await;
+    let both =
+        vec![relation("1", "repository", "a"), relation("1", "parent", "a"), relation("1", "parent", "a")];
+    let (applied, first) = store.apply_within(insert(both.clone()), None).await.unwrap();
+    assert_eq!((applied.offset, applied.inserted, applied.deleted), (1, 2, 0));
+    // What is there already changes nothing.
+    let (applied, again) = store.apply_within(insert(both), None).await.unwrap();
+    assert_eq!((applied.offset, applied.inserted, applied.deleted), (1, 0, 0));
+    assert_eq!(again, first);
+    let of_issue = vec![ArgPattern::Exact(Value::new("Issue", "1")), ArgPattern::Any, ArgPattern::Any];
+    let changes = vec![
+        Change::Insert(vec![relation("1", "owner", "b"), relation("2", "parent", "a")]),
+        Change::Delete(vec![FactPattern::new("has_relation", of_issue)]),
+        Change::Insert(vec![relation("1", "parent", "c")]),
+    ];
+    let (applied, last) = store.apply_within(changes, None).await.unwrap();
+    assert_eq!((applied.offset, applied.inserted, applied.deleted), (2, 3, 3));
+    assert_ne!(last.nonce, first.nonce);
+    let found = facts(&store, AskedRead::default()).await.unwrap();
+    assert_eq!(found, ["has_relation(1, c)", "has_relation(2, a)"]);
+    assert_eq!(place.number("SELECT sum(facts)::bigint FROM portcullis_e1.relation").await, 2);
+    assert_eq!(store.relations().generation, 3);
+}
+
+#[tokio::test]
+async fn a_deletion_that_reaches_too_far_undoes_its_batch_only() {
+    let store = Place::new("reach").await.open().await;
+    store.apply_within(insert(["1", "2", "3"].map(public)), None).await.unwrap();
+    let everything = vec![Change::Delete(vec![FactPattern::everything()])];
+    let changes = [insert([relation("1", "parent", "a")]), everything.clone()].concat();
+    let (refused, applied) =
+        tokio::join!(store.apply_within(changes, Some(2)), store.apply_within(insert([public("4")]), None));
+    assert!(matches!(refused, Err(StoreError::Reach { matched: 3 | 4, allowed: 2 })), "{refused:?}");
+    assert_eq!(applied.unwrap().0.inserted, 1);
+    assert_eq!(facts(&store, AskedRead::default()).await.unwrap().len(), 4);
+    let (applied, _) = store.apply_within(everything, Some(4)).await.unwrap();
+    assert_eq!((applied.offset, applied.deleted), (3, 4));
+    let nothing = store.apply_within(insert([Fact::new("p", Vec::new())]), None).await;
+    assert!(matches!(nothing, Err(StoreError::NoArguments(_))), "{nothing:?}");
+}
+
+#[tokio::test]
+async fn names_beyond_the_first_share_a_table() {
+    let place = Place::new("names").await;
+    let store = place.open().await;
+    let named = |n: usize| relation("1", &format!("name_{n:02}"), "a");
+    for n in 0..20 {
+        store.apply_within(insert([named(n)]), None).await.unwrap();
+    }
+    assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.relation").await, 17);
+    let (applied, _) = store.apply_within(insert((0..20).map(named)), None).await.unwrap();
+    assert_eq!(applied.inserted, 0);
+    let found = facts(&store, AskedRead::default()).await.unwrap();
+    assert!(found.contains(&"has_relation(1, name_19, a)".to_owned()), "{found:?}");
+}
+
+/// Three nodes write at the same time: every batch gets a revision of its own, and none is lost.
+#[tokio::test(flavor = "multi_thread")]
+async fn batches_of_several_nodes_are_one_sequence() {
+    let place = Place::new("nodes").await;
+    let mut writes = tokio::task::JoinSet::new();
+    for node in 0..3 {
+        let store = std::sync::Arc::new(place.open().await);
+        for n in 0..20 {
+            let store = std::sync::Arc::clone(&store);
+            writes.spawn(async move {
+                let fact = relation(&format!("{node}-{n}"), &format!("name_{}", n % 5), "a");
+                store.apply_within(insert([fact]), None).await.unwrap().1.revision
+            });
+        }
+    }
+    let revisions: BTreeSet<u64> = writes.join_all().await.into_iter().collect();
+    assert_eq!(revisions, (1..=60).collect());
+    let store = place.open().await;
+    assert_eq!(facts(&store, AskedRead::default()).await.unwrap().len(), 60);
+    assert_eq!(place.number("SELECT sum(facts)::bigint FROM portcullis_e1.relation").await, 60);
+    assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.revision").await, 61);
+}
+
+#[tokio::test]
+async fn an_environment_that_is_not_there_is_refused() {
+    let place = Place::new("environments").await;
+    let url = format!("postgres://postgres@127.0.0.1:{}/{}", super::SERVER.1, place.database);
+    let address = Address::parse(&url).unwrap();
+    let missing = PostgresStore::open(&address, "elsewhere", &super::options()).await.unwrap_err();
+    assert_eq!(missing.to_string(), "the store has no environment `elsewhere`: check its name");
+    place.admin.batch_execute("UPDATE portcullis.meta SET min_reader = 9, format = 9").await.unwrap();
+    let newer = PostgresStore::open(&address, ENVIRONMENT, &super::options()).await.unwrap_err();
+    assert!(matches!(newer, StoreError::Database(DatabaseError::NewerSchema { found: 9, .. })), "{newer}");
+}
