@@ -109,6 +109,28 @@ pub enum DatabaseError {
         /// The newest format that this release knows.
         known: i32,
     },
+    /// The store has no environment with this name.
+    #[error("the store has no environment `{0}`: check its name")]
+    NoEnvironment(String),
+    /// A standby has not received the writes that a question must see.
+    #[error("the server has not received revision {revision} yet: ask the primary, or try again")]
+    Behind {
+        /// What the question must see.
+        revision: u64,
+    },
+    /// Writes that a question must see are lost.
+    #[error(
+        "revision {revision} was lost when another server took over: check what it wrote, and write it again"
+    )]
+    LostWrite {
+        /// What the question must see.
+        revision: u64,
+    },
+    /// The answer to a write did not come.
+    #[error(
+        "the store does not answer any more, so it is unknown whether it has the batch: send it again once it answers"
+    )]
+    UnknownWrite,
     /// Another process holds a lock for too long.
     #[error(
         "another process had the store locked for {0:?}: look for it in pg_stat_activity, and try again once it is done"

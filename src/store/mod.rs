@@ -29,6 +29,7 @@ mod query;
 mod signature;
 #[cfg(test)]
 mod tests;
+mod token;
 
 pub use consistent_read::ConsistentRead;
 pub use database_error::{DatabaseError, OLDEST_SERVER};
@@ -44,6 +45,7 @@ pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
 pub use query::{Lookup, Param, Work};
 pub use signature::{Relations, StoredArg, StoredRelation};
+pub use token::{Nonce, Token};
 
 use crate::share::Asker;
 use embedded::Embedded;

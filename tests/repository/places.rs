@@ -21,7 +21,14 @@ const PLACES: &[(&str, &[&str])] = &[
     // relations.
     (
         "portcullis_compiler",
-        &["src/engine/", "src/cli/", "src/lsp/", "src/store/embedded/value.rs", "src/store/signature.rs"],
+        &[
+            "src/engine/",
+            "src/cli/",
+            "src/lsp/",
+            "src/store/embedded/value.rs",
+            "src/store/postgres/value.rs",
+            "src/store/signature.rs",
+        ],
     ),
     // The service's own stores, a folder each; the commands that look at a caller's database, each driver in
     // one file; and how an address of PostgreSQL is completed.

@@ -1,7 +1,7 @@
 //! What a batch changes, and what it counts.
 
-use super::{ENVIRONMENT, Place, facts, insert, public, relation};
-use portcullis::store::postgres::{Address, AskedRead, PostgresStore};
+use super::{ENVIRONMENT, Place, facts, insert, is_public, public, relation};
+use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore};
 use portcullis::store::{ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
 use std::collections::BTreeSet;
 
@@ -85,6 +85,38 @@ async fn names_beyond_the_first_share_a_table() {
     assert_eq!(applied.inserted, 0);
     let found = facts(&store, AskedRead::default()).await.unwrap();
     assert!(found.contains(&"has_relation(1, name_19, a)".to_owned()), "{found:?}");
+}
+
+#[tokio::test]
+async fn what_is_cleared_is_gone_and_its_table_is_still_read_for_a_while() {
+    let place = Place::new("cleared").await;
+    let store = place.open().await;
+    store.apply_within(insert([public("7"), public("9")]), None).await.unwrap();
+    let (before, schema) = (store.relations(), store.schema());
+    let (applied, token) = store.clear().await.unwrap();
+    assert_eq!((applied.offset, applied.deleted, token.revision), (2, 2, 2));
+    assert_eq!(store.relations().relations, []);
+    assert!(store.relations().generation > before.generation);
+    // A question that knows the former relations reads their facts, and its clock says so.
+    let read = move |reader: &PgReader| is_public(&schema, reader, "7");
+    let (found, clock) = store.read(AskedRead::default(), read).await.unwrap();
+    assert!(found);
+    assert_ne!(clock.unwrap().catalog, i64::try_from(before.generation).unwrap());
+    // New facts are in new tables.
+    store.apply_within(insert([public("8")]), None).await.unwrap();
+    assert_eq!(facts(&store, AskedRead::default()).await.unwrap(), ["is_public(8)"]);
+    place
+        .admin
+        .batch_execute("UPDATE portcullis_e1.retired SET at = now() - interval '1 day'")
+        .await
+        .unwrap();
+    for n in 0..128 {
+        store.apply_within(insert([public(&n.to_string())]), None).await.unwrap();
+    }
+    let tables =
+        "SELECT count(*) FROM pg_tables WHERE schemaname = 'portcullis_e1' AND tablename ~ '^f[0-9]+$'";
+    assert_eq!(place.number(tables).await, 1);
+    assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.retired").await, 0);
 }
 
 /// Three nodes write at the same time: every batch gets a revision of its own, and none is lost.

@@ -72,14 +72,14 @@ impl Proxy {
     }
 
     fn forward_to_server(&self, mut client: TcpStream, mut server: TcpStream) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 16_384];
         while let Ok(n @ 1..) = client.read(&mut buffer) {
             let sent = &buffer[..n];
             let is_commit = sent.windows(7).any(|text| text == b"COMMIT\0");
             let n_bytes = i64::try_from(n).unwrap();
             let left = self.state.left.fetch_sub(n_bytes, Ordering::SeqCst);
             match self.fault() {
-                Fault::Silence => continue,
+                Fault::Silence => {}
                 Fault::LostCommit if is_commit => {
                     self.set(Fault::None);
                     break;
@@ -97,12 +97,12 @@ impl Proxy {
     }
 
     fn forward_to_client(&self, mut server: TcpStream, mut client: TcpStream) {
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 16_384];
         while let Ok(n @ 1..) = server.read(&mut buffer) {
             let answer = &buffer[..n];
             let is_committed = answer.windows(7).any(|text| text == b"COMMIT\0");
             match self.fault() {
-                Fault::Silence => continue,
+                Fault::Silence => {}
                 Fault::LostAnswer if is_committed => {
                     self.set(Fault::None);
                     break;

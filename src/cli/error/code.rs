@@ -204,7 +204,11 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::NoDatabase { .. }
         | DatabaseError::Crowded(_)
         | DatabaseError::Standby(_)
+        | DatabaseError::Behind { .. }
+        | DatabaseError::LostWrite { .. }
+        | DatabaseError::UnknownWrite
         | DatabaseError::Locked(_) => CommandCode::StoreUnreachable,
+        DatabaseError::NoEnvironment(_) => CommandCode::UnknownEnvironment,
         DatabaseError::OldServer(_)
         | DatabaseError::Encoding(_)
         | DatabaseError::Literals { .. }

@@ -5,12 +5,16 @@
 //! empty. [`Catalog`] is the writer's copy, [`Relations`] what everyone else sees. The clock counts how often
 //! the published ones have changed.
 //!
-//! INVARIANT: a fact belongs to exactly one relation. A name that shares a table never gets its own later.
+//! INVARIANT: a fact belongs to exactly one relation. A name that shares a table never gets its own later: by
+//! then there are enough names, and only a `clear` removes relations.
+//! INVARIANT: a table exists for as long as a question may read it that knows it. After a `clear` it is
+//! retired, with its facts, and dropped later. The number of a relation is never used again.
 
 use super::session::{PgSession, value};
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
 use crate::store::signature::{self, Relations, StoredArg, StoredRelation};
+use std::time::Duration;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
@@ -127,6 +131,22 @@ impl Catalog {
         self.entries.iter_mut().filter(|entry| pattern.covers(&entry.relation))
     }
 
+    /// Forgets all relations and retires their tables; returns how many facts they had.
+    pub(super) async fn clear(
+        &mut self,
+        session: PgSession<'_, impl GenericClient>,
+        schema: &str,
+    ) -> Result<u64, StoreError> {
+        let retire = format!(
+            "WITH cleared AS (DELETE FROM {schema}.relation RETURNING id, facts),
+               retired AS (INSERT INTO {schema}.retired SELECT 'f' || id, now() FROM cleared)
+             SELECT coalesce(sum(facts), 0)::bigint FROM cleared"
+        );
+        let n_facts: i64 = value(&session.row(&retire, &[]).await?, 0)?;
+        *self = Self { generation: self.generation + 1, entries: Vec::new() };
+        Ok(u64::try_from(n_facts).unwrap_or_default())
+    }
+
     /// Writes the counts that changed, and publishes relations with their first facts.
     pub(super) async fn save_counts(
         &mut self,
@@ -146,6 +166,23 @@ impl Catalog {
         }
         Ok(())
     }
+}
+
+/// Drops the tables of relations that were cleared so long ago that no question reads them.
+pub(super) async fn drop_retired(
+    session: PgSession<'_, impl GenericClient>,
+    schema: &str,
+    query_time: Duration,
+) -> Result<(), StoreError> {
+    let unread =
+        format!("DELETE FROM {schema}.retired WHERE at < now() - $1 * interval '1 ms' RETURNING name");
+    // A question has its time after it has got its relations, and again for its last attempt.
+    let time = query_time.as_secs_f64() * 3_000.0;
+    for row in session.rows(&unread, &[(&time, Type::FLOAT8)]).await? {
+        let name: &str = value(&row, 0)?;
+        session.run(&format!("DROP TABLE {schema}.{name}")).await?;
+    }
+    Ok(())
 }
 
 fn signed(count: u64) -> Result<i64, StoreError> {

@@ -2,7 +2,7 @@
 
 use super::address::Address;
 use super::connect::{ReachedServer, WantedServer, reach};
-use super::schema::{self, FORMAT, SchemaFormat, StoredEnvironment};
+use super::schema::{self, StoredEnvironment};
 use super::session::{PgSession, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
@@ -124,23 +124,14 @@ async fn of_durability(session: PgSession<'_, Client>) -> Result<Vec<StoreFindin
 
 /// The finding about the format, and whether this release can use the store.
 async fn of_schema(session: PgSession<'_, Client>) -> Result<(StoreFinding, bool), StoreError> {
-    let known = FORMAT;
-    let error = match schema::format(session).await {
-        Ok(SchemaFormat::Known { format, min_reader }) if min_reader > known => {
-            DatabaseError::NewerSchema { found: format, known }
-        }
-        Ok(SchemaFormat::Known { format, .. }) if format < known => {
-            DatabaseError::OlderSchema { found: format, known }
-        }
-        Ok(SchemaFormat::Known { format, .. }) => {
-            return Ok((finding("schema", FindingState::Good, format!("format {format}")), true));
-        }
-        Ok(SchemaFormat::Missing) => DatabaseError::NoSchema,
-        Ok(SchemaFormat::Foreign) => DatabaseError::ForeignSchema(schema::CONTROL.to_owned()),
-        Err(StoreError::Database(error @ DatabaseError::Rights { .. })) => error,
+    let usable = match schema::format(session).await {
+        Ok(format) => format.usable(),
+        Err(StoreError::Database(error @ DatabaseError::Rights { .. })) => Err(error),
         Err(error) => return Err(error),
     };
-    Ok((finding("schema", FindingState::Bad, error.to_string()), false))
+    let is_usable = usable.is_ok();
+    let good = usable.as_ref().map(|format| format!("format {format}")).unwrap_or_default();
+    Ok((of_check("schema", good, usable.map(|_| ())), is_usable))
 }
 
 /// The environments with their revisions.

@@ -159,7 +159,20 @@ mod tests {
             Ok(ControlFlow::Continue(()))
         };
         connection.stream(&explain, &[], &mut each).await.unwrap();
-        insta::assert_snapshot!(plan.join("\n"), @"");
+        insta::assert_snapshot!(plan.join("\n"), @r"
+        Append
+          ->  Seq Scan on clock c
+                InitPlan 1 (returns $0)
+                  ->  Result
+                        One-Time Filter: false
+          ->  Result
+                One-Time Filter: ($1 >= 0)
+                InitPlan 2 (returns $1)
+                  ->  Seq Scan on clock
+                ->  Sort
+                      Sort Key: policy.seal
+                      ->  Seq Scan on policy
+        ");
     }
 
     fn row(revision: u64, is_standby: bool, found: Option<Nonce>) -> ClockRow {

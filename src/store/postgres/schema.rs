@@ -7,6 +7,7 @@
 //! tables as one that took part in every migration.
 
 use super::session::{PgSession, value};
+use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::key::random;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -109,6 +110,23 @@ pub(super) enum SchemaFormat {
         /// The oldest format whose releases can use it.
         min_reader: i32,
     },
+}
+
+impl SchemaFormat {
+    /// The format, if this release can use the store.
+    pub(super) fn usable(self) -> Result<i32, DatabaseError> {
+        match self {
+            Self::Missing => Err(DatabaseError::NoSchema),
+            Self::Foreign => Err(DatabaseError::ForeignSchema(CONTROL.to_owned())),
+            Self::Known { format: found, min_reader } if min_reader > FORMAT => {
+                Err(DatabaseError::NewerSchema { found, known: FORMAT })
+            }
+            Self::Known { format: found, .. } if found < FORMAT => {
+                Err(DatabaseError::OlderSchema { found, known: FORMAT })
+            }
+            Self::Known { format, .. } => Ok(format),
+        }
+    }
 }
 
 /// An environment in a database.

@@ -42,6 +42,16 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
         rows.map_err(|error| of_statement(self.at, &error))
     }
 
+    /// Runs a statement; returns how many rows it changed.
+    pub(super) async fn execute(
+        &self,
+        statement: &str,
+        params: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<u64, StoreError> {
+        let executed = self.client.execute_typed(statement, params).await;
+        executed.map_err(|error| of_statement(self.at, &error))
+    }
+
     /// The first row of a statement that has one.
     pub(super) async fn row(
         &self,

@@ -1,13 +1,13 @@
 //! The transactions of a writer, on its connection.
 
 use super::batch::{BatchCounts, BatchTarget};
-use super::catalog::Catalog;
+use super::catalog::{self, Catalog};
 use super::connect::{WantedServer, connect};
 use super::session::{PgSession, value};
-use super::writer::{QueuedBatch, WriterSource, Written};
+use super::writer::{BatchWork, QueuedBatch, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
-use crate::store::fact::Applied;
+use crate::store::fact::{Applied, Change};
 use crate::store::key::random;
 use crate::store::signature::Relations;
 use crate::store::token::{Nonce, Token};
@@ -20,7 +20,7 @@ const KEPT: &str = "24 hours";
 /// How many of the oldest revisions a transaction looks at.
 const LOOKED_AT: i64 = 256;
 
-/// After so many transactions, old revisions are removed.
+/// After so many transactions, old revisions and retired tables are removed.
 const CLEANED: u64 = 128;
 
 /// The connection of a writer.
@@ -71,7 +71,7 @@ impl WriterConnection {
     /// are applied. After an error nothing was committed, and the connection is of no use.
     pub(super) async fn prepare(
         &mut self,
-        schema: &str,
+        WriterSource { schema, limit, .. }: &WriterSource,
         group: &[QueuedBatch],
     ) -> Result<Prepared, StoreError> {
         let known = self.catalog.take();
@@ -84,6 +84,7 @@ impl WriterConnection {
         let stamp = open.raise_clock().await?;
         if self.n_transactions.is_multiple_of(CLEANED) {
             open.remove_old_revisions().await?;
+            catalog::drop_retired(open.session, schema, *limit).await?;
         }
         let OpenTransaction { catalog, .. } = open;
         let relations = (catalog.generation != generation).then(|| catalog.published());
@@ -122,6 +123,8 @@ struct OpenTransaction<'t> {
     /// The revisions that it makes, with their nonces.
     revisions: Vec<i64>,
     nonces: Vec<i64>,
+    /// Whether it removes all policies.
+    is_cleared: bool,
 }
 
 impl<'t> OpenTransaction<'t> {
@@ -142,15 +145,19 @@ impl<'t> OpenTransaction<'t> {
         };
         let revision = u64::try_from(revision).unwrap_or_default();
         let token = Token { revision, nonce: Nonce(nonce) };
-        Ok(Self { session, schema, catalog, token, revisions: Vec::new(), nonces: Vec::new() })
+        let (revisions, nonces) = (Vec::new(), Vec::new());
+        Ok(Self { session, schema, catalog, token, revisions, nonces, is_cleared: false })
     }
 
     /// Applies a batch completely, or not at all; an error if the transaction is lost.
     async fn apply(&mut self, batch: &QueuedBatch) -> Result<Written, StoreError> {
         self.session.run("SAVEPOINT batch").await?;
         let generation = self.catalog.generation;
-        let applied = self.change(batch).await;
-        let written = match applied {
+        let done = match &batch.work {
+            BatchWork::Apply { changes, delete_reach } => self.change(changes, *delete_reach).await,
+            BatchWork::Clear => self.clear().await,
+        };
+        let written = match done {
             Err(error @ StoreError::Database(DatabaseError::Unreachable { .. })) => return Err(error),
             Err(error) => {
                 self.session.run("ROLLBACK TO batch").await?;
@@ -160,9 +167,6 @@ impl<'t> OpenTransaction<'t> {
                 Err(error)
             }
             Ok(BatchCounts { inserted, deleted }) => {
-                if inserted + deleted > 0 {
-                    self.advance()?;
-                }
                 Ok((Applied { offset: self.token.revision, inserted, deleted }, self.token))
             }
         };
@@ -170,12 +174,28 @@ impl<'t> OpenTransaction<'t> {
         Ok(written)
     }
 
-    async fn change(&mut self, batch: &QueuedBatch) -> Result<BatchCounts, StoreError> {
+    async fn change(
+        &mut self,
+        changes: &[Change],
+        delete_reach: Option<u64>,
+    ) -> Result<BatchCounts, StoreError> {
         let Self { session, schema, catalog, .. } = self;
         let mut target = BatchTarget { session: *session, schema, catalog };
-        let counts = target.apply(&batch.changes, batch.delete_reach).await?;
+        let counts = target.apply(changes, delete_reach).await?;
         catalog.save_counts(*session, schema).await?;
+        if counts.inserted + counts.deleted > 0 {
+            self.advance()?;
+        }
         Ok(counts)
+    }
+
+    /// Forgets all relations and policies. The tables stay for a while: questions that began before read them.
+    async fn clear(&mut self) -> Result<BatchCounts, StoreError> {
+        let deleted = self.catalog.clear(self.session, self.schema).await?;
+        self.session.run(&format!("DELETE FROM {}.policy", self.schema)).await?;
+        self.is_cleared = true;
+        self.advance()?;
+        Ok(BatchCounts { inserted: 0, deleted })
     }
 
     /// Makes a revision.
@@ -211,6 +231,7 @@ impl<'t> OpenTransaction<'t> {
             (&revision as _, Type::INT8),
             (&nonce as _, Type::INT8),
             (&self.catalog.generation as _, Type::INT8),
+            (&self.is_cleared as _, Type::BOOL),
         ];
         session.execute(&raise, &params).await?;
         Ok(Some(stamp))

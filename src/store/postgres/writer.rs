@@ -40,9 +40,21 @@ pub(super) type Written = Result<(Applied, Token), StoreError>;
 
 /// A batch that waits.
 pub(super) struct QueuedBatch {
-    pub(super) changes: Vec<Change>,
-    pub(super) delete_reach: Option<u64>,
+    pub(super) work: BatchWork,
     reply: oneshot::Sender<Written>,
+}
+
+/// What a batch is to do.
+pub(super) enum BatchWork {
+    /// Applies changes in order. Fails if a pattern of a deletion matches more facts than allowed.
+    Apply {
+        /// The changes.
+        changes: Vec<Change>,
+        /// How many facts a pattern may match.
+        delete_reach: Option<u64>,
+    },
+    /// Removes all facts and all policies.
+    Clear,
 }
 
 /// Where a writer writes.
@@ -100,10 +112,10 @@ impl BatchWriter {
     }
 
     /// Queues a batch and waits until it is committed. It is carried out even if the future is dropped.
-    pub(super) async fn write(&self, changes: Vec<Change>, delete_reach: Option<u64>) -> Written {
+    pub(super) async fn write(&self, work: BatchWork) -> Written {
         let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
         let (reply, written) = oneshot::channel();
-        let batch = QueuedBatch { changes, delete_reach, reply };
+        let batch = QueuedBatch { work, reply };
         queue.send_async(batch).await.map_err(|_| StoreError::Closed)?;
         written.await.map_err(|_| StoreError::Closed)?
     }
@@ -119,7 +131,10 @@ impl BatchWriter {
 
 impl QueuedBatch {
     fn weight(&self) -> usize {
-        self.changes.iter().map(Change::len).sum()
+        match &self.work {
+            BatchWork::Apply { changes, .. } => changes.iter().map(Change::len).sum(),
+            BatchWork::Clear => 1,
+        }
     }
 
     fn reply(self, written: Written) {
@@ -186,7 +201,7 @@ impl WriterSource {
                 return Ok(self.acknowledge(former));
             }
         }
-        let prepared = self.within(connection.prepare(&self.schema, group)).await?;
+        let prepared = self.within(connection.prepare(self, group)).await?;
         if prepared.stamp.is_some() {
             *sent = Some(prepared);
             let committed = self.within(connection.commit()).await;
