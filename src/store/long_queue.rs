@@ -130,9 +130,9 @@ impl<R: Send + 'static> LongQueue<R> {
         Ok(QueuePlace { turns: self.clone(), number })
     }
 
-    /// Runs `read` with a reader once it is this asker's turn, which may take as long as `wait`, and waits for
-    /// its answer. `begin` prepares the reader; what it returns is dropped when nobody waits for the answer
-    /// any more.
+    /// Runs `read` with a reader once it is this asker's turn, which may take as long as `wait`, and waits
+    /// for its answer. `begin` prepares the reader; what it returns is dropped when nobody waits for the
+    /// answer any more.
     pub(super) async fn ask<T, G>(
         &self,
         asker: Asker,

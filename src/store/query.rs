@@ -1,5 +1,7 @@
 //! What a reader takes in addition to a statement, or instead of one: values, a look-up, work to count.
 
+use std::sync::Arc;
+
 /// A value for one parameter of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Param {
@@ -7,8 +9,10 @@ pub enum Param {
     Value(String),
     /// A value smaller than all others.
     Least,
-    /// JSON with values in their compact form.
+    /// JSON with values in their compact form, for SQLite.
     Json(String),
+    /// The texts of several values, for PostgreSQL.
+    Values(Arc<[String]>),
     /// A value that is a number: the time.
     Number(i64),
     /// A maximum number of rows.
@@ -20,6 +24,7 @@ impl Param {
     pub fn n_bytes(&self) -> usize {
         match self {
             Self::Value(text) | Self::Json(text) => text.len(),
+            Self::Values(texts) => texts.iter().map(String::len).sum(),
             Self::Least | Self::Number(_) | Self::Limit(_) => 0,
         }
     }

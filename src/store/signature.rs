@@ -101,8 +101,8 @@ fn name(fact: &Fact) -> Option<&Value> {
     }
 }
 
-/// The arguments of the relation that a fact belongs to, among those of its predicate: its own relation, unless
-/// there is none and there are enough names already.
+/// The arguments of the relation that a fact belongs to, among those of its predicate: its own relation,
+/// unless there is none and there are enough names already.
 pub(super) fn args_of<'r>(
     fact: &Fact,
     of_predicate: impl Iterator<Item = &'r StoredRelation>,

@@ -1,13 +1,15 @@
-//! A store in PostgreSQL as a library: batches, questions and their clocks, and what happens to both if
-//! connections, servers and networks fail.
+//! A store in PostgreSQL as a library: batches, questions and their clocks, statements of the compiler, and
+//! what happens if connections, servers and networks fail.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::panic,
     reason = "a test that cannot go on should stop where it is"
 )]
 
 mod batches;
+mod compiled;
 mod failures;
 mod proxy;
 mod questions;

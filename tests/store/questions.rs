@@ -130,7 +130,7 @@ async fn a_question_whose_asker_has_gone_is_cancelled_on_the_server() {
     assert!(began.elapsed() < Duration::from_secs(5));
     let running =
         "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%pg_sleep(60)%'
-        AND pid <> pg_backend_pid()";
+        AND datname = current_database() AND pid <> pg_backend_pid()";
     assert_eq!(place.number(running).await, 0);
 }
 

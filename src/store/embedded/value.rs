@@ -19,6 +19,9 @@ impl ToSql for Param {
                 Compact::Text(Cow::Owned(form)) => ToSqlOutput::Owned(Owned::Text(form)),
             },
             Self::Least => ToSqlOutput::Owned(Owned::Real(f64::NEG_INFINITY)),
+            Self::Values(_) => {
+                return Err(rusqlite::Error::ToSqlConversionFailure("SQLite reads JSON".into()));
+            }
             Self::Json(json) => ToSqlOutput::Borrowed(ValueRef::Text(json.as_bytes())),
             Self::Number(number) => ToSqlOutput::Owned(Owned::Integer(*number)),
             Self::Limit(n_rows) => {

@@ -5,10 +5,10 @@
 
 use super::catalog::{Catalog, CatalogEntry};
 use super::session::PgSession;
+use super::value::form;
 use crate::store::error::StoreError;
 use crate::store::fact::{ArgPattern, Change, Fact, FactPattern};
 use crate::store::signature;
-use portcullis_compiler::compact::bytes::encode;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -84,7 +84,7 @@ impl<C: GenericClient> BatchTarget<'_, C> {
             let (mut tests, mut values) = (Vec::new(), Vec::new());
             for (idx, column) in entry.relation.columns() {
                 if let Some(ArgPattern::Exact(value)) = pattern.args.get(idx) {
-                    values.push(encode(&value.id));
+                    values.push(form(&value.id));
                     tests.push(format!("{column} = ${}", values.len()));
                 }
             }
@@ -106,7 +106,7 @@ impl<C: GenericClient> BatchTarget<'_, C> {
 fn columns(entry: &CatalogEntry, facts: &[&Fact]) -> (Vec<String>, Vec<Vec<Vec<u8>>>) {
     let (at, names): (Vec<usize>, Vec<String>) = entry.relation.columns().unzip();
     let row = |fact: &&Fact| {
-        at.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| encode(&arg.id)).collect::<Vec<_>>()
+        at.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| form(&arg.id)).collect::<Vec<_>>()
     };
     let mut rows: Vec<Vec<Vec<u8>>> = facts.iter().map(row).collect();
     rows.sort_unstable();

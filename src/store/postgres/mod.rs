@@ -9,10 +9,10 @@
 //! read(closure) ──▶ in turns ──▶ a reader and its connection ──▶ answer and clock: one statement
 //! ```
 //!
-//! The schema `portcullis` lists the environments; each has a schema of its own, `portcullis_e<N>`. In it, the
-//! *clock* is one row. Every batch locks it first and raises its revision, and every question reads it in its
-//! own statement. So an answer comes with the moment that it is of, a [`Token`], and a question that gives a
-//! token is answered from all writes up to it or not at all.
+//! The schema `portcullis` lists the environments; each has a schema of its own, `portcullis_e<N>`. In it,
+//! the *clock* is one row. Every batch locks it first and raises its revision, and every question reads it in
+//! its own statement. So an answer comes with the moment that it is of, a [`Token`], and a question that
+//! gives a token is answered from all writes up to it or not at all.
 //!
 //! [`PostgresStore`] is one environment. It stores facts and runs statements; `serve` does not use it.
 

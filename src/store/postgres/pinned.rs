@@ -5,7 +5,7 @@ use super::connect::{WantedServer, connect};
 use super::error::of_statement;
 use super::session::PgSession;
 use super::tls::Connector;
-use super::value::Bound;
+use super::value::SentParam;
 use crate::store::error::StoreError;
 use futures_core::Stream;
 use quick_cache::unsync::Cache;
@@ -80,7 +80,7 @@ impl PinnedConnection {
     pub(super) async fn stream(
         &mut self,
         text: &str,
-        params: &[Bound],
+        params: &[SentParam],
         each: &mut dyn FnMut(&Row) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let statement = self.prepared(text).await?;

@@ -12,7 +12,7 @@ use super::clock::{self, Clock, ClockRow, N_COLUMNS};
 use super::pinned::{PinnedConnection, ReaderSource};
 use super::runtime::OwnRuntime;
 use super::session::value;
-use super::value::{self, Bound};
+use super::value::{self, SentParam};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::query::{Param, Work};
@@ -71,19 +71,19 @@ enum SnapshotState {
 struct Question {
     after: Option<Token>,
     deadline: Option<Instant>,
-    end: Arc<End>,
+    end: Arc<QuestionEnd>,
 }
 
 /// The end of a question whose asker has gone.
 #[derive(Debug, Default)]
-struct End {
+struct QuestionEnd {
     is_ended: AtomicBool,
     notify: Notify,
 }
 
 /// Cancels a question when dropped.
 #[derive(Debug)]
-pub(super) struct RunningQuestion(Arc<End>);
+pub(super) struct RunningQuestion(Arc<QuestionEnd>);
 
 impl Drop for RunningQuestion {
     fn drop(&mut self) {
@@ -212,7 +212,7 @@ impl PgReader {
     /// Sets the limits until the next call: statements must see the writes up to `after`, and fail after
     /// `deadline` or when the returned value is dropped.
     pub(super) fn allow(&self, after: Option<Token>, deadline: Option<Instant>) -> RunningQuestion {
-        let end = Arc::<End>::default();
+        let end = Arc::<QuestionEnd>::default();
         self.seen.set(None);
         *self.question.borrow_mut() = Question { after, deadline, end: Arc::clone(&end) };
         RunningQuestion(end)
@@ -244,8 +244,8 @@ impl PgReader {
     ) -> Result<(), StoreError> {
         let revision =
             self.question.borrow().after.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX));
-        let looked_up = [Bound::Number(Some(revision.unwrap_or(0))), Bound::Number(revision)];
-        let mut bound = params.iter().map(Bound::of).collect::<Result<Vec<_>, _>>()?;
+        let looked_up = [SentParam::Number(Some(revision.unwrap_or(0))), SentParam::Number(revision)];
+        let mut bound = params.iter().map(SentParam::of).collect::<Result<Vec<_>, _>>()?;
         bound.extend(looked_up);
         loop {
             let mut slot = self.connection.try_borrow_mut().map_err(|_| {

@@ -14,7 +14,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
-/// The newest format: the number of [`STEPS`].
+/// The newest format of the schemas, which is that of the last step.
 pub const FORMAT: i32 = 1;
 
 /// The name of the schema that lists the environments.

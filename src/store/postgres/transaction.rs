@@ -33,7 +33,7 @@ pub(super) struct WriterConnection {
 }
 
 /// A transaction that can be committed.
-pub(super) struct Prepared {
+pub(super) struct PreparedWrite {
     /// What each batch did.
     pub(super) outcomes: Vec<Written>,
     /// What tells whether it was committed; `None` if it changed nothing.
@@ -73,7 +73,7 @@ impl WriterConnection {
         &mut self,
         WriterSource { schema, limit, .. }: &WriterSource,
         group: &[QueuedBatch],
-    ) -> Result<Prepared, StoreError> {
+    ) -> Result<PreparedWrite, StoreError> {
         let known = self.catalog.take();
         let mut open = OpenTransaction::begin(self.session(), schema, known).await?;
         let generation = open.catalog.generation;
@@ -90,7 +90,7 @@ impl WriterConnection {
         let relations = (catalog.generation != generation).then(|| catalog.published());
         self.n_transactions += 1;
         self.catalog = Some(catalog);
-        Ok(Prepared { outcomes, stamp, relations })
+        Ok(PreparedWrite { outcomes, stamp, relations })
     }
 
     /// Ends the open transaction. If the answer does not come, it may be committed or not.
@@ -189,7 +189,8 @@ impl<'t> OpenTransaction<'t> {
         Ok(counts)
     }
 
-    /// Forgets all relations and policies. The tables stay for a while: questions that began before read them.
+    /// Forgets all relations and policies. The tables stay for a while: questions that began before read
+    /// them.
     async fn clear(&mut self) -> Result<BatchCounts, StoreError> {
         let deleted = self.catalog.clear(self.session, self.schema).await?;
         self.session.run(&format!("DELETE FROM {}.policy", self.schema)).await?;

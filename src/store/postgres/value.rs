@@ -14,18 +14,21 @@ use tokio_postgres::types::{IsNull, ToSql, Type, to_sql_checked};
 
 /// A parameter in the form in which it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum SentParam {
     /// A value.
     Bytes(Vec<u8>),
+    /// Several values.
+    Many(Vec<Vec<u8>>),
     /// A number that is no value: a limit or a revision.
     Number(Option<i64>),
 }
 
-impl Bound {
+impl SentParam {
     /// The form of a parameter.
     pub(super) fn of(param: &Param) -> Result<Self, StoreError> {
         Ok(match param {
             Param::Value(text) => Self::Bytes(encode(text)),
+            Param::Values(texts) => Self::Many(texts.iter().map(|text| encode(text)).collect()),
             Param::Number(number) => Self::Bytes(encode(&number.to_string())),
             // No value has an empty form, and all others come after it.
             Param::Least => Self::Bytes(Vec::new()),
@@ -37,12 +40,15 @@ impl Bound {
     }
 }
 
-impl ToSql for Bound {
+impl ToSql for SentParam {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self {
             Self::Bytes(bytes) if *ty == Type::BYTEA => bytes.to_sql(ty, out),
+            Self::Many(values) if *ty == Type::BYTEA_ARRAY => values.to_sql(ty, out),
             Self::Number(number) if *ty == Type::INT8 => number.to_sql(ty, out),
-            Self::Bytes(_) | Self::Number(_) => Err(format!("a parameter of the type {ty}").into()),
+            Self::Bytes(_) | Self::Many(_) | Self::Number(_) => {
+                Err(format!("a parameter of the type {ty}").into())
+            }
         }
     }
 
@@ -52,6 +58,11 @@ impl ToSql for Bound {
     }
 
     to_sql_checked!();
+}
+
+/// The form of a value.
+pub(super) fn form(text: &str) -> Vec<u8> {
+    encode(text)
 }
 
 /// The text of the value in a column; NULL is `None`.

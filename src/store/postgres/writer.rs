@@ -5,17 +5,18 @@
 //!          reply to all ◀─ publish ◀─ COMMIT ◀─ raise the clock ◀─ a row of `revision` for each
 //! ```
 //!
-//! Every writer of every node locks the clock first, so batches are applied one after the other, and the order
-//! of their revisions is that of their commits. Batches that wait share a transaction.
+//! Every writer of every node locks the clock first, so batches are applied one after the other, and the
+//! order of their revisions is that of their commits. Batches that wait share a transaction.
 //!
-//! If the answer to COMMIT does not come, the write may be stored or not. The random number of the transaction
-//! is in the rows of its revisions: once the writer has the lock of the clock again, the former transaction has
-//! ended, and that row is there or it will never be. So a batch is acknowledged once and stored once.
+//! If the answer to COMMIT does not come, the write may be stored or not. The random number of the
+//! transaction is in the rows of its revisions: once the writer has the lock of the clock again, the former
+//! transaction has ended, and that row is there or it will never be. So a batch is acknowledged once and
+//! stored once.
 
 use super::address::Address;
 use super::published::PublishedRelations;
 use super::runtime::OwnRuntime;
-use super::transaction::{Prepared, WriterConnection};
+use super::transaction::{PreparedWrite, WriterConnection};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, Change};
@@ -162,7 +163,7 @@ impl WriterThread {
     /// Writes a group in one transaction, as soon as there is a primary.
     fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<Written>, StoreError> {
         let Self { source, connection, runtime } = self;
-        let until = Instant::now() + source.wait;
+        let until = Instant::now().checked_add(source.wait);
         let mut sent = None;
         runtime.block_on(async {
             let mut pause = PAUSE.0;
@@ -172,7 +173,8 @@ impl WriterThread {
                     Err(error) => error,
                 };
                 *connection = None;
-                if !is_passing(&error) || Instant::now() + pause >= until {
+                let is_late = until.is_some_and(|until| Instant::now() + pause >= until);
+                if !is_passing(&error) || is_late {
                     return Err(if sent.is_some() { DatabaseError::UnknownWrite.into() } else { error });
                 }
                 sleep(pause).await;
@@ -189,7 +191,7 @@ impl WriterSource {
         &self,
         connection: &mut Option<WriterConnection>,
         group: &[QueuedBatch],
-        sent: &mut Option<Prepared>,
+        sent: &mut Option<PreparedWrite>,
     ) -> Result<Vec<Written>, StoreError> {
         let connection = match connection {
             Some(connection) => connection,
@@ -217,7 +219,7 @@ impl WriterSource {
     }
 
     /// Publishes what was committed. INVARIANT: before any of the batches is acknowledged.
-    fn acknowledge(&self, committed: Prepared) -> Vec<Written> {
+    fn acknowledge(&self, committed: PreparedWrite) -> Vec<Written> {
         if let Some(relations) = committed.relations {
             self.published.offer(relations);
         }
