@@ -51,11 +51,11 @@ fn of_type(
         |to: Option<(String, SqlType)>, reason: String| Correction { ty: ty.to_owned(), to, reason };
     match (common, declared, to_text) {
         (Some(common), None, _) => {
-            let reason = format!("every bound column of {ty} is `{}`", common.0);
+            let reason = format!("every bound column of {ty} is compared as `{}`", common.0);
             (Some(correct(Some(common), reason)), Vec::new())
         }
         (Some(common), Some(declared), _) if is_wrong || findings().next().is_some() => {
-            let reason = format!("every bound column of {ty} is `{}`, not `{}`", common.0, declared.name);
+            let reason = format!("every bound column of {ty} is compared as `{}`, not as `{}`", common.0, declared.name);
             (Some(correct(Some(common), reason)), Vec::new())
         }
         (None, _, Some(others)) if others.iter().all(&can_cast) => {
@@ -66,7 +66,7 @@ fn of_type(
         }
         (None, Some(declared), _) if is_wrong => {
             let reason = format!(
-                "not every bound column of {ty} is `{}`; without an entry ids are compared as text",
+                "not every bound column of {ty} is compared as `{}`; without an entry ids are compared as text",
                 declared.name
             );
             (Some(correct(None, reason)), Vec::new())
