@@ -55,7 +55,10 @@ fn of_type(
             (Some(correct(Some(common), reason)), Vec::new())
         }
         (Some(common), Some(declared), _) if is_wrong || findings().next().is_some() => {
-            let reason = format!("every bound column of {ty} is compared as `{}`, not as `{}`", common.0, declared.name);
+            let reason = format!(
+                "every bound column of {ty} is compared as `{}`, not as `{}`",
+                common.0, declared.name
+            );
             (Some(correct(Some(common), reason)), Vec::new())
         }
         (None, _, Some(others)) if others.iter().all(&can_cast) => {

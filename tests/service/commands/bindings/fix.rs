@@ -125,7 +125,9 @@ fn a_document_without_types_gets_all_of_them_and_the_same_rows() {
     let (code, out, err) = check(folder.path(), BINDINGS, &database, &["--fix"]);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.starts_with("--- bindings.yaml\n+++ bindings.yaml (corrected)\n@@ "), "{out}");
-    for part in ["\n+  User: uuid\n", "\nsql_types: User: uuid\n  every bound column of User is compared as `uuid`\n"] {
+    for part in
+        ["\n+  User: uuid\n", "\nsql_types: User: uuid\n  every bound column of User is compared as `uuid`\n"]
+    {
         assert!(out.contains(part), "{part}\n{out}");
     }
     assert!(

@@ -42,7 +42,10 @@ fn documents_in_every_layout_are_corrected() {
     let (code, out, err) = check(folder.path(), &ended, &database, &["--fix", "--write"]);
     assert_eq!((code, out.as_str()), (1, ""));
     assert!(err.starts_with("error: `bindings.yaml` cannot be corrected without"), "{err}");
-    assert!(err.contains("\n  sql_types: T: integer: every bound column of T is compared as `integer`\n"), "{err}");
+    assert!(
+        err.contains("\n  sql_types: T: integer: every bound column of T is compared as `integer`\n"),
+        "{err}"
+    );
     assert_eq!(fs::read_to_string(folder.path().join("bindings.yaml")).unwrap(), ended);
 }
 
