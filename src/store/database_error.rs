@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The oldest version of PostgreSQL that can be the store.
 pub const OLDEST_SERVER: u32 = 15;
 
-/// Why a PostgreSQL cannot be the store, or does not do what it was told.
+/// Why a PostgreSQL database cannot be used as the store, or why a statement on it failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseError {
     /// The address cannot be read.

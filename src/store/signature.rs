@@ -12,6 +12,7 @@
 //!   f3r ON f3 (a2, a0)                         look-ups by repository
 //! ```
 
+use super::error::StoreError;
 use super::fact::{Fact, Value};
 use portcullis_compiler::builtin::HAS_RELATION;
 use portcullis_compiler::primitive::STRING;
@@ -115,6 +116,17 @@ pub(super) fn args_of<'r>(
         n_names += usize::from(is_named && relation.args.iter().map(StoredArg::ty).eq(fact.types()));
     }
     if !is_known && n_names >= MAX_NAMES { shared(fact) } else { own }
+}
+
+/// The stored form of a relation's arguments.
+///
+/// # Errors
+/// [`StoreError::NoArguments`] if there are none.
+pub(super) fn stored_args(predicate: &str, args: &[StoredArg]) -> Result<String, StoreError> {
+    if args.is_empty() {
+        return Err(StoreError::NoArguments(predicate.into()));
+    }
+    serde_json::to_string(args).map_err(|error| StoreError::Bug(error.to_string()))
 }
 
 /// The order of facts by signature. Facts that are equal here belong to one relation.

@@ -169,7 +169,7 @@ fn no_chain_of_recursions_is_compiled_over_tables_without_statistics() {
     none_is_compiled(CHAIN_SCHEMA, &of_document(&service, "chain"));
 }
 
-/// The caller's database expects thousands of collections for a document.
+/// Without statistics, PostgreSQL estimates thousands of links for each document.
 #[test]
 fn no_look_up_through_a_link_table_is_compiled_over_tables_without_statistics() {
     let service = Service::new(LINKED, "", LINKED_DOCUMENT);

@@ -15,7 +15,7 @@ pub(super) enum Fault {
     LostCommit,
     /// COMMIT reaches the server, but its answer is lost, and the connection breaks.
     LostAnswer,
-    /// The same, and nobody can connect any more.
+    /// The same, and it refuses new connections.
     LostServer,
     /// Connections stay open, and nothing is forwarded.
     Silence,

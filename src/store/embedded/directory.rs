@@ -115,10 +115,7 @@ impl Directory {
         predicate: &str,
         args: Vec<StoredArg>,
     ) -> Result<usize, StoreError> {
-        if args.is_empty() {
-            return Err(StoreError::NoArguments(predicate.into()));
-        }
-        let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
+        let text = signature::stored_args(predicate, &args)?;
         conn.prepare_cached("INSERT INTO relation (predicate, args, facts) VALUES (?1, ?2, 0)")?
             .execute((predicate, text))?;
         let entry = RelationEntry::new(conn.last_insert_rowid(), predicate, args, 0);

@@ -109,7 +109,7 @@ impl fmt::Debug for Address {
 }
 
 impl Encryption {
-    /// Takes these options out of a URL. An option that nobody knows is not repeated in the message: it may
+    /// Takes these options out of a URL. An unknown option is not repeated in the message: it may
     /// be the rest of a password with a `?`.
     fn split(url: &str) -> Result<(String, Self), String> {
         let Some((place, options)) = url.split_once('?') else {

@@ -110,10 +110,7 @@ impl Catalog {
         predicate: &str,
         args: Vec<StoredArg>,
     ) -> Result<usize, StoreError> {
-        if args.is_empty() {
-            return Err(StoreError::NoArguments(predicate.into()));
-        }
-        let text = serde_json::to_string(&args).map_err(|error| StoreError::Bug(error.to_string()))?;
+        let text = signature::stored_args(predicate, &args)?;
         let add = format!(
             "INSERT INTO {schema}.relation (predicate, args, facts, used)
              VALUES ($1, $2::text::jsonb, 0, false) RETURNING id"

@@ -52,7 +52,7 @@ const DESCRIBE: &str = "
       (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND inet_server_addr() IS NOT NULL)
     FROM pg_database WHERE datname = current_database()";
 
-/// Connects to a server that can be the store. The connection lives on the runtime of the caller.
+/// Connects to a server that can be the store. The connection runs on the caller's runtime.
 pub async fn connect(address: &Address, wanted: WantedServer) -> Result<(Client, ReachedServer), StoreError> {
     let (client, server) = reach(address, wanted).await?;
     server.check()?;

@@ -1,8 +1,7 @@
 //! Runs read-only statements on a connection, each within its time limit.
 //!
-//! A [`PgReader`] has a runtime of its own, on which nothing but its connection lives. Whoever borrows it
-//! drives both from the thread that waits for the answer: one that waits for another thread to read a socket
-//! spends more time on waking up than most statements take.
+//! A [`PgReader`] has a runtime for its connection alone. The thread that waits for an answer drives both:
+//! waiting for another thread to read the socket would cost more time than most statements take.
 //!
 //! The connection is made at the first statement, and again after one that was broken: a statement that has
 //! returned nothing yet is then tried once more. A statement that exceeds its time, or whose asker has gone,
@@ -51,7 +50,7 @@ pub struct PgReader {
     question: RefCell<Question>,
     /// The clock of the first statement of the question.
     seen: Cell<Option<Clock>>,
-    // Dropped last: the connection lives on it.
+    // Dropped last: the connection runs on it.
     runtime: OwnRuntime,
 }
 

@@ -1,9 +1,9 @@
-//! A runtime on which nothing but one connection lives.
+//! A runtime for a single connection.
 
 use crate::store::error::StoreError;
 use tokio::runtime::{Builder, Runtime};
 
-/// A runtime that is driven by whoever waits for something on it, and that may be dropped anywhere.
+/// A runtime that the calling thread drives while it waits. It may be dropped in asynchronous code, too.
 #[derive(Debug)]
 pub(super) struct OwnRuntime(Option<Runtime>);
 

@@ -31,9 +31,9 @@ pub(super) enum TlsMode {
     Disable,
     /// If the server can.
     Prefer,
-    /// Always, with whoever answers.
+    /// Always, without verifying the server's certificate.
     Require,
-    /// Always, with the server that the address names.
+    /// Always, and the certificate must be valid for the host of the address.
     VerifyFull,
 }
 

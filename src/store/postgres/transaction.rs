@@ -238,7 +238,7 @@ impl<'t> OpenTransaction<'t> {
         Ok(Some(stamp))
     }
 
-    /// Removes revisions that nobody asks for any more, at most [`LOOKED_AT`] of them.
+    /// Removes revisions that are too old to be asked for, at most [`LOOKED_AT`] of them.
     async fn remove_old_revisions(&self) -> Result<(), StoreError> {
         let Self { session, schema, .. } = self;
         let remove = format!(

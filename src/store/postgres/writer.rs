@@ -85,7 +85,7 @@ pub(super) struct BatchWriter {
 struct WriterThread {
     source: WriterSource,
     connection: Option<WriterConnection>,
-    // Dropped last: the connection lives on it.
+    // Dropped last: the connection runs on it.
     runtime: OwnRuntime,
 }
 
