@@ -100,6 +100,57 @@ fn context_facts_are_part_of_the_explanation() {
     assert!(!explained(&server, &question("bob", "write", "a")).allowed);
 }
 
+/// One rule of `allow` denies a role from which another rule may permit: the plan has an alternative that
+/// asks what it denies, as a test or as rows that it reads.
+#[test]
+fn a_rule_may_deny_the_role_that_permits() {
+    let asked = [
+        r#"has_relation(resource, "parent", there)"#,
+        r#"has_relation(resource, "parent", there) and has_role(actor, "reader", there)
+            and has_role(actor, "writer", there) and open(there)"#,
+    ];
+    for asked in asked {
+        let server = Server::empty();
+        let policy = format!(
+            r#"
+            actor User {{}}
+            resource Doc {{
+              roles = ["reader", "writer", "owner"];
+              permissions = ["read"];
+              relations = {{ parent: Doc }};
+              "read" if "reader";
+            }}
+            resource Memo extends Doc {{
+              roles = ["author"];
+              "reader" if role on "parent";
+            }}
+            declare open(Doc);
+            allow(actor: Actor, action: String, resource: Resource) if
+              {asked} and has_permission(actor, action, resource);
+            allow(actor: Actor, action: String, resource: Resource) if
+              not has_role(actor, "reader", resource) and has_permission(actor, action, resource);
+            has_permission(user: User, _: String, _: Doc) if has_role(user, "trusted");"#
+        );
+        assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
+        server.add(&[
+            &["has_role", "User:ada", "String:trusted"],
+            &["has_role", "User:ada", "String:author", "Memo:m"],
+        ]);
+        let mut body = json!({
+            "actor_type": "User", "actor_id": "ada", "action": "read",
+            "resource_type": "Memo", "resource_id": "m",
+            "context_facts": [
+                fact_json(&["has_relation", "Memo:n", "String:parent", "Memo:m"]),
+                fact_json(&["has_role", "User:ada", "String:writer", "Memo:n"]),
+                fact_json(&["has_role", "User:bob", "String:owner", "Doc:d"]),
+            ],
+        });
+        assert!(explained(&server, &body).allowed, "{asked}");
+        body["actor_id"] = json!("bob");
+        assert!(!explained(&server, &body).allowed, "{asked}");
+    }
+}
+
 #[test]
 fn any_predicate_can_be_explained() {
     let server = populated();

@@ -7,7 +7,6 @@ use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin,
 use super::equal::{Counted, asks_as_much, entails};
 use super::multiset::{contains, is_subset, missing, without_repeats};
 use crate::algebra::{Plan, Select, Table, TableBody};
-use crate::catalog::SourceId;
 use crate::ir::CompareOp;
 
 /// What a pass keeps of a plan's alternatives.
@@ -52,48 +51,130 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
         | Keeps::Equals => Inlines::Single,
         Keeps::Selects | Keeps::SelectsOnce | Keeps::EqualsInSelects => Inlines::Every,
     };
-    let mut left = WORK;
     // These leave out no alternative only because it has a branch and its denial.
     let exempts = !matches!(keeps, Keeps::Stricter | Keeps::Covering);
     let old = Atoms { plan: before, parts: &[], inlines, exempts };
-    let new = Atoms { plan: after, parts, inlines, exempts };
-    let counted = |all: Vec<Alternative>| match keeps {
-        Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
-        Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
-        Keeps::Atoms
-        | Keeps::Covering
-        | Keeps::AllButImplied
-        | Keeps::Stricter
-        | Keeps::Entailed
-        | Keeps::Equals
-        | Keeps::EqualsInSelects
-        | Keeps::Relations => all,
-    };
-    if let (Some(old), Some(all)) =
-        (old.of_answer(&mut left).map(counted), new.of_answer(&mut left).map(counted))
-    {
-        compare(keeps, &old, &all, new).map_err(|fault| format!("the answer: {fault}"))?;
-    }
+    let mut comparison = PlanComparison { keeps, old, new: Atoms { plan: after, parts, ..old }, left: WORK };
+    comparison
+        .compare(&|old, left| old.of_answer(left), &|new, left| new.of_answer(left))
+        .map_err(|fault| format!("the answer: {fault}"))?;
     for table in &after.tables {
         let Some(known) = before.tables.iter().find(|known| known.name == table.name) else { continue };
         for part in [base, step] {
-            let old = old.of_selects(part(known), &mut left).map(counted);
-            if let (Some(old), Some(all)) = (old, new.of_selects(part(table), &mut left).map(counted)) {
-                compare(keeps, &old, &all, new).map_err(|fault| format!("{}: {fault}", table.name))?;
-            }
+            let [known, selects] = [known, table].map(part);
+            comparison
+                .compare(&|old, left| old.of_selects(known, left), &|new, left| new.of_selects(selects, left))
+                .map_err(|fault| format!("{}: {fault}", table.name))?;
         }
     }
     Ok(())
+}
+
+/// Lays out the alternatives of a part of a plan; `None` if they are too many.
+type LaysOut<'f> = &'f dyn Fn(Atoms<'_>, &mut usize) -> Option<Vec<Alternative>>;
+
+/// The plans before and after a pass, and how many atoms may still be laid out.
+struct PlanComparison<'a> {
+    keeps: Keeps,
+    old: Atoms<'a>,
+    new: Atoms<'a>,
+    left: usize,
+}
+
+impl PlanComparison<'_> {
+    /// Compares a part of the old plan with one of the new plan.
+    fn compare(&mut self, of_old: LaysOut<'_>, of_new: LaysOut<'_>) -> Result<(), String> {
+        let Some([old, new]) = self.lay_out(of_old, of_new) else { return Ok(()) };
+        let [old, new] = [old, new].map(|all| self.counted(all));
+        let compared = self.find_loss([&old, &old], [&new, &new]);
+        if compared.is_ok() {
+            return compared;
+        }
+        // An alternative that never holds may look like one in one of the plans only.
+        let with = |exempts| PlanComparison {
+            old: Atoms { exempts, ..self.old },
+            new: Atoms { exempts, ..self.new },
+            left: WORK,
+            ..*self
+        };
+        let parts = [with(self.new.exempts), with(false)].map(|mut part| part.lay_out(of_old, of_new));
+        let [Some([old, new]), Some([all_old, all_new])] = parts else { return compared };
+        let may_hold = |all: Vec<Alternative>, plan| {
+            self.counted(
+                all.into_iter().filter(|alternative| !contradicts_itself(alternative, plan)).collect(),
+            )
+        };
+        let (old, new) = (may_hold(old, self.old), may_hold(new, self.new));
+        self.find_loss([&old, &self.counted(all_old)], [&new, &self.counted(all_new)])
+    }
+
+    /// The old alternatives and the new ones.
+    fn lay_out(&mut self, of_old: LaysOut<'_>, of_new: LaysOut<'_>) -> Option<[Vec<Alternative>; 2]> {
+        Some([of_old(self.old, &mut self.left)?, of_new(self.new, &mut self.left)?])
+    }
+
+    /// The alternatives without the repeats that do not count.
+    fn counted(&self, all: Vec<Alternative>) -> Vec<Alternative> {
+        match self.keeps {
+            Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
+            Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
+            Keeps::Atoms
+            | Keeps::Covering
+            | Keeps::AllButImplied
+            | Keeps::Stricter
+            | Keeps::Entailed
+            | Keeps::Equals
+            | Keeps::EqualsInSelects
+            | Keeps::Relations => all,
+        }
+    }
+
+    /// Compares alternatives: those that must be found in the other plan, and all in which to look.
+    fn find_loss(
+        &self,
+        [old, all_old]: [&[Alternative]; 2],
+        [new, all_new]: [&[Alternative]; 2],
+    ) -> Result<(), String> {
+        let (keeps, plan) = (self.keeps, self.new);
+        // Nothing lost: each new alternative asks at least what some old one asks.
+        let is_kept = |new: &Alternative| {
+            all_old.iter().any(|old| asks(keeps, new, old, plan))
+                || keeps == Keeps::AllButImplied && asks_in_each_case(new, all_old, plan)
+        };
+        if let Some(weaker) = new.iter().find(|new| !is_kept(new)) {
+            let lost = all_old.iter().map(|old| missing(weaker, old)).min_by_key(Vec::len);
+            return Err(format!("a condition was lost: {lost:?}, and nothing asked only {weaker:?}"));
+        }
+        // Nothing denied: each old alternative asks at least what some new one asks.
+        let stays = |old: &Alternative| match keeps {
+            Keeps::Atoms | Keeps::Covering | Keeps::Stricter | Keeps::Selects => {
+                all_new.iter().any(|new| contains(old, new))
+            }
+            Keeps::AllButImplied => all_new.iter().any(|new| adds_nothing(new, old, plan)),
+            Keeps::Once | Keeps::SelectsOnce => all_new.iter().any(|new| is_subset(new, old)),
+            // It may add what holds anyway, but must not leave the alternative out.
+            Keeps::Entailed | Keeps::Equals | Keeps::EqualsInSelects => {
+                all_new.iter().any(|new| asks(keeps, new, old, plan))
+            }
+            // What values decide is not looked at.
+            Keeps::Relations => true,
+        };
+        match old.iter().find(|old| !stays(old)) {
+            Some(lost) => Err(format!("an alternative was lost: {lost:?}")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The same alternative, with each denial once: two become the same where a value replaces what equals it.
 /// Both are kept if they may refer to different rows even though their atoms are the same.
 fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
     let is_clear = |denied: &Alternative| {
-        let n_readings = |relation| {
-            n_readings(&alternative, relation, Denials::Skipped) + n_readings(denied, relation, Denials::Read)
+        let n_readings = |read: &ReadFrom| {
+            n_readings(&alternative, read, Denials::Skipped) + n_readings(denied, read, Denials::Read)
         };
-        denied.iter().all(|atom| is_of_one_row(atom, &|relation| n_readings(relation) == 1))
+        let is_read_once = |read: &ReadFrom| matches!(read, ReadFrom::Relation(_)) && n_readings(read) == 1;
+        denied.iter().all(|atom| is_of_one_row(atom, &is_read_once))
     };
     let clear: Vec<PlanAtom> = alternative
         .iter()
@@ -112,21 +193,22 @@ enum Denials {
     Read,
 }
 
-/// How often an alternative reads a relation.
-fn n_readings(alternative: &Alternative, relation: SourceId, denials: Denials) -> usize {
+/// How often an alternative reads a source.
+fn n_readings(alternative: &Alternative, source: &ReadFrom, denials: Denials) -> usize {
     let of_atom = |atom: &PlanAtom| match atom {
-        PlanAtom::Source(ReadFrom::Relation(read)) => usize::from(*read == relation),
-        PlanAtom::None(denied) if denials == Denials::Read => n_readings(denied, relation, denials),
-        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) | PlanAtom::None(_) => 0,
+        PlanAtom::Source(read) => usize::from(read == source),
+        PlanAtom::None(denied) if denials == Denials::Read => n_readings(denied, source, denials),
+        PlanAtom::None(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => 0,
     };
     alternative.iter().map(of_atom).sum()
 }
 
-/// Whether an atom can mean only one thing: all its columns belong to relations that are read once.
-fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(SourceId) -> bool) -> bool {
+/// Whether an atom can mean only one thing: all its values are of sources that are read once, and it says
+/// which columns they are.
+fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(&ReadFrom) -> bool) -> bool {
     let is_clear = |value: &ValueOrigin| match value {
-        ValueOrigin::Column(relation, _) => is_read_once(*relation),
-        ValueOrigin::Of(_) => false,
+        ValueOrigin::Column(relation, _) => is_read_once(&ReadFrom::Relation(*relation)),
+        ValueOrigin::Of(source) => is_read_once(source),
         // The key of the filter's own row is written as unconstrained.
         ValueOrigin::Unconstrained
         | ValueOrigin::Const(_)
@@ -137,11 +219,10 @@ fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(SourceId) -> bool) -> bo
         | ValueOrigin::TypeName(_) => true,
     };
     match atom {
-        PlanAtom::Source(ReadFrom::Relation(relation)) => is_read_once(*relation),
+        PlanAtom::Source(source) => is_read_once(source),
         PlanAtom::Compare(_, left, right) => is_clear(left) && is_clear(right),
         PlanAtom::OneOf(value, _) => is_clear(value),
         PlanAtom::None(denied) => denied.iter().all(|atom| is_of_one_row(atom, is_read_once)),
-        PlanAtom::Source(_) => false,
     }
 }
 
@@ -158,49 +239,25 @@ fn step(table: &Table) -> &[Select] {
     }
 }
 
-fn compare(keeps: Keeps, old: &[Alternative], new: &[Alternative], plan: Atoms<'_>) -> Result<(), String> {
-    // Nothing lost: each new alternative asks at least what some old one asks.
-    let is_kept = |new: &Alternative| {
-        old.iter().any(|old| asks(keeps, new, old, plan))
-            || keeps == Keeps::AllButImplied && asks_in_each_case(new, old, plan)
-    };
-    if let Some(weaker) = new.iter().find(|new| !is_kept(new)) {
-        let lost = old.iter().map(|old| missing(weaker, old)).min_by_key(Vec::len);
-        return Err(format!("a condition was lost: {lost:?}, and nothing asked only {weaker:?}"));
-    }
-    // Nothing denied: each old alternative asks at least what some new one asks.
-    let stays = |old: &Alternative| match keeps {
-        Keeps::Atoms | Keeps::Covering | Keeps::Stricter | Keeps::Selects => {
-            new.iter().any(|new| contains(old, new))
-        }
-        Keeps::AllButImplied => new.iter().any(|new| adds_nothing(new, old, plan)),
-        Keeps::Once | Keeps::SelectsOnce => new.iter().any(|new| is_subset(new, old)),
-        // It may add what holds anyway, but must not leave the alternative out.
-        Keeps::Entailed | Keeps::Equals | Keeps::EqualsInSelects => {
-            new.iter().any(|new| asks(keeps, new, old, plan))
-        }
-        // What values decide is not looked at.
-        Keeps::Relations => true,
-    };
-    match old.iter().find(|old| !stays(old) && !contradicts_itself(old)) {
-        Some(lost) => Err(format!("an alternative was lost: {lost:?}")),
-        None => Ok(()),
-    }
-}
-
 /// Whether an alternative denies what it asks, and so never holds. Only what can mean one thing is looked at:
-/// of a relation that is read twice, one row may be asked for and another one denied.
-fn contradicts_itself(alternative: &Alternative) -> bool {
-    let n_readings_around = |relation| n_readings(alternative, relation, Denials::Skipped);
+/// of a relation that is read twice, one row may be asked for and another one denied, and of a table with
+/// several columns, one column and another.
+fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
+    let has_clear_columns = |source: &ReadFrom| match source {
+        ReadFrom::Relation(_) => true,
+        ReadFrom::Table(name) => plan.width(name).is_some_and(|width| width <= 1),
+        ReadFrom::Itself | ReadFrom::Values(_) | ReadFrom::Rows => false,
+    };
+    let n_readings_around = |source: &ReadFrom| n_readings(alternative, source, Denials::Skipped);
     let is_clear = |atom: &PlanAtom| match atom {
         // A denial inside the denial, about rows of its own or the alternative's.
         PlanAtom::None(inner) => {
             let n_readings =
-                |relation| n_readings_around(relation) + n_readings(inner, relation, Denials::Read);
-            is_of_one_row(atom, &|relation| n_readings(relation) == 1)
+                |source: &ReadFrom| n_readings_around(source) + n_readings(inner, source, Denials::Read);
+            is_of_one_row(atom, &|source| has_clear_columns(source) && n_readings(source) == 1)
         }
         PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => {
-            is_of_one_row(atom, &|relation| n_readings_around(relation) == 1)
+            is_of_one_row(atom, &|source| has_clear_columns(source) && n_readings_around(source) == 1)
         }
     };
     let is_asked = |atom: &PlanAtom| alternative.contains(atom) && is_clear(atom);

@@ -129,6 +129,15 @@ impl<'a> Atoms<'a> {
         Some(all)
     }
 
+    /// How many columns a table has; `None` if there is no such table.
+    pub(super) fn width(self, table: &str) -> Option<usize> {
+        let found = self.plan.tables.iter().find(|known| known.name == table)?;
+        let (TableBody::Union(selects)
+        | TableBody::Recursive { base: selects, .. }
+        | TableBody::WholeState { base: selects, .. }) = &found.body;
+        selects.iter().map(|select| select.output.len()).max()
+    }
+
     fn alternatives(self, select: &Select, around: &[Seen], left: &mut usize) -> Option<Vec<Alternative>> {
         let mut all = Vec::new();
         for scope in self.scopes(select, around)? {

@@ -5,8 +5,9 @@
 //! ```
 //!
 //! Expanded, the product has `b and not b`, too, which has fewer conditions than any alternative of the
-//! plan before. So such a select is taken apart by the branches of the first test. Only the very same
-//! branch is recognised, not one with the same atoms.
+//! plan before. So such a select is taken apart by the branches of the first test. A condition `not b` of the
+//! select itself counts as a test of one branch: a pass may move it into one, or out of it. Only the very
+//! same branch is recognised, not one with the same atoms.
 
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::{Condition, Select};
@@ -38,7 +39,8 @@ struct Exemption<'s> {
     /// The place of the test, and its branches.
     test: usize,
     branches: &'s [Select],
-    /// The place of the other test, and its branches without the one that denies.
+    /// The place of the other test, and its branches without the one that denies: none for a denial of the
+    /// select itself.
     exempting: usize,
     others: Vec<Select>,
     /// What that branch denies.
@@ -63,33 +65,64 @@ impl Exemption<'_> {
 }
 
 fn exemption(select: &Select, taken: TakenAliases) -> Option<Exemption<'_>> {
-    let tests = || {
-        select.filter.iter().enumerate().filter_map(|(at, condition)| match condition {
-            Condition::Any(branches) => Some((at, branches.as_slice())),
-            Condition::Compare { .. }
-            | Condition::OneOf { .. }
-            | Condition::In { .. }
-            | Condition::None(_) => None,
-        })
-    };
-    tests().find_map(|(exempting, exempted)| {
-        exempted.iter().enumerate().find_map(|(place, branch)| {
-            let denied: Vec<Condition> = denials(branch)?.iter().map(|branch| alone(branch, taken)).collect();
-            let is_denied = |branch: &Select| denied.contains(&alone(branch, taken));
-            let mut apart = tests().filter(|(test, _)| *test != exempting);
-            let (test, branches) = apart.find(|(_, branches)| branches.iter().any(is_denied))?;
-            let mut others = exempted.to_vec();
-            others.remove(place);
-            Some(Exemption { test, branches, exempting, others, denied })
-        })
+    let mut exempted = select.filter.iter().enumerate().flat_map(|(place, condition)| {
+        exempted(condition).map(move |(denied, others)| (place, denied, others))
+    });
+    let first = exempted.next()?;
+    let tests = tests(select, taken);
+    std::iter::once(first).chain(exempted).find_map(|(exempting, denied, others)| {
+        let denied: Vec<Condition> = denied.iter().map(|branch| alone(branch, taken)).collect();
+        let is_denied = |branch: &Condition| denied.contains(branch);
+        let mut apart = tests.iter().filter(|test| test.place != exempting);
+        let test = apart.find(|test| test.alone.iter().any(is_denied))?;
+        Some(Exemption { test: test.place, branches: test.branches, exempting, others: others(), denied })
     })
 }
 
-/// What a branch denies, if it asks nothing else.
-fn denials(branch: &Select) -> Option<&[Select]> {
-    match (branch.from.as_slice(), branch.filter.as_slice()) {
-        ([], [Condition::None(denied)]) => Some(denied),
-        _ => None,
+/// A condition that holds if one of several branches does.
+struct Test<'s> {
+    place: usize,
+    branches: &'s [Select],
+    /// Each branch by itself.
+    alone: Vec<Condition>,
+}
+
+fn tests(select: &Select, taken: TakenAliases) -> Vec<Test<'_>> {
+    let mut found = Vec::new();
+    for (place, condition) in select.filter.iter().enumerate() {
+        if let Condition::Any(branches) = condition {
+            let alone = branches.iter().map(|branch| alone(branch, taken)).collect();
+            found.push(Test { place, branches, alone });
+        }
+    }
+    found
+}
+
+/// What a condition denies, by itself or in a branch that reads nothing; and how to find the other branches.
+fn exempted(condition: &Condition) -> impl Iterator<Item = (&[Select], impl Fn() -> Vec<Select>)> {
+    let branches = match condition {
+        Condition::Any(branches) => branches.as_slice(),
+        Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {
+            &[]
+        }
+    };
+    let without = move |place: Option<usize>| {
+        let others = branches.iter().enumerate().filter(move |(other, _)| Some(*other) != place);
+        move || others.clone().map(|(_, branch)| branch.clone()).collect()
+    };
+    let reading_nothing = branches.iter().enumerate().filter(|(_, branch)| branch.from.is_empty());
+    let in_branches = reading_nothing.flat_map(move |(place, branch)| {
+        branch.filter.iter().filter_map(denial).map(move |denied| (denied, without(Some(place))))
+    });
+    denial(condition).map(|denied| (denied, without(None))).into_iter().chain(in_branches)
+}
+
+fn denial(condition: &Condition) -> Option<&[Select]> {
+    match condition {
+        Condition::None(denied) => Some(denied),
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) => {
+            None
+        }
     }
 }
 
