@@ -32,6 +32,17 @@ const THREAD: &str = "store-question";
 /// How long closing waits for cancelled questions: many times what one needs to stop.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
 
+/// How many questions are running and waiting.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// Brief questions that are running.
+    pub brief_running: usize,
+    /// Long questions that are running.
+    pub long_running: usize,
+    /// Long questions that are waiting for their turn.
+    pub long_waiting: usize,
+}
+
 /// A question as a closure over a reader.
 pub(super) type Task<R> = Box<dyn FnOnce(&R) + Send>;
 

@@ -35,12 +35,13 @@ pub use consistent_read::ConsistentRead;
 pub use database_error::{DatabaseError, OLDEST_SERVER};
 pub use digest::KeyDigest;
 pub use embedded::{
-    Existing, FactReading, Holdings, Reader, Remains, Snapshot, Usage, accept_loss, aside, delete, find_loss,
+    Existing, FactReading, Holdings, Reader, Remains, Snapshot, accept_loss, aside, delete, find_loss,
     restore,
 };
 pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
 pub use key::{Access, Key, NewKey};
+pub use long_queue::Usage;
 pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
 pub use query::{Lookup, Param, Work};

@@ -19,7 +19,7 @@ use super::published::Published;
 use super::reader::{Reader, Running};
 use crate::share::Asker;
 use crate::store::error::StoreError;
-use crate::store::long_queue::LongQueue;
+use crate::store::long_queue::{LongQueue, Usage};
 use crate::store::options::StoreOptions;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -54,17 +54,6 @@ pub(super) struct Pool {
     published: Arc<Published>,
     /// Cancels running questions when dropped.
     all: Mutex<Vec<Running>>,
-}
-
-/// How many questions are running and waiting.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Brief questions that are running.
-    pub brief_running: usize,
-    /// Long questions that are running.
-    pub long_running: usize,
-    /// Long questions that are waiting for their turn.
-    pub long_waiting: usize,
 }
 
 impl Pool {

@@ -4,10 +4,11 @@
 //! are made from numbers.
 
 use super::catalog::{Catalog, CatalogEntry};
+use super::facts::matching;
 use super::session::PgSession;
 use super::value::form;
 use crate::store::error::StoreError;
-use crate::store::fact::{ArgPattern, Change, Fact, FactPattern};
+use crate::store::fact::{Change, Fact, FactPattern};
 use crate::store::signature;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::{ToSql, Type};
@@ -81,16 +82,9 @@ impl<C: GenericClient> BatchTarget<'_, C> {
     async fn delete(&mut self, pattern: &FactPattern) -> Result<u64, StoreError> {
         let mut deleted = 0;
         for entry in self.catalog.covered_by(pattern) {
-            let (mut tests, mut values) = (Vec::new(), Vec::new());
-            for (idx, column) in entry.relation.columns() {
-                if let Some(ArgPattern::Exact(value)) = pattern.args.get(idx) {
-                    values.push(form(&value.id));
-                    tests.push(format!("{column} = ${}", values.len()));
-                }
-            }
-            let lead = if tests.is_empty() { "" } else { " WHERE " };
-            let table = &entry.relation.table;
-            let delete = format!("DELETE FROM {}.{table}{lead}{}", self.schema, tests.join(" AND "));
+            let (condition, values) = matching(&entry.relation, pattern);
+            let values: Vec<Vec<u8>> = values.into_iter().map(form).collect();
+            let delete = format!("DELETE FROM {}.{}{condition}", self.schema, entry.relation.table);
             let params: Vec<(&(dyn ToSql + Sync), Type)> =
                 values.iter().map(|value| (value as _, Type::BYTEA)).collect();
             let gone = self.session.execute(&delete, &params).await?;

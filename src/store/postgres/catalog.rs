@@ -10,6 +10,7 @@
 //! INVARIANT: a table exists for as long as a question may read it that knows it. After a `clear` it is
 //! retired, with its facts, and dropped later. The number of a relation is never used again.
 
+use super::reading::LIFETIME;
 use super::session::{PgSession, value};
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
@@ -165,19 +166,31 @@ impl Catalog {
     }
 }
 
-/// Drops the tables of relations that were cleared so long ago that no question reads them.
+/// Drops the tables of relations that were cleared so long ago that no question and no reading needs them. A
+/// table that something else reads, such as a backup, is dropped later: the clock is locked, so others would
+/// wait for it, too.
 pub(super) async fn drop_retired(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,
     query_time: Duration,
 ) -> Result<(), StoreError> {
-    let unread =
-        format!("DELETE FROM {schema}.retired WHERE at < now() - $1 * interval '1 ms' RETURNING name");
+    let unread = format!("SELECT name FROM {schema}.retired WHERE at < now() - $1 * interval '1 second'");
     // A question has its time after it has got its relations, and again for its last attempt.
-    let time = query_time.as_secs_f64() * 3_000.0;
+    let time = (query_time * 3).max(LIFETIME * 2).as_secs_f64();
     for row in session.rows(&unread, &[(&time, Type::FLOAT8)]).await? {
         let name: &str = value(&row, 0)?;
-        session.run(&format!("DROP TABLE {schema}.{name}")).await?;
+        let table = format!("{schema}.{name}");
+        let forget = format!("DELETE FROM {schema}.retired WHERE name = $1");
+        session.run("SAVEPOINT retired").await?;
+        let drop = format!("LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE NOWAIT; DROP TABLE {table}");
+        match session.run(&drop).await {
+            Err(StoreError::Busy) => session.run("ROLLBACK TO retired").await?,
+            dropped => {
+                dropped?;
+                session.execute(&forget, &[(&name, Type::TEXT)]).await?;
+            }
+        }
+        session.run("RELEASE retired").await?;
     }
     Ok(())
 }

@@ -15,11 +15,12 @@
 //! the clock comes first: without a parallel plan, which the sessions of readers exclude, PostgreSQL runs the
 //! arms of `UNION ALL` in order. `$k+1` is the same revision, or NULL, to look up its nonce.
 
-use super::session::value;
+use super::session::{PgSession, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::token::{Nonce, Token};
-use tokio_postgres::Row;
+use tokio_postgres::types::Type;
+use tokio_postgres::{GenericClient, Row};
 
 /// How many columns the clock has in front of those of the statement.
 pub(super) const N_COLUMNS: usize = 7;
@@ -65,9 +66,19 @@ pub(super) fn decision(schema: &str, statement: &str, n_params: usize) -> String
 
 /// A statement with rows of values, with the clock as its first row.
 pub(super) fn rows(schema: &str, statement: &str, n_params: usize, n_columns: usize) -> String {
+    below(schema, statement, n_params, &", NULL::bytea".repeat(n_columns))
+}
+
+/// The same for a statement whose columns have these types.
+pub(super) fn records(schema: &str, statement: &str, n_params: usize, types: &[&str]) -> String {
+    let nulls: String = types.iter().flat_map(|ty| [", NULL::", ty]).collect();
+    below(schema, statement, n_params, &nulls)
+}
+
+/// A statement below the clock, which has these NULLs in the columns of the statement.
+fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String {
     let (columns, seen) = (columns(schema, n_params), n_params + 1);
-    let nulls = ", NULL::bytea".repeat(n_columns);
-    let all = if n_columns == 0 { "" } else { ", q.*" };
+    let all = if nulls.is_empty() { "" } else { ", q.*" };
     format!(
         "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
          NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
@@ -77,6 +88,25 @@ pub(super) fn rows(schema: &str, statement: &str, n_params: usize, n_columns: us
 /// The clock alone.
 pub(super) fn alone(schema: &str) -> String {
     format!("SELECT {} FROM {schema}.clock c WHERE $1::bigint IS NOT NULL", columns(schema, 0))
+}
+
+/// The clock now, on a connection that no reader has.
+pub(super) async fn read(
+    session: PgSession<'_, impl GenericClient>,
+    schema: &str,
+) -> Result<Clock, StoreError> {
+    let params = [(&0_i64 as _, Type::INT8), (&None::<i64> as _, Type::INT8)];
+    ClockRow::read(&session.row(&alone(schema), &params).await?)?.after(None)
+}
+
+/// The secret that was made with the environment.
+pub(super) async fn secret(
+    session: PgSession<'_, impl GenericClient>,
+    schema: &str,
+) -> Result<[u8; 32], StoreError> {
+    let row = session.row(&format!("SELECT secret FROM {schema}.clock"), &[]).await?;
+    let secret: &[u8] = value(&row, 0)?;
+    secret.try_into().map_err(|_| StoreError::Corrupt("the secret has a wrong length".to_owned()))
 }
 
 fn columns(schema: &str, n_params: usize) -> String {

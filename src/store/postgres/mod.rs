@@ -5,8 +5,9 @@
 //!                                    ├─ migrate: makes its schemas, or brings them to the newest format
 //!                                    └─ check: says what is wrong with it
 //!
-//! apply ──▶ queue ──▶ writer thread ──▶ clock, revisions, facts: one transaction
+//! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ clock, revision and change: one transaction
 //! read(closure) ──▶ in turns ──▶ a reader and its connection ──▶ answer and clock: one statement
+//! reading ──▶ a connection of its own ──▶ facts of one moment, in parts
 //! ```
 //!
 //! The schema `portcullis` lists the environments; each has a schema of its own, `portcullis_e<N>`. In it,
@@ -14,7 +15,7 @@
 //! its own statement. So an answer comes with the moment that it is of, a [`Token`], and a question that
 //! gives a token is answered from all writes up to it or not at all.
 //!
-//! [`PostgresStore`] is one environment. It stores facts and runs statements; `serve` does not use it.
+//! [`PostgresStore`] is one environment: its facts, policy versions and keys. `serve` does not use it.
 
 mod address;
 mod batch;
@@ -23,11 +24,15 @@ mod check;
 mod clock;
 mod connect;
 mod error;
+mod facts;
+mod keys;
 mod migrate;
 mod pinned;
+mod policy;
 mod pool;
 mod published;
 mod reader;
+mod reading;
 mod runtime;
 mod schema;
 mod session;
@@ -43,21 +48,26 @@ pub use connect::{ReachedServer, WantedServer, connect};
 pub use migrate::{MigratedSchema, migrate};
 pub use pool::AskedRead;
 pub use reader::{PgReader, RowQuery};
+pub use reading::PgFactReading;
 pub use schema::{FORMAT, StoredEnvironment};
 
 use super::database_error::DatabaseError;
 use super::error::StoreError;
-use super::fact::{Applied, Change};
+use super::fact::{Applied, Change, FactPattern};
+use super::long_queue::Usage;
 use super::options::StoreOptions;
 use super::signature::Relations;
 use super::token::Token;
+use crate::share::Asker;
 use catalog::Catalog;
 use pinned::ReaderSource;
 use pool::ReaderPool;
-use published::PublishedRelations;
+use published::PublishedState;
+use reading::{LIFETIME, PgReadings};
 use session::PgSession;
 use std::sync::Arc;
-use writer::{BatchWork, BatchWriter, WriterSource};
+use std::time::{Duration, Instant};
+use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
 
 /// An environment in a PostgreSQL database.
 ///
@@ -79,8 +89,10 @@ use writer::{BatchWork, BatchWriter, WriterSource};
 pub struct PostgresStore {
     address: Address,
     environment: StoredEnvironment,
-    published: Arc<PublishedRelations>,
+    secret: [u8; 32],
+    published: Arc<PublishedState>,
     readers: ReaderPool,
+    readings: PgReadings,
     writer: BatchWriter,
 }
 
@@ -98,23 +110,35 @@ impl PostgresStore {
         let found = environments.into_iter().find(|found| found.name == environment);
         let environment = found.ok_or_else(|| DatabaseError::NoEnvironment(environment.to_owned()))?;
         let schema = environment.schema();
+        let secret = clock::secret(session, &schema).await?;
+        // Read first: all writes up to it are in what is read after it.
+        let offset = clock::read(session, &schema).await?.token.revision;
         let relations = Catalog::load(session, &schema).await?.published();
-        let published = Arc::new(PublishedRelations::new(relations));
-        let source = ReaderSource {
+        let keys = keys::load(session, &schema, &environment.name).await?;
+        let published = Arc::new(PublishedState::new(relations, keys, offset));
+        let source = Arc::new(ReaderSource {
             address: address.clone(),
             wanted: WantedServer::ReadWrite,
             schema: schema.clone(),
             limit: options.query_time,
-        };
-        let readers = ReaderPool::new(&Arc::new(source), options)?;
+        });
+        let readers = ReaderPool::new(&source, options)?;
+        let readings = PgReadings::new(source, LIFETIME);
         let writer = BatchWriter::start(WriterSource {
             address: address.clone(),
             schema,
+            environment: environment.name.clone(),
             limit: options.query_time,
             wait: options.query_wait,
             published: Arc::clone(&published),
         })?;
-        Ok(Self { address: address.clone(), environment, published, readers, writer })
+        let address = address.clone();
+        Ok(Self { address, environment, secret, published, readers, readings, writer })
+    }
+
+    /// The name of the environment.
+    pub fn environment(&self) -> &str {
+        &self.environment.name
     }
 
     /// The schema of the environment, in which the tables of [`relations`](Self::relations) are.
@@ -125,14 +149,51 @@ impl PostgresStore {
     /// The relations that this process knows. An answer whose clock has another [`Clock::catalog`] than their
     /// generation was made with the wrong ones.
     pub fn relations(&self) -> Arc<Relations> {
-        self.published.current()
+        self.published.relations()
     }
 
-    /// Reads the relations again, after another process has changed them.
+    /// Reads the relations and the keys again, after another process has changed them.
     pub async fn refresh(&self) -> Result<Arc<Relations>, StoreError> {
         let (client, server) = connect(&self.address, WantedServer::ReadWrite).await?;
-        let catalog = Catalog::load(PgSession::new(&client, &server.at), &self.schema()).await?;
-        Ok(self.published.offer(catalog.published()))
+        let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
+        self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
+        let catalog = Catalog::load(session, &schema).await?;
+        Ok(self.published.offer_relations(catalog.published()))
+    }
+
+    /// A random secret that was made with the environment; it authenticates page tokens.
+    pub fn secret(&self) -> &[u8; 32] {
+        &self.secret
+    }
+
+    /// The revision of the last write that this process has acknowledged, or seen in an answer.
+    pub fn offset(&self) -> u64 {
+        self.published.offset()
+    }
+
+    /// How many questions are running and waiting.
+    pub fn usage(&self) -> Usage {
+        self.readers.usage()
+    }
+
+    /// Cancels running questions and accepts no more. Writes continue.
+    pub fn end_questions(&self) {
+        self.readers.end();
+    }
+
+    /// How long a question may run.
+    pub fn query_time(&self) -> Duration {
+        self.readers.limit()
+    }
+
+    /// The deadline of a question that starts now.
+    pub fn deadline(&self) -> Option<Instant> {
+        Instant::now().checked_add(self.query_time())
+    }
+
+    /// Why no server took the last write for as long as it waited; `None` once one answers again.
+    pub fn fault(&self) -> Option<StoreError> {
+        self.published.fault().map(StoreError::from)
     }
 
     /// Applies a batch: all of it in order, or nothing. Fails if a pattern of a deletion matches more facts
@@ -142,12 +203,19 @@ impl PostgresStore {
         changes: Vec<Change>,
         delete_reach: Option<u64>,
     ) -> Result<(Applied, Token), StoreError> {
-        self.writer.write(BatchWork::Apply { changes, delete_reach }).await
+        self.change(BatchWork::Apply { changes, delete_reach }).await
     }
 
-    /// Removes all facts and all policies. Returns also the moment after it.
+    /// Removes all facts and all policies; keys stay. Returns also the moment after it.
     pub async fn clear(&self) -> Result<(Applied, Token), StoreError> {
-        self.writer.write(BatchWork::Clear).await
+        self.change(BatchWork::Clear).await
+    }
+
+    async fn change(&self, work: BatchWork) -> Result<(Applied, Token), StoreError> {
+        match self.writer.write(work).await? {
+            (WriteDone::Applied(applied), token) => Ok((applied, token)),
+            (other, _) => Err(other.unexpected()),
+        }
     }
 
     /// Runs a possibly slow closure with a reader; returns also the clock of its first statement.
@@ -156,7 +224,7 @@ impl PostgresStore {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.readers.run(asked, read).await
+        self.noted(self.readers.run(asked, read).await)
     }
 
     /// Like [`read`](Self::read), for a closure that is probably fast. A slow one is started again.
@@ -165,7 +233,33 @@ impl PostgresStore {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.readers.run_brief(asked, read).await
+        self.noted(self.readers.run_brief(asked, read).await)
+    }
+
+    /// The outcome of a question, whose moment is now known.
+    fn noted<T>(
+        &self,
+        outcome: Result<(T, Option<Clock>), StoreError>,
+    ) -> Result<(T, Option<Clock>), StoreError> {
+        if let Ok((_, Some(clock))) = &outcome {
+            self.published.note_offset(clock.token.revision);
+        }
+        outcome
+    }
+
+    /// The stored facts that match now, to be read in parts. Blocks while it connects, so it must not be
+    /// called in asynchronous code.
+    ///
+    /// # Errors
+    /// [`StoreError::Busy`] if too many are read at the same time.
+    pub fn reading(&self, pattern: FactPattern) -> Result<PgFactReading, StoreError> {
+        self.readings.begin(pattern)
+    }
+
+    /// The size of the environment's tables and their indexes in bytes.
+    pub async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {
+        let asked = AskedRead { asker, ..AskedRead::default() };
+        Ok(self.read_brief(asked, PgReader::bytes).await?.0)
     }
 }
 

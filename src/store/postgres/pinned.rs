@@ -65,15 +65,19 @@ impl ReaderSource {
 }
 
 impl PinnedConnection {
+    /// Its connection, for statements that do not stay prepared.
+    pub(super) fn session(&self) -> PgSession<'_, Client> {
+        PgSession::new(&self.client, &self.at)
+    }
+
     /// Begins a snapshot.
     pub(super) async fn begin(&self) -> Result<(), StoreError> {
-        let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY";
-        PgSession::new(&self.client, &self.at).run(begin).await
+        self.session().run("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
     }
 
     /// Ends a snapshot.
     pub(super) async fn roll_back(&self) -> Result<(), StoreError> {
-        PgSession::new(&self.client, &self.at).run("ROLLBACK").await
+        self.session().run("ROLLBACK").await
     }
 
     /// Calls `each` with each row of a statement, until it breaks or fails. The statement stays prepared.

@@ -5,12 +5,13 @@
 
 use super::clock::Clock;
 use super::pinned::ReaderSource;
-use super::reader::PgReader;
+use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
 use crate::store::error::StoreError;
-use crate::store::long_queue::LongQueue;
+use crate::store::long_queue::{LongQueue, Usage};
 use crate::store::options::StoreOptions;
 use crate::store::token::Token;
+use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +25,8 @@ pub struct AskedRead {
     pub asker: Asker,
     /// The writes that it must see.
     pub after: Option<Token>,
+    /// Until when it may run, not counting the time in which it waits; as long as any question if `None`.
+    pub until: Option<Instant>,
 }
 
 /// The readers of one server or group of servers.
@@ -35,6 +38,8 @@ pub(super) struct ReaderPool {
     limit: Duration,
     /// How long it may wait before it runs.
     wait: Duration,
+    /// Cancels all questions when dropped.
+    all: Mutex<Vec<RunningQuestion>>,
 }
 
 impl ReaderPool {
@@ -43,12 +48,26 @@ impl ReaderPool {
         let readers = |n: usize| {
             (0..n.max(1)).map(|_| PgReader::new(Arc::clone(source))).collect::<Result<Vec<_>, _>>()
         };
+        let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
+        let all = brief.iter().chain(&long).map(PgReader::end).collect();
         Ok(Self {
-            brief: LongQueue::new(readers(options.readers)?, false),
-            long: LongQueue::new(readers(options.long_readers)?, true),
+            brief: LongQueue::new(brief, false),
+            long: LongQueue::new(long, true),
             limit: options.query_time,
             wait: options.query_wait,
+            all: Mutex::new(all),
         })
+    }
+
+    /// How long a question may run.
+    pub(super) fn limit(&self) -> Duration {
+        self.limit
+    }
+
+    /// How many questions are running and waiting.
+    pub(super) fn usage(&self) -> Usage {
+        let ((brief_running, _), (long_running, long_waiting)) = (self.brief.usage(), self.long.usage());
+        Usage { brief_running, long_running, long_waiting }
     }
 
     /// Runs a possibly slow closure; returns also the clock that it saw, if it read anything.
@@ -57,8 +76,8 @@ impl ReaderPool {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let (AskedRead { asker, after }, limit) = (asked, self.limit);
-        let begin = move |reader: &PgReader| reader.allow(after, Instant::now().checked_add(limit));
+        let (AskedRead { asker, after, until }, limit) = (asked, self.limit);
+        let begin = allowing(after, until, limit);
         let read = |reader: &PgReader| reader.guarded(read).map(|answer| (answer, reader.seen()));
         self.long.ask(asker, self.wait, begin, read).await
     }
@@ -73,9 +92,9 @@ impl ReaderPool {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let AskedRead { asker, after } = asked;
+        let AskedRead { asker, after, until } = asked;
         let time = BRIEF.min(self.limit);
-        let begin = move |reader: &PgReader| reader.allow(after, Instant::now().checked_add(time));
+        let begin = allowing(after, until, time);
         let tried = move |reader: &PgReader| {
             let outcome = reader.guarded(&read).map(|answer| (answer, reader.seen()));
             Ok((outcome, read))
@@ -86,9 +105,31 @@ impl ReaderPool {
         }
     }
 
-    /// Lets nothing start any more, and waits for what runs.
+    /// Cancels what runs, and lets nothing start.
+    pub(super) fn end(&self) {
+        self.all.lock().clear();
+    }
+
+    /// Cancels what runs, and waits until it has ended.
     pub(super) fn close(&self) {
+        self.end();
         self.brief.close();
         self.long.close();
+    }
+}
+
+/// Prepares a reader for a question that may run for so long, and at most until this time, which is put off
+/// while the question waits.
+fn allowing(
+    after: Option<Token>,
+    until: Option<Instant>,
+    time: Duration,
+) -> impl FnOnce(&PgReader) -> RunningQuestion + Send + 'static {
+    let asked = Instant::now();
+    move |reader| {
+        let now = Instant::now();
+        let end = until.and_then(|until| until.checked_add(now.saturating_duration_since(asked)));
+        let late = now.checked_add(time);
+        reader.allow(after, end.into_iter().chain(late).min())
     }
 }

@@ -50,6 +50,8 @@ pub struct PgReader {
     question: RefCell<Question>,
     /// The clock of the first statement of the question.
     seen: Cell<Option<Clock>>,
+    /// The end of all questions.
+    closing: Arc<QuestionEnd>,
     // Dropped last: the connection runs on it.
     runtime: OwnRuntime,
 }
@@ -73,7 +75,7 @@ struct Question {
     end: Arc<QuestionEnd>,
 }
 
-/// The end of a question whose asker has gone.
+/// The end of a question whose asker has gone, or of all questions.
 #[derive(Debug, Default)]
 struct QuestionEnd {
     is_ended: AtomicBool,
@@ -83,6 +85,12 @@ struct QuestionEnd {
 /// Cancels a question when dropped.
 #[derive(Debug)]
 pub(super) struct RunningQuestion(Arc<QuestionEnd>);
+
+impl QuestionEnd {
+    fn is_reached(&self) -> bool {
+        self.is_ended.load(Ordering::SeqCst)
+    }
+}
 
 impl Drop for RunningQuestion {
     fn drop(&mut self) {
@@ -106,6 +114,7 @@ impl PgReader {
             snapshot: Cell::new(SnapshotState::Closed),
             question: RefCell::default(),
             seen: Cell::default(),
+            closing: Arc::default(),
             runtime: OwnRuntime::new()?,
         })
     }
@@ -114,7 +123,7 @@ impl PgReader {
     pub fn decision(&self, sql: &str, params: &[Param]) -> Result<bool, StoreError> {
         let text = clock::decision(&self.source.schema, sql, params.len());
         let mut answer = None;
-        self.run(&text, params, &mut |row| {
+        self.run(&text, sent(params)?, &mut |row| {
             self.note(row)?;
             answer = value::<Option<bool>>(row, N_COLUMNS)?;
             Ok(ControlFlow::Continue(()))
@@ -144,12 +153,7 @@ impl PgReader {
     ) -> Result<(), StoreError> {
         let RowQuery { sql, n_columns } = query;
         let text = clock::rows(&self.source.schema, sql, params.len(), n_columns);
-        let mut has_clock = false;
-        self.run(&text, params, &mut |row| {
-            if !std::mem::replace(&mut has_clock, true) {
-                self.note(row)?;
-                return Ok(ControlFlow::Continue(()));
-            }
+        self.below_clock(&text, sent(params)?, &mut |row| {
             let read = |column| value::read(row, N_COLUMNS + column);
             let mut small = [const { None }; SMALL_ROW];
             if let Some(columns) = small.get_mut(..n_columns) {
@@ -160,14 +164,26 @@ impl PgReader {
             } else {
                 each(&mut (0..n_columns).map(read).collect::<Result<Vec<_>, _>>()?)
             }
-        })?;
-        if has_clock { Ok(()) } else { Err(StoreError::Bug("a statement has no clock".to_owned())) }
+        })
+    }
+
+    /// Runs one of the store's own statements, whose columns have these types, and calls `each` with each
+    /// row. They come after the columns of the clock.
+    pub(super) fn records(
+        &self,
+        statement: &str,
+        types: &[&str],
+        params: Vec<SentParam>,
+        each: &mut dyn FnMut(&Row) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let text = clock::records(self.schema(), statement, params.len(), types);
+        self.below_clock(&text, params, &mut |row| each(row).map(ControlFlow::Continue))
     }
 
     /// Reads the clock alone.
     pub fn confirm(&self) -> Result<Clock, StoreError> {
         let text = clock::alone(&self.source.schema);
-        self.run(&text, &[], &mut |row| {
+        self.run(&text, Vec::new(), &mut |row| {
             self.note(row)?;
             Ok(ControlFlow::Continue(()))
         })?;
@@ -194,7 +210,7 @@ impl PgReader {
     /// Fails if the closure must end: it is out of time, or its asker has gone.
     pub fn check(&self) -> Result<(), StoreError> {
         let question = self.question.borrow();
-        if question.end.is_ended.load(Ordering::SeqCst) {
+        if question.end.is_reached() || self.closing.is_reached() {
             Err(StoreError::Closed)
         } else if question.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             Err(StoreError::Timeout(self.source.limit))
@@ -217,6 +233,16 @@ impl PgReader {
         RunningQuestion(end)
     }
 
+    /// Cancels every question of this reader, now and later, when dropped.
+    pub(super) fn end(&self) -> RunningQuestion {
+        RunningQuestion(Arc::clone(&self.closing))
+    }
+
+    /// The schema of the environment.
+    pub(super) fn schema(&self) -> &str {
+        &self.source.schema
+    }
+
     /// Runs a closure that may panic, and leaves the reader as it was.
     pub(super) fn guarded<T>(
         &self,
@@ -234,17 +260,33 @@ impl PgReader {
         Ok(())
     }
 
+    /// Runs a statement whose first row is the clock, and calls `each` with the others.
+    fn below_clock(
+        &self,
+        text: &str,
+        params: Vec<SentParam>,
+        each: &mut dyn FnMut(&Row) -> Result<ControlFlow<()>, StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut has_clock = false;
+        self.run(text, params, &mut |row| {
+            if std::mem::replace(&mut has_clock, true) {
+                return each(row);
+            }
+            self.note(row).map(ControlFlow::Continue)
+        })?;
+        if has_clock { Ok(()) } else { Err(StoreError::Bug("a statement has no clock".to_owned())) }
+    }
+
     /// Runs a statement that begins with the clock.
     fn run(
         &self,
         text: &str,
-        params: &[Param],
+        mut bound: Vec<SentParam>,
         each: &mut dyn FnMut(&Row) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
         let revision =
             self.question.borrow().after.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX));
         let looked_up = [SentParam::Number(Some(revision.unwrap_or(0))), SentParam::Number(revision)];
-        let mut bound = params.iter().map(SentParam::of).collect::<Result<Vec<_>, _>>()?;
         bound.extend(looked_up);
         loop {
             let mut slot = self.connection.try_borrow_mut().map_err(|_| {
@@ -305,6 +347,7 @@ impl PgReader {
             tokio::select! {
                 outcome = work => outcome,
                 () = end.notify.notified() => Err(StoreError::Closed),
+                () = self.closing.notify.notified() => Err(StoreError::Closed),
                 () = late => Err(StoreError::Timeout(self.source.limit)),
             }
         })
@@ -336,4 +379,9 @@ impl PgReader {
             *slot = None;
         }
     }
+}
+
+/// The parameters of a statement as they are sent.
+fn sent(params: &[Param]) -> Result<Vec<SentParam>, StoreError> {
+    params.iter().map(SentParam::of).collect()
 }

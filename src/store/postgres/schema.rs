@@ -201,7 +201,7 @@ pub(super) async fn enter(
 }
 
 /// The time in seconds since the epoch.
-fn now() -> i64 {
+pub(super) fn now() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_secs()).unwrap_or(i64::MAX)
 }

@@ -3,12 +3,15 @@
 use super::batch::{BatchCounts, BatchTarget};
 use super::catalog::{self, Catalog};
 use super::connect::{WantedServer, connect};
+use super::keys::{self, LoadedKeys};
+use super::policy;
 use super::session::{PgSession, value};
-use super::writer::{BatchWork, QueuedBatch, WriterSource, Written};
+use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, Change};
-use crate::store::key::random;
+use crate::store::key::{Access, NewKey, random};
+use crate::store::policy::PolicyVersion;
 use crate::store::signature::Relations;
 use crate::store::token::{Nonce, Token};
 use tokio_postgres::Client;
@@ -40,6 +43,8 @@ pub(super) struct PreparedWrite {
     pub(super) stamp: Option<Stamp>,
     /// The relations after it, if their set is another.
     pub(super) relations: Option<Relations>,
+    /// The keys after it, if their set is another.
+    pub(super) keys: Option<LoadedKeys>,
 }
 
 /// The last revision of a transaction, and the random number of the transaction.
@@ -63,7 +68,7 @@ impl WriterConnection {
         Ok(Self { client, at: server.at, catalog: None, n_transactions: 0 })
     }
 
-    fn session(&self) -> PgSession<'_, Client> {
+    pub(super) fn session(&self) -> PgSession<'_, Client> {
         PgSession::new(&self.client, &self.at)
     }
 
@@ -71,17 +76,19 @@ impl WriterConnection {
     /// are applied. After an error nothing was committed, and the connection is of no use.
     pub(super) async fn prepare(
         &mut self,
-        WriterSource { schema, limit, .. }: &WriterSource,
+        WriterSource { schema, environment, limit, .. }: &WriterSource,
         group: &[QueuedBatch],
     ) -> Result<PreparedWrite, StoreError> {
         let known = self.catalog.take();
-        let mut open = OpenTransaction::begin(self.session(), schema, known).await?;
-        let generation = open.catalog.generation;
+        let mut open = OpenTransaction::begin(self.session(), schema, environment, known).await?;
+        let (generation, keys) = (open.catalog.generation, open.keys);
         let mut outcomes = Vec::new();
         for batch in group {
             outcomes.push(open.apply(batch).await?);
         }
         let stamp = open.raise_clock().await?;
+        // Read before the commit: nothing may fail between the commit and its acknowledgement.
+        let keys = if open.keys == keys { None } else { Some(open.load_keys().await?) };
         if self.n_transactions.is_multiple_of(CLEANED) {
             open.remove_old_revisions().await?;
             catalog::drop_retired(open.session, schema, *limit).await?;
@@ -90,7 +97,7 @@ impl WriterConnection {
         let relations = (catalog.generation != generation).then(|| catalog.published());
         self.n_transactions += 1;
         self.catalog = Some(catalog);
-        Ok(PreparedWrite { outcomes, stamp, relations })
+        Ok(PreparedWrite { outcomes, stamp, relations, keys })
     }
 
     /// Ends the open transaction. If the answer does not come, it may be committed or not.
@@ -117,14 +124,17 @@ impl WriterConnection {
 struct OpenTransaction<'t> {
     session: PgSession<'t, Client>,
     schema: &'t str,
+    environment: &'t str,
     catalog: Catalog,
     /// The moment after the last change.
     token: Token,
+    /// The number of the active policy, 0 without one.
+    policy: i64,
+    /// How often the set of keys has changed.
+    keys: i64,
     /// The revisions that it makes, with their nonces.
     revisions: Vec<i64>,
     nonces: Vec<i64>,
-    /// Whether it removes all policies.
-    is_cleared: bool,
 }
 
 impl<'t> OpenTransaction<'t> {
@@ -132,10 +142,11 @@ impl<'t> OpenTransaction<'t> {
     async fn begin(
         session: PgSession<'t, Client>,
         schema: &'t str,
+        environment: &'t str,
         known: Option<Catalog>,
     ) -> Result<Self, StoreError> {
         session.run("BEGIN").await?;
-        let lock = format!("SELECT revision, nonce, catalog FROM {schema}.clock FOR UPDATE");
+        let lock = format!("SELECT revision, nonce, catalog, policy, keys FROM {schema}.clock FOR UPDATE");
         let row = session.row(&lock, &[]).await?;
         let (revision, nonce, generation): (i64, i64, i64) =
             (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
@@ -145,19 +156,16 @@ impl<'t> OpenTransaction<'t> {
         };
         let revision = u64::try_from(revision).unwrap_or_default();
         let token = Token { revision, nonce: Nonce(nonce) };
+        let (policy, keys) = (value(&row, 3)?, value(&row, 4)?);
         let (revisions, nonces) = (Vec::new(), Vec::new());
-        Ok(Self { session, schema, catalog, token, revisions, nonces, is_cleared: false })
+        Ok(Self { session, schema, environment, catalog, token, policy, keys, revisions, nonces })
     }
 
     /// Applies a batch completely, or not at all; an error if the transaction is lost.
     async fn apply(&mut self, batch: &QueuedBatch) -> Result<Written, StoreError> {
         self.session.run("SAVEPOINT batch").await?;
         let generation = self.catalog.generation;
-        let done = match &batch.work {
-            BatchWork::Apply { changes, delete_reach } => self.change(changes, *delete_reach).await,
-            BatchWork::Clear => self.clear().await,
-        };
-        let written = match done {
+        let written = match self.run(&batch.work).await {
             Err(error @ StoreError::Database(DatabaseError::Unreachable { .. })) => return Err(error),
             Err(error) => {
                 self.session.run("ROLLBACK TO batch").await?;
@@ -166,12 +174,34 @@ impl<'t> OpenTransaction<'t> {
                 self.catalog.generation = generation;
                 Err(error)
             }
-            Ok(BatchCounts { inserted, deleted }) => {
-                Ok((Applied { offset: self.token.revision, inserted, deleted }, self.token))
-            }
+            Ok(done) => Ok((done, self.token)),
         };
         self.session.run("RELEASE batch").await?;
         Ok(written)
+    }
+
+    async fn run(&mut self, work: &BatchWork) -> Result<WriteDone, StoreError> {
+        Ok(match work {
+            BatchWork::Apply { changes, delete_reach } => {
+                let counts = self.change(changes, *delete_reach).await?;
+                WriteDone::Applied(self.applied(counts))
+            }
+            BatchWork::Clear => {
+                let counts = self.clear().await?;
+                WriteDone::Applied(self.applied(counts))
+            }
+            BatchWork::PutPolicy { src, filename } => {
+                WriteDone::Policy(self.put_policy(src, filename).await?)
+            }
+            BatchWork::CreateKey { name, access } => {
+                WriteDone::Created(self.create_key(name, *access).await?)
+            }
+            BatchWork::RevokeKey(id) => WriteDone::Revoked(self.revoke_key(id).await?),
+        })
+    }
+
+    fn applied(&self, BatchCounts { inserted, deleted }: BatchCounts) -> Applied {
+        Applied { offset: self.token.revision, inserted, deleted }
     }
 
     async fn change(
@@ -194,9 +224,42 @@ impl<'t> OpenTransaction<'t> {
     async fn clear(&mut self) -> Result<BatchCounts, StoreError> {
         let deleted = self.catalog.clear(self.session, self.schema).await?;
         self.session.run(&format!("DELETE FROM {}.policy", self.schema)).await?;
-        self.is_cleared = true;
         self.advance()?;
+        self.policy = 0;
         Ok(BatchCounts { inserted: 0, deleted })
+    }
+
+    async fn put_policy(&mut self, src: &str, filename: &str) -> Result<PolicyVersion, StoreError> {
+        let version = policy::put(self.session, self.schema, src, filename).await?;
+        self.advance()?;
+        self.policy = i64::try_from(version.id).unwrap_or(i64::MAX);
+        Ok(version)
+    }
+
+    async fn create_key(&mut self, name: &str, access: Access) -> Result<NewKey, StoreError> {
+        let new = keys::create(self.session, self.schema, self.environment, name, access).await?;
+        self.change_keys()?;
+        Ok(new)
+    }
+
+    async fn revoke_key(&mut self, id: &str) -> Result<bool, StoreError> {
+        let exists = keys::revoke(self.session, self.schema, id).await?;
+        if exists {
+            self.change_keys()?;
+        }
+        Ok(exists)
+    }
+
+    /// Notes that the set of keys is another. That makes a revision, too: only so can a commit be found whose
+    /// answer was lost.
+    fn change_keys(&mut self) -> Result<(), StoreError> {
+        self.advance()?;
+        self.keys += 1;
+        Ok(())
+    }
+
+    async fn load_keys(&self) -> Result<LoadedKeys, StoreError> {
+        keys::load(self.session, self.schema, self.environment).await
     }
 
     /// Makes a revision.
@@ -225,14 +288,17 @@ impl<'t> OpenTransaction<'t> {
             (&&stamp.transaction[..] as _, Type::BYTEA),
         ];
         session.execute(&note, &params).await?;
-        let raise =
-            format!("UPDATE {schema}.clock SET revision = $1, nonce = $2, catalog = $3, beat = now()");
+        let raise = format!(
+            "UPDATE {schema}.clock
+             SET revision = $1, nonce = $2, catalog = $3, policy = $4, keys = $5, beat = now()"
+        );
         let Token { nonce: Nonce(nonce), .. } = self.token;
         let params = [
             (&revision as _, Type::INT8),
             (&nonce as _, Type::INT8),
             (&self.catalog.generation as _, Type::INT8),
-            (&self.is_cleared as _, Type::BOOL),
+            (&self.policy as _, Type::INT8),
+            (&self.keys as _, Type::INT8),
         ];
         session.execute(&raise, &params).await?;
         Ok(Some(stamp))

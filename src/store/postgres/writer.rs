@@ -14,13 +14,17 @@
 //! stored once.
 
 use super::address::Address;
-use super::published::PublishedRelations;
+use super::keys;
+use super::published::PublishedState;
 use super::runtime::OwnRuntime;
 use super::transaction::{PreparedWrite, WriterConnection};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, Change};
+use crate::store::key::{Access, KeyRing, NewKey};
+use crate::store::policy::PolicyVersion;
 use crate::store::token::Token;
+use flume::RecvTimeoutError;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -36,8 +40,42 @@ const GROUP_WEIGHT: usize = 10_000;
 /// How long the writer waits before it connects again, at first and at most.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
 
+/// How long the writer must have nothing to do until it does what can wait.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// How long that may take, each time.
+const TIDY_TIME: Duration = Duration::from_secs(2);
+
+/// How often a key's last use is saved, in seconds.
+const SAVED: i64 = 3_600;
+
 /// What a batch did, and the moment after it.
-pub(super) type Written = Result<(Applied, Token), StoreError>;
+pub(super) type Written = Result<(WriteDone, Token), StoreError>;
+
+/// What a batch did.
+#[derive(Debug)]
+pub(super) enum WriteDone {
+    /// It changed facts.
+    Applied(Applied),
+    /// It stored this policy.
+    Policy(PolicyVersion),
+    /// It created this key.
+    Created(NewKey),
+    /// It revoked a key, if there is one.
+    Revoked(bool),
+}
+
+impl WriteDone {
+    /// It is not what was to be done.
+    pub(super) fn unexpected(self) -> StoreError {
+        let what = match self {
+            Self::Applied(_) => "facts",
+            Self::Policy(_) => "a policy",
+            Self::Created(_) | Self::Revoked(_) => "a key",
+        };
+        StoreError::Bug(format!("the writer changed {what}, and that was not asked for"))
+    }
+}
 
 /// A batch that waits.
 pub(super) struct QueuedBatch {
@@ -56,6 +94,12 @@ pub(super) enum BatchWork {
     },
     /// Removes all facts and all policies.
     Clear,
+    /// Stores a policy as the active one.
+    PutPolicy { src: String, filename: String },
+    /// Creates a key.
+    CreateKey { name: String, access: Access },
+    /// Revokes the key with this id.
+    RevokeKey(String),
 }
 
 /// Where a writer writes.
@@ -65,12 +109,14 @@ pub(super) struct WriterSource {
     pub(super) address: Address,
     /// The schema of the environment.
     pub(super) schema: String,
+    /// The name of the environment.
+    pub(super) environment: String,
     /// How long a transaction may take.
     pub(super) limit: Duration,
     /// How long a batch waits for a primary.
     pub(super) wait: Duration,
-    /// The relations that its batches change.
-    pub(super) published: Arc<PublishedRelations>,
+    /// What its batches change for others.
+    pub(super) published: Arc<PublishedState>,
 }
 
 /// The writing thread and its queue.
@@ -95,7 +141,7 @@ impl BatchWriter {
         let (queue, batches) = flume::bounded::<QueuedBatch>(QUEUE);
         let mut state = WriterThread { source, connection: None, runtime: OwnRuntime::new()? };
         let serve = move || {
-            while let Ok(first) = batches.recv() {
+            while let Some(first) = state.next(&batches) {
                 let mut weight = first.weight();
                 let mut group = vec![first];
                 while weight < GROUP_WEIGHT
@@ -106,6 +152,7 @@ impl BatchWriter {
                 }
                 state.write_all(group);
             }
+            state.save_uses(1);
         };
         let thread = thread::Builder::new().name("store-writer".into()).spawn(serve);
         let thread = thread.map_err(|error| StoreError::no_thread(&error))?;
@@ -134,7 +181,10 @@ impl QueuedBatch {
     fn weight(&self) -> usize {
         match &self.work {
             BatchWork::Apply { changes, .. } => changes.iter().map(Change::len).sum(),
-            BatchWork::Clear => 1,
+            BatchWork::Clear
+            | BatchWork::PutPolicy { .. }
+            | BatchWork::CreateKey { .. }
+            | BatchWork::RevokeKey(_) => 1,
         }
     }
 
@@ -145,6 +195,61 @@ impl QueuedBatch {
 }
 
 impl WriterThread {
+    /// The next batch. Until there is one, the writer does what can wait.
+    fn next(&mut self, batches: &flume::Receiver<QueuedBatch>) -> Option<QueuedBatch> {
+        loop {
+            match batches.recv_timeout(IDLE) {
+                Ok(batch) => return Some(batch),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if self.source.published.fault().is_some() && self.brief(async |_| Ok(())).is_ok() {
+                        self.source.published.note_fault(None);
+                    }
+                    self.save_uses(SAVED);
+                }
+            }
+        }
+    }
+
+    /// Saves the last uses of keys that are at least so many seconds later than the saved ones. If that
+    /// fails, it is tried again within the hour.
+    fn save_uses(&mut self, least: i64) {
+        let ring: Arc<KeyRing> = self.source.published.keys();
+        let uses = ring.unsaved(least);
+        if uses.is_empty() {
+            return;
+        }
+        let schema = self.source.schema.clone();
+        let save =
+            async |connection: &WriterConnection| keys::save_uses(connection.session(), &schema, &uses).await;
+        if let Err(error) = self.brief(save) {
+            tracing::warn!(%error, "cannot save when keys were last used");
+        }
+        ring.note_saved(&uses);
+    }
+
+    /// Does something on the connection that must end soon.
+    fn brief(
+        &mut self,
+        work: impl AsyncFnOnce(&WriterConnection) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let Self { source, connection, runtime } = self;
+        let done = runtime.block_on(async {
+            let done = async {
+                let connection = match connection {
+                    Some(connection) => connection,
+                    None => connection.insert(WriterConnection::open(source).await?),
+                };
+                work(connection).await
+            };
+            timeout(TIDY_TIME, done).await.unwrap_or(Err(StoreError::Timeout(TIDY_TIME)))
+        });
+        if done.is_err() {
+            *connection = None;
+        }
+        done
+    }
+
     /// Writes a group in one transaction. If that fails, each batch is tried alone: one that is too large for
     /// the server must not take the others with it.
     fn write_all(&mut self, mut group: Vec<QueuedBatch>) {
@@ -169,12 +274,19 @@ impl WriterThread {
             let mut pause = PAUSE.0;
             loop {
                 let error = match source.advance(connection, group, &mut sent).await {
-                    Ok(outcomes) => return Ok(outcomes),
+                    Ok(outcomes) => {
+                        source.published.note_fault(None);
+                        return Ok(outcomes);
+                    }
                     Err(error) => error,
                 };
                 *connection = None;
                 let is_late = until.is_some_and(|until| Instant::now() + pause >= until);
-                if !is_passing(&error) || is_late {
+                let passing = passing(&error);
+                if passing.is_none() || is_late {
+                    if let Some(fault) = passing {
+                        source.published.note_fault(Some(fault.clone()));
+                    }
                     return Err(if sent.is_some() { DatabaseError::UnknownWrite.into() } else { error });
                 }
                 sleep(pause).await;
@@ -207,7 +319,7 @@ impl WriterSource {
         if prepared.stamp.is_some() {
             *sent = Some(prepared);
             let committed = self.within(connection.commit()).await;
-            if committed.as_ref().is_err_and(|error| !is_passing(error)) {
+            if committed.as_ref().is_err_and(|error| passing(error).is_none()) {
                 // The server refuses, so it has answered.
                 *sent = None;
             }
@@ -221,7 +333,13 @@ impl WriterSource {
     /// Publishes what was committed. INVARIANT: before any of the batches is acknowledged.
     fn acknowledge(&self, committed: PreparedWrite) -> Vec<Written> {
         if let Some(relations) = committed.relations {
-            self.published.offer(relations);
+            self.published.offer_relations(relations);
+        }
+        if let Some(keys) = committed.keys {
+            self.published.offer_keys(keys);
+        }
+        for (_, token) in committed.outcomes.iter().flatten() {
+            self.published.note_offset(token.revision);
         }
         committed.outcomes
     }
@@ -236,12 +354,14 @@ impl WriterSource {
     }
 }
 
-/// Whether another attempt may find a primary.
-fn is_passing(error: &StoreError) -> bool {
-    matches!(
-        error,
+/// The reason, if another attempt may find a primary.
+fn passing(error: &StoreError) -> Option<&DatabaseError> {
+    match error {
         StoreError::Database(
-            DatabaseError::Unreachable { .. } | DatabaseError::Standby(_) | DatabaseError::Crowded(_)
-        )
-    )
+            reason @ (DatabaseError::Unreachable { .. }
+            | DatabaseError::Standby(_)
+            | DatabaseError::Crowded(_)),
+        ) => Some(reason),
+        _ => None,
+    }
 }
