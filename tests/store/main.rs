@@ -1,5 +1,5 @@
-//! A store in PostgreSQL as a library: batches, questions and their clocks, statements of the compiler, and
-//! what happens if connections, servers and networks fail.
+//! A store in PostgreSQL as a library: batches, facts, policies and keys, questions and their clocks,
+//! statements of the compiler, and what happens if connections, servers and networks fail.
 
 #![expect(
     clippy::unwrap_used,
@@ -11,11 +11,18 @@
 mod batches;
 mod compiled;
 mod failures;
+mod finding;
+mod keys;
+mod policies;
 mod proxy;
 mod questions;
+mod readings;
+mod states;
 
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore, RowQuery, migrate};
-use portcullis::store::{Change, Fact, Param, StoreError, StoreOptions, Value};
+use portcullis::store::{
+    ArgPattern, Change, Fact, FactPage, FactPattern, Param, StoreError, StoreOptions, Value,
+};
 use portcullis_testkit::cluster::Cluster;
 use std::net::TcpListener;
 use std::sync::LazyLock;
@@ -131,4 +138,49 @@ async fn facts(store: &PostgresStore, asked: AskedRead) -> Result<Vec<String>, S
 fn is_public(schema: &str, reader: &PgReader, id: &str) -> Result<bool, StoreError> {
     let sql = format!("SELECT EXISTS (SELECT FROM {schema}.f1 WHERE a0 = $1)");
     reader.decision(&sql, &[Param::Value(id.to_owned())])
+}
+
+/// `fact("has_role", &["User:ada", "String:owner"])`
+fn fact(predicate: &str, args: &[&str]) -> Fact {
+    let value = |arg: &&str| arg.split_once(':').map(|(ty, id)| Value::new(ty, id)).unwrap();
+    Fact::new(predicate, args.iter().map(value).collect())
+}
+
+/// As [`fact`]; `*` is any value, `User:*` any user.
+fn pattern(predicate: &str, args: &[&str]) -> FactPattern {
+    let arg = |arg: &&str| match arg.split_once(':') {
+        None => ArgPattern::Any,
+        Some((ty, "*")) => ArgPattern::Typed(ty.into()),
+        Some((ty, id)) => ArgPattern::Exact(Value::new(ty, id)),
+    };
+    FactPattern::new(predicate, args.iter().map(arg).collect())
+}
+
+fn delete(patterns: &[FactPattern]) -> Vec<Change> {
+    vec![Change::Delete(patterns.to_vec())]
+}
+
+/// The stored facts that match, of one moment.
+async fn page(store: &PostgresStore, pattern: FactPattern, limit: usize) -> FactPage {
+    let relations = store.relations();
+    let read = move |reader: &PgReader| reader.snapshot(|reader| reader.facts(&relations, &pattern, limit));
+    store.read_brief(AskedRead::default(), read).await.unwrap().0
+}
+
+/// All stored facts that match.
+async fn found(store: &PostgresStore, pattern: FactPattern) -> Vec<Fact> {
+    let page = page(store, pattern, 100_000).await;
+    assert!(!page.more);
+    page.facts
+}
+
+/// Waits until a query returns a number.
+async fn until(place: &Place, query: &str, number: i64) {
+    for _ in 0..200 {
+        if place.number(query).await == number {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    panic!("{query}: never {number}");
 }

@@ -21,7 +21,8 @@ const VERSION: &str = "id, filename, created, active";
 const VERSION_TYPES: [&str; 4] = ["bigint", "text", "bigint", "boolean"];
 
 impl PostgresStore {
-    /// Stores a policy as the active one. Returns also the moment after it, the clock of which has its number.
+    /// Stores a policy as the active one. Returns also the moment after it: from then on, the clock has its
+    /// number.
     pub async fn put_policy(
         &self,
         src: String,

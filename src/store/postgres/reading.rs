@@ -245,3 +245,50 @@ async fn within<T>(
 ) -> Result<T, StoreError> {
     timeout(limit, work).await.unwrap_or(Err(StoreError::Timeout(limit)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::address::Address;
+    use super::super::connect::{WantedServer, connect};
+    use super::super::migrate::migrate;
+    use super::super::session::{PgSession, value};
+    use super::*;
+    use portcullis_testkit::cluster::Cluster;
+
+    /// Where its client has gone to sleep, nothing is held for it: neither here nor by the server.
+    #[tokio::test]
+    async fn a_reading_ends_when_its_time_is_over() {
+        let cluster = Cluster::start(&["shared_buffers=16MB"]).unwrap();
+        let address = format!("postgres://postgres@/postgres?host={}", cluster.folder);
+        let address = Address::parse(&address).unwrap();
+        migrate(&address, "default").await.unwrap();
+        let (client, server) = connect(&address, WantedServer::Any).await.unwrap();
+        let limit = Duration::from_secs(10);
+        let schema = "portcullis_e1".to_owned();
+        let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
+        let readings = PgReadings::new(Arc::new(source), Duration::from_secs(2));
+        let read = move || {
+            let begin = || readings.begin(FactPattern::everything());
+            let all: Vec<PgFactReading> = (0..MOST).map(|_| begin().unwrap()).collect();
+            let busy = all.first().unwrap();
+            assert!(!busy.part(|_| ControlFlow::Continue(())).unwrap(), "there is nothing, and all of it");
+            std::thread::sleep(readings.lifetime);
+            let late = busy.part(|_| ControlFlow::Continue(()));
+            assert!(matches!(late, Err(StoreError::Busy)), "{late:?}");
+            let again: Vec<PgFactReading> = (0..MOST).map(|_| begin().unwrap()).collect();
+            (all, again)
+        };
+        let held = tokio::task::spawn_blocking(read).await.unwrap();
+        let count = "SELECT count(*) FROM pg_stat_activity WHERE state = 'idle in transaction'";
+        let began = Instant::now();
+        loop {
+            let row = PgSession::new(&client, &server.at).row(count, &[]).await.unwrap();
+            if value::<i64>(&row, 0).unwrap() == 0 {
+                break;
+            }
+            assert!(began.elapsed() < limit);
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        drop(held);
+    }
+}
