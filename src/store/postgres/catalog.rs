@@ -19,6 +19,9 @@ use std::time::Duration;
 use tokio_postgres::GenericClient;
 use tokio_postgres::types::Type;
 
+/// How many retired tables are dropped at most in one transaction, which keeps all others waiting.
+const DROPPED: usize = 100;
+
 /// All relations as the writer knows them.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
@@ -174,7 +177,10 @@ pub(super) async fn drop_retired(
     schema: &str,
     query_time: Duration,
 ) -> Result<(), StoreError> {
-    let unread = format!("SELECT name FROM {schema}.retired WHERE at < now() - $1 * interval '1 second'");
+    let unread = format!(
+        "SELECT name FROM {schema}.retired WHERE at < now() - $1 * interval '1 second'
+         ORDER BY at LIMIT {DROPPED}"
+    );
     // A question has its time after it has got its relations, and again for its last attempt.
     let time = (query_time * 3).max(LIFETIME * 2).as_secs_f64();
     for row in session.rows(&unread, &[(&time, Type::FLOAT8)]).await? {
