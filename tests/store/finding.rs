@@ -267,7 +267,7 @@ async fn rows_are_looked_up_and_the_first_ones_are_enough() {
         }
         reader.count(Work::Rows(usize::MAX))
     };
-    let (_, clock) = store.read(AskedRead::default(), read).await.unwrap();
+    let ((), clock) = store.read(AskedRead::default(), read).await.unwrap();
     assert_eq!(clock.unwrap().token.revision, 1);
 }
 

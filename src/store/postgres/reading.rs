@@ -159,9 +159,18 @@ impl FactCursor {
         let (connection, clock, relations) = runtime.block_on(opened)?;
         let relations = relations.into_iter().filter(|relation| pattern.covers(relation)).collect();
         let (is_open, fetched) = (false, VecDeque::new());
-        let _place = place;
-        let cursor =
-            Self { connection, schema, pattern, relations, is_open, fetched, until, limit, _place, runtime };
+        let cursor = Self {
+            connection,
+            schema,
+            pattern,
+            relations,
+            is_open,
+            fetched,
+            until,
+            limit,
+            runtime,
+            _place: place,
+        };
         Ok((cursor, clock))
     }
 
