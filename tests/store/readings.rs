@@ -99,12 +99,16 @@ async fn a_reading_is_of_one_moment_while_a_writer_writes() {
     let (cleared, _) = store.clear().await.unwrap();
     assert_eq!(cleared.deleted, 3_003);
     store.apply_within(insert(all.iter().take(5).cloned()), None).await.unwrap();
-    for n in 0..300 {
-        store.apply_within(insert([public(&n.to_string())]), None).await.unwrap();
-    }
-    read.extend(rest(&readings[0], 700).await);
+    let writer = Arc::clone(&store);
+    let writing = tokio::spawn(async move {
+        for n in 0..300 {
+            writer.apply_within(insert([public(&n.to_string())]), None).await.unwrap();
+        }
+    });
+    read.extend(rest(&readings[0], 70).await);
     assert!(read == expected);
-    assert!(rest(&readings[1], 700).await == expected);
+    assert!(rest(&readings[1], 70).await == expected);
+    writing.await.unwrap();
     assert!(readings.iter().all(|reading| reading.clock().token == token));
     let now = begin(&store, pattern("p", &["*", "*"])).await.unwrap();
     assert_eq!(rest(&now, 2).await, all[..5]);
