@@ -23,7 +23,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret};
+pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret, StoreUrl};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -127,6 +127,10 @@ settings! {
     public_url: Option<PublicUrl> = None;
     /// The folder of the embedded store; relative, so that trying it out leaves no files elsewhere.
     data: PathBuf = PathBuf::from("portcullis-data");
+    /// The address of a PostgreSQL database that is the store instead, for several nodes; none, because one
+    /// machine is enough for most. Other users of the machine can read arguments: give an address with a
+    /// password in the variable or the file.
+    store: Option<StoreUrl> = None;
     /// Whether the well-known development key is accepted; off, because everyone knows that key.
     dev: bool = false;
     /// A key with full access to the default environment, for deployments that provide their own secrets;

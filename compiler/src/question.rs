@@ -234,8 +234,19 @@ pub enum Answer {
     Decision,
     /// One row per answer, each distinct, sorted by the columns.
     Rows(IdVec<ColumnId, AnswerColumn>),
-    /// Distinct rows of values in any order, which only the plan of a local check reads.
-    Part,
+    /// Distinct rows of this many values in any order, which only the plan of a local check reads.
+    Part(usize),
+}
+
+impl Answer {
+    /// How many columns a row has.
+    pub fn n_columns(&self) -> usize {
+        match self {
+            Self::Decision => 1,
+            Self::Rows(columns) => columns.len(),
+            Self::Part(n_columns) => *n_columns,
+        }
+    }
 }
 
 /// One column of an answer.

@@ -107,7 +107,7 @@ fn legend(question: &Question, answer: &Answer) -> String {
     let columns = match answer {
         Answer::Decision => return "-- one row: is there an answer?\n".to_owned(),
         Answer::Rows(columns) => columns.as_slice(),
-        Answer::Part => &[],
+        Answer::Part(_) => &[],
     };
     let mut text = "-- one row for each answer; NULL means any value\n".to_owned();
     for (position, column) in (1..).zip(columns) {

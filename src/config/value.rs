@@ -317,6 +317,30 @@ impl SettingValue for PublicUrl {
     }
 }
 
+/// The address of a store in a PostgreSQL database. It may contain a password, so it is never shown.
+#[derive(Clone, PartialEq, Eq)]
+pub struct StoreUrl(pub String);
+
+impl fmt::Debug for StoreUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StoreUrl(…)")
+    }
+}
+
+impl SettingValue for StoreUrl {
+    const FORM: FlagForm = FlagForm::Text("URL");
+    const EXPECTED: &'static str = "an address like \"postgres://portcullis@db.internal/portcullis\"";
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
+        if is_address { Ok(Self(text.to_owned())) } else { Err(Self::EXPECTED) }
+    }
+
+    fn show(&self) -> Json {
+        json!("(set)")
+    }
+}
+
 impl<T: SettingValue> SettingValue for Option<T> {
     const FORM: FlagForm = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;

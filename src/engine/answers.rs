@@ -4,10 +4,10 @@
 //! value*. Values reach the statement as parameters only, in the order of its slots.
 
 use super::EngineError;
-use super::catalog::{self, Context};
+use super::catalog::Context;
 use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
-use crate::store::{ConsistentRead, Param, Reader, StoreError};
+use crate::store::{ConsistentRead, Param, Reader, RowQuery, StoreError};
 use portcullis_compiler::question::{
     Answer, AnswerColumn, Domain, Question, QuestionVarId, RefusedIf, RefusedQuestion, Slot, Statement,
 };
@@ -113,7 +113,7 @@ pub(super) struct Window<'a> {
 /// The values for slots that are not in the question itself.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlotValues<'a> {
-    /// The request's context facts.
+    /// The request's context facts, in the form that the store's statements take.
     pub(super) context: &'a Context,
     /// Seconds since the epoch.
     pub(super) now: i64,
@@ -131,15 +131,11 @@ impl SlotValues<'_> {
                 Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored => return None,
             },
             Slot::OneOf(var) => match domain(var)? {
-                Domain::GivenOneOf(texts) => {
-                    let values: Vec<_> = texts.iter().map(|text| catalog::json(text)).collect();
-                    Param::Json(serde_json::Value::from(values).to_string())
-                }
+                Domain::GivenOneOf(texts) => self.context.values(texts),
                 Domain::Given(_) | Domain::Wanted | Domain::Ignored => return None,
             },
-            Slot::Context(slot) => Param::Json(self.context.rows(slot)?.to_owned()),
-            // Statements for SQLite have none.
-            Slot::ContextColumn(..) => return None,
+            Slot::Context(slot) => self.context.rows(slot)?,
+            Slot::ContextColumn(slot, column) => self.context.column(slot, column)?,
             Slot::TypeOf(var) => Param::Value(question.vars.find(var)?.ty.clone()?),
             Slot::Now => Param::Number(self.now),
             Slot::PageAfter => {
@@ -183,6 +179,11 @@ pub(super) fn no_room(refused: NoRoom) -> StoreError {
             "the answer takes more than the {most} bytes of memory that one request may use: ask for less at once, or raise `max_memory`"
         )),
     }
+}
+
+/// The text of a statement, and how many columns it has.
+pub(super) fn row_query(statement: &Statement) -> RowQuery<'_> {
+    RowQuery { sql: &statement.sql, n_columns: statement.answer.n_columns() }
 }
 
 impl Prepared {
@@ -258,7 +259,7 @@ impl Prepared {
         if self.is_decision() {
             return self.decision(reader);
         }
-        let is_more = reader.first_rows(&self.statement.sql, &self.params, 0, |_| ());
+        let is_more = reader.first_rows(self.query(), &self.params, 0, |_| ());
         is_more.map_err(|error| self.unanswered(error))
     }
 
@@ -296,7 +297,11 @@ impl Prepared {
         reader: &Reader,
         body: impl FnMut(&mut [Option<Cow<'_, str>>]) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), Unanswered> {
-        self.enumerable(reader, |reader| reader.rows_until(&self.statement.sql, &self.params, body))
+        self.enumerable(reader, |reader| reader.rows_until(self.query(), &self.params, body))
+    }
+
+    fn query(&self) -> RowQuery<'_> {
+        row_query(&self.statement)
     }
 
     /// A meter for the rows of an answer.
@@ -307,7 +312,7 @@ impl Prepared {
     /// The meaning of a row's columns; empty for a decision, and for a part, which only its plan can read.
     pub(super) fn columns(&self) -> &[AnswerColumn] {
         match &self.statement.answer {
-            Answer::Decision | Answer::Part => &[],
+            Answer::Decision | Answer::Part(_) => &[],
             Answer::Rows(columns) => columns.as_slice(),
         }
     }

@@ -5,54 +5,109 @@
 //! policy does not mention cannot match and are left out, which keeps the statements of a small policy small
 //! even if the store is large.
 //!
-//! Context facts are grouped by signature, with one parameter for each, so a statement depends only on which
-//! signatures are present, not on the facts.
+//! Context facts are grouped by signature, with parameters for each, so a statement depends only on which
+//! signatures are present, not on the facts. They are JSON for the embedded store, and arrays of the columns
+//! for a store on PostgreSQL.
 
-use crate::store::{Fact, StoredArg, StoredRelation};
-use portcullis_compiler::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
+use crate::store::{Fact, Param, Relations, StoredArg, StoredRelation};
+use portcullis_compiler::StoreDialect;
+use portcullis_compiler::catalog::{Catalog, ColumnId, ContextId, Relation, RelationArg, RelationSource};
 use portcullis_compiler::compact::{Compact, compact};
 use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::ir::Program;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// The signature of context facts: predicate and argument types.
 pub(super) type ContextSignature = (String, Vec<String>);
 
 /// The context facts of one request, by signature.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Context {
-    /// One signature per parameter, sorted.
+    /// The signatures, sorted.
     pub(super) signatures: Vec<ContextSignature>,
-    /// The rows for each, as a JSON array of arrays of values.
-    rows: IdVec<ContextId, String>,
+    store: StoreDialect,
+    /// The rows of each.
+    rows: IdVec<ContextId, ContextRows>,
+}
+
+/// The context facts of a signature.
+#[derive(Clone, Debug)]
+enum ContextRows {
+    /// A JSON array of arrays of values.
+    Json(String),
+    /// The values of each column.
+    Columns(IdVec<ColumnId, Arc<[String]>>),
+}
+
+impl ContextRows {
+    fn of(rows: &BTreeSet<Vec<&str>>, n_columns: usize, store: StoreDialect) -> Self {
+        match store {
+            StoreDialect::Sqlite => {
+                let row = |row: &Vec<&str>| row.iter().map(|id| json(id)).collect::<serde_json::Value>();
+                Self::Json(rows.iter().map(row).collect::<serde_json::Value>().to_string())
+            }
+            StoreDialect::Postgresql => {
+                let column = |idx: usize| {
+                    let ids = rows.iter().filter_map(|row| row.get(idx));
+                    ids.map(|id| (*id).to_owned()).collect::<Arc<[String]>>()
+                };
+                let columns: Vec<_> = (0..n_columns).map(column).collect();
+                Self::Columns(columns.into())
+            }
+        }
+    }
 }
 
 impl Context {
-    /// Groups facts. Duplicates count once.
-    pub(super) fn of(facts: &[Fact]) -> Self {
+    /// Groups facts for the statements of a store. Duplicates count once.
+    pub(super) fn of(facts: &[Fact], store: StoreDialect) -> Self {
         let mut groups: BTreeMap<ContextSignature, BTreeSet<Vec<&str>>> = BTreeMap::new();
         for fact in facts {
             let types = fact.args.iter().map(|arg| arg.ty.clone()).collect();
             let row = fact.args.iter().map(|arg| arg.id.as_str()).collect();
             groups.entry((fact.predicate.clone(), types)).or_default().insert(row);
         }
-        let mut context = Self::default();
+        let mut context = Self { signatures: Vec::new(), store, rows: IdVec::new() };
         for (signature, rows) in groups {
-            let row = |row: &Vec<&str>| row.iter().map(|id| json(id)).collect::<serde_json::Value>();
+            context.rows.push(ContextRows::of(&rows, signature.1.len(), store));
             context.signatures.push(signature);
-            context.rows.push(rows.iter().map(row).collect::<serde_json::Value>().to_string());
         }
         context
     }
 
-    /// The rows for a parameter.
-    pub(super) fn rows(&self, slot: ContextId) -> Option<&str> {
-        self.rows.find(slot).map(String::as_str)
+    /// The parameter with the rows of a signature, if the store's statements read them so.
+    pub(super) fn rows(&self, slot: ContextId) -> Option<Param> {
+        match self.rows.find(slot)? {
+            ContextRows::Json(rows) => Some(Param::Json(rows.clone())),
+            ContextRows::Columns(_) => None,
+        }
+    }
+
+    /// The parameter with a column of a signature, if the store's statements read them so.
+    pub(super) fn column(&self, slot: ContextId, column: ColumnId) -> Option<Param> {
+        match self.rows.find(slot)? {
+            ContextRows::Json(_) => None,
+            ContextRows::Columns(columns) => {
+                columns.find(column).map(|values| Param::Values(Arc::clone(values)))
+            }
+        }
+    }
+
+    /// The parameter with several values of a variable.
+    pub(super) fn values(&self, texts: &[String]) -> Param {
+        match self.store {
+            StoreDialect::Sqlite => {
+                Param::Json(texts.iter().map(|text| json(text)).collect::<serde_json::Value>().to_string())
+            }
+            StoreDialect::Postgresql => Param::Values(texts.into()),
+        }
     }
 }
 
 /// The store's relations that a policy can read.
-pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Relation> {
+pub(super) fn stored(program: &Program, relations: &Relations) -> Vec<Relation> {
+    let Relations { schema, relations, .. } = relations;
     let known =
         |relation: &&StoredRelation| relation.args.iter().all(|arg| program.type_id(arg.ty()).is_some());
     let arg = |(idx, arg): (usize, &StoredArg)| match arg {
@@ -62,7 +117,7 @@ pub(super) fn stored(program: &Program, relations: &[StoredRelation]) -> Vec<Rel
     let relation = |relation: &StoredRelation| Relation {
         predicate: relation.predicate.clone(),
         args: relation.args.iter().enumerate().map(arg).collect(),
-        source: RelationSource::Table { schema: None, name: relation.table.clone() },
+        source: RelationSource::Table { schema: schema.clone(), name: relation.table.clone() },
     };
     relations.iter().filter(known).map(relation).collect()
 }
@@ -96,16 +151,27 @@ mod tests {
 
     #[test]
     fn context_facts_share_a_parameter_by_signature() {
-        let context = Context::of(&[
+        let facts = [
             fact("has_role", &["User:b", "String:x", "Repo:r"]),
             fact("banned", &["User:b"]),
             fact("has_role", &["User:a", "String:\"", "Repo:r"]),
             fact("has_role", &["User:b", "String:x", "Repo:r"]),
-        ]);
+        ];
+        let context = Context::of(&facts, StoreDialect::Sqlite);
         assert_eq!(context.signatures.len(), 2);
-        assert_eq!(context.rows(ContextId(0)), Some(r#"[["b"]]"#));
-        assert_eq!(context.rows(ContextId(1)), Some(r#"[["a","\"","r"],["b","x","r"]]"#));
+        let json = |text: &str| Some(Param::Json(text.to_owned()));
+        assert_eq!(context.rows(ContextId(0)), json(r#"[["b"]]"#));
+        assert_eq!(context.rows(ContextId(1)), json(r#"[["a","\"","r"],["b","x","r"]]"#));
         assert_eq!(context.rows(ContextId(2)), None);
+        assert_eq!(context.column(ContextId(0), ColumnId(0)), None);
+        let columns = Context::of(&facts, StoreDialect::Postgresql);
+        assert_eq!(columns.signatures, context.signatures);
+        let values =
+            |texts: &[&str]| Some(Param::Values(texts.iter().map(|text| (*text).to_owned()).collect()));
+        assert_eq!(columns.column(ContextId(1), ColumnId(0)), values(&["a", "b"]));
+        assert_eq!(columns.column(ContextId(1), ColumnId(2)), values(&["r", "r"]));
+        assert_eq!(columns.column(ContextId(1), ColumnId(3)), None);
+        assert_eq!(columns.rows(ContextId(0)), None);
     }
 
     #[test]
@@ -116,7 +182,8 @@ mod tests {
             args: ["User", "String", ty].map(|ty| StoredArg::Column(ty.into())).to_vec(),
             table: format!("f_{ty}"),
         };
-        let stored = stored(&program, &[relation("Repo"), relation("Lab")]);
+        let relations = vec![relation("Repo"), relation("Lab")];
+        let stored = stored(&program, &Relations { relations, ..Relations::default() });
         let context = [("has_role".to_owned(), vec!["User".to_owned()])];
         let catalog = catalog(&stored, &context);
         let sources: Vec<_> = catalog.relations.iter().map(|relation| &relation.source).collect();

@@ -58,8 +58,7 @@ impl Engine {
         facts::check_action(action)?;
         facts::check_entity("resource", resource)?;
         let question = questions::authorize(actor, action, resource);
-        let decision =
-            self.store().consistently(|attempt| self.answer(attempt, question.as_ref(), context)).await?;
+        let decision = self.consistently(|attempt| self.answer(attempt, question.as_ref(), context)).await?;
         let answer = decision.answer;
         self.counted().decided(decision.policy, usize::from(answer), usize::from(!answer));
         Ok(decision)
@@ -109,10 +108,8 @@ impl Engine {
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let Decision { answer: allowed, policy, offset } = self
-            .store()
-            .consistently(|attempt| self.allowed(attempt, actor, action, &distinct, context))
-            .await?;
+        let Decision { answer: allowed, policy, offset } =
+            self.consistently(|attempt| self.allowed(attempt, actor, action, &distinct, context)).await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
@@ -186,7 +183,7 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        self.store().consistently(|attempt| self.actions_of(attempt, &asked, &context)).await
+        self.consistently(|attempt| self.actions_of(attempt, &asked, &context)).await
     }
 
     async fn actions_of(

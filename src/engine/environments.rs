@@ -1,11 +1,12 @@
 //! The environments of one process: each a separate policy and fact store.
 //!
-//! In: the data folder. Out: an [`Engine`] for each environment in it. An environment is a folder with its
-//! name in the data folder, so a name must be safe and distinct on every file system, and must fit between
-//! the underscores of a key.
+//! In: the data folder, or the address of a store. Out: an [`Engine`] for each environment in it. An
+//! environment is a folder with its name in the data folder, or a schema in the database, so a name must
+//! be safe and distinct on every file system, and must fit between the underscores of a key.
 
 use super::{Engine, EngineError, EngineSettings};
 use crate::store::StoreError;
+use crate::store::postgres::{Address, prepare};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -21,6 +22,24 @@ pub async fn open_environments(
     let mut environments = Vec::with_capacity(others.len() + 1);
     for name in std::iter::once(default.to_owned()).chain(others) {
         let engine = Engine::open(&data.join(&name), settings.clone()).await?;
+        environments.push((name, engine));
+    }
+    Ok(environments)
+}
+
+/// Opens every environment of a store in a PostgreSQL database, `default` first, which is made if it is
+/// missing. An empty database becomes a store.
+pub async fn connect_environments(
+    address: &Address,
+    default: &str,
+    settings: &EngineSettings,
+) -> Result<Vec<(String, Engine)>, EngineError> {
+    check_name(default)?;
+    let names = prepare(address, default).await?;
+    let others = names.into_iter().filter(|name| name != default);
+    let mut environments = Vec::new();
+    for name in std::iter::once(default.to_owned()).chain(others) {
+        let engine = Engine::connect(address, &name, settings.clone()).await?;
         environments.push((name, engine));
     }
     Ok(environments)

@@ -52,7 +52,7 @@ impl Engine {
         context: Vec<Fact>,
     ) -> Result<Vec<Assignment>, EngineError> {
         query.check(self.settings().question_atoms)?;
-        self.store().consistently(|attempt| self.assignments(attempt, &query, &context)).await
+        self.consistently(|attempt| self.assignments(attempt, &query, &context)).await
     }
 
     async fn assignments(
@@ -83,7 +83,7 @@ impl Engine {
         let Some(predicate) = &pattern.predicate else {
             return Err(EngineError::BadRequest("a query must name its predicate".into()));
         };
-        self.store().consistently(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
+        self.consistently(|attempt| self.matches(attempt, predicate, &pattern, &context)).await
     }
 
     async fn matches(

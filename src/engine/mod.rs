@@ -23,6 +23,7 @@ mod environments;
 mod error;
 mod evaluate;
 mod facts;
+mod following;
 #[cfg(test)]
 mod fixture;
 mod local;
@@ -48,7 +49,9 @@ pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage
 pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, DecisionCount, Lookups};
-pub use environments::{check_name as check_environment_name, environment_names, open_environments};
+pub use environments::{
+    check_name as check_environment_name, connect_environments, environment_names, open_environments,
+};
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use facts::check_fact;
@@ -75,7 +78,8 @@ pub use why::{
 };
 
 use crate::share::{Account, Turns};
-use crate::store::{Access, ConsistentRead, Key, NewKey, Stats, Store};
+use crate::store::postgres::Address;
+use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -138,6 +142,16 @@ impl Engine {
     /// An environment that disappears when it is dropped.
     pub async fn in_memory(settings: EngineSettings) -> Result<Self, EngineError> {
         let store = Store::in_memory(&settings.store_options())?;
+        Self::over(store, settings).await
+    }
+
+    /// Opens the environment of a store in a PostgreSQL database and reloads its active policy.
+    pub async fn connect(
+        address: &Address,
+        environment: &str,
+        settings: EngineSettings,
+    ) -> Result<Self, EngineError> {
+        let store = Store::connect(address, environment, &settings.store_options()).await?;
         Self::over(store, settings).await
     }
 
@@ -214,9 +228,12 @@ impl Engine {
         self.counted().read()
     }
 
-    /// The key with this text, unless it is unknown or revoked.
-    pub fn verify_key(&self, text: &str) -> Option<Key> {
-        self.store().verify_key(text)
+    /// The key with this text, unless it is unknown or revoked. What other processes have changed by now is
+    /// known afterwards, the policy too.
+    pub async fn find_key(&self, text: &str) -> Result<Option<Key>, EngineError> {
+        let key = self.store().find_key(text).await?;
+        self.follow_policy().await?;
+        Ok(key)
     }
 
     /// All keys, oldest first, including revoked ones.
@@ -283,18 +300,20 @@ impl Engine {
         &self.shared.uploads
     }
 
-    /// The active policy.
+    /// The policy that answers: an older version, or the active one.
     fn active(&self) -> Option<Arc<Active>> {
-        let current = self.shared.plans.read();
-        self.older.as_ref().or(current.as_ref()).map(|plans| Arc::clone(&plans.policy))
+        self.older.as_ref().map(|plans| Arc::clone(&plans.policy)).or_else(|| self.current())
+    }
+
+    /// The active policy.
+    fn current(&self) -> Option<Arc<Active>> {
+        self.shared.plans.read().as_ref().map(|plans| Arc::clone(&plans.policy))
     }
 
     /// The active policy and its compiled questions, over the relations of an attempt or newer ones.
     fn plans(&self, attempt: &ConsistentRead<'_>) -> Option<Arc<Plans>> {
         let relations = attempt.relations();
-        let over = |policy: &Arc<Active>| {
-            Arc::new(Plans::new(Arc::clone(policy), Arc::clone(relations), self.settings().plan_bytes))
-        };
+        let over = |policy: &Arc<Active>| Arc::new(self.new_plans(Arc::clone(policy), Arc::clone(relations)));
         let is_stale = |plans: &Arc<Plans>| plans.generation() < relations.generation;
         if let Some(older) = &self.older {
             return Some(if is_stale(older) { over(&older.policy) } else { Arc::clone(older) });
@@ -317,14 +336,18 @@ impl Engine {
             return Ok(Arc::clone(known));
         }
         let policy = Arc::new(Active::empty()?);
-        let plans = Arc::new(Plans::new(policy, Arc::default(), self.settings().plan_bytes / 16));
+        let (store, bytes) = (self.store().dialect(), self.settings().plan_bytes / 16);
+        let plans = Arc::new(Plans::new(policy, Arc::default(), store, bytes));
         Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 
     /// Makes a policy the active one.
     fn activate(&self, policy: Option<Arc<Active>>) {
         let mut plans = self.shared.plans.write();
-        let bytes = self.settings().plan_bytes;
-        *plans = policy.map(|policy| Arc::new(Plans::new(policy, self.store().relations(), bytes)));
+        *plans = policy.map(|policy| Arc::new(self.new_plans(policy, self.store().relations())));
+    }
+
+    fn new_plans(&self, policy: Arc<Active>, relations: Arc<Relations>) -> Plans {
+        Plans::new(policy, relations, self.store().dialect(), self.settings().plan_bytes)
     }
 }

@@ -51,8 +51,7 @@ impl Engine {
         let window = page
             .as_ref()
             .map(|page| Window { after: page.after.as_deref(), limit: page.size.saturating_add(1) });
-        let mut ids =
-            self.store().consistently(|attempt| self.window(attempt, &question, window, &context)).await?;
+        let mut ids = self.consistently(|attempt| self.window(attempt, &question, window, &context)).await?;
         let size = page.map_or(usize::MAX, |page| page.size);
         let more = ids.len() > size;
         ids.truncate(size);

@@ -35,9 +35,6 @@ pub(super) type Traced = Result<Arc<Rules>, CompileError>;
 /// A question's plan for a caller's database, or why the compiler refused it.
 pub(super) type PlannedLocal = Result<Arc<KeptPlan>, CompileError>;
 
-/// What the store speaks.
-const STORE: StoreDialect = StoreDialect::Sqlite;
-
 /// The compiled questions of one policy over one generation of relations.
 #[derive(Debug)]
 pub(super) struct Plans {
@@ -46,6 +43,7 @@ pub(super) struct Plans {
     /// INVARIANT: the store keeps the tables that the statements name while this is held.
     relations: Arc<Relations>,
     stored: Vec<Relation>,
+    store: StoreDialect,
     cache: Cache<PlanKey, Compiled, Bytes>,
     why: Cache<PlanKey, Traced, Bytes>,
     local: LocalPlans,
@@ -95,9 +93,14 @@ impl PlanKey {
 }
 
 impl Plans {
-    /// An empty cache of at most `bytes` bytes.
-    pub(super) fn new(policy: Arc<Active>, relations: Arc<Relations>, bytes: u64) -> Self {
-        let stored = catalog::stored(&policy.program, &relations.relations);
+    /// An empty cache of at most `bytes` bytes, for a store with these relations.
+    pub(super) fn new(
+        policy: Arc<Active>,
+        relations: Arc<Relations>,
+        store: StoreDialect,
+        bytes: u64,
+    ) -> Self {
+        let stored = catalog::stored(&policy.program, &relations);
         let local = LocalPlans {
             catalogs: cache(bytes / 16, 16 << 10),
             plans: cache(bytes / 4, 32 << 10),
@@ -106,7 +109,7 @@ impl Plans {
         };
         // Statements of typical policies are 1 to 4 KiB long.
         let (why, cache) = (cache(bytes / 8, 32 << 10), cache(bytes, 2 << 10));
-        Self { policy, relations, stored, cache, why, local, facts: OnceLock::new() }
+        Self { policy, relations, stored, store, cache, why, local, facts: OnceLock::new() }
     }
 
     /// The rules of this shape for explanations, if they are cached.
@@ -141,7 +144,7 @@ impl Plans {
             &key.shape,
             form,
             &document.bindings,
-            STORE,
+            self.store,
             most_values,
         );
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
@@ -202,7 +205,7 @@ impl Plans {
     /// Compiles a statement and caches it, or the refusal.
     pub(super) fn compile(&self, key: PlanKey) -> Compiled {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape, STORE);
+        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape, self.store);
         keep(&self.cache, key, compiled.map(Arc::new))
     }
 }
@@ -306,7 +309,7 @@ fn bytes(n: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Catalog, KeptPlan, Question, Relation, Shape, SqlForm, local};
+    use super::{Catalog, KeptPlan, Question, Relation, Shape, SqlForm, StoreDialect, local};
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{BindingId, RelationArg, RelationSource};
     use portcullis_compiler::check;
@@ -338,7 +341,8 @@ mod tests {
         let question = Question::atom("allow", vars);
         let (shape, form) = (Shape::of(&program, &question), SqlForm::Decision { name: "allowed".into() });
         let plan =
-            local::plan(&program, &catalog, &shape, &form, &Bindings::default(), super::STORE, 100).unwrap();
+            local::plan(&program, &catalog, &shape, &form, &Bindings::default(), StoreDialect::Sqlite, 100)
+                .unwrap();
         KeptPlan { catalog, plan }
     }
 

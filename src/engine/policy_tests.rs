@@ -16,7 +16,7 @@
 //! assert_not p(v)         none is
 //! ```
 
-use super::answers::{SlotValues, Unanswered};
+use super::answers::{SlotValues, Unanswered, row_query};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
 use super::trial_values::{TrialValue, trial_values};
@@ -122,14 +122,14 @@ impl From<EngineError> for Trouble {
 /// A test with its facts.
 struct Bench<'a> {
     program: &'a Program,
-    reader: &'a Reader,
+    reader: &'a Reader<'a>,
     context: Context,
     catalog: Catalog,
     now: i64,
 }
 
 impl<'a> Bench<'a> {
-    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader) -> Self {
+    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader<'a>) -> Self {
         let value = |id: &ConstId| {
             let constant = program.literal(*id);
             Value { ty: program.types[constant.ty].name.clone(), id: constant.text.clone() }
@@ -139,7 +139,7 @@ impl<'a> Bench<'a> {
             args: fact.args.iter().map(value).collect(),
         };
         let facts: Vec<Fact> = test.facts.iter().map(fact).collect();
-        let context = Context::of(&facts);
+        let context = Context::of(&facts, StoreDialect::Sqlite);
         let catalog = catalog::catalog(&[], &context.signatures);
         Self { program, reader, context, catalog, now: unix_time() }
     }
@@ -195,11 +195,12 @@ impl<'a> Bench<'a> {
         let question = questions::holds_of(self.name(pred), type_name, ids().collect());
         let (statement, params) = self.prepare(&question)?;
         let mut holding = BTreeSet::new();
-        let read =
-            self.reader.rows(&statement.sql, &params, |row| match row.first_mut().and_then(Option::take) {
+        let read = self.reader.rows(row_query(&statement), &params, |row| {
+            match row.first_mut().and_then(Option::take) {
                 Some(id) => holding.extend([id.into_owned()]),
                 None => holding.extend(ids()),
-            });
+            }
+        });
         read.map_err(|error| Unanswered::of(&statement, error))?;
         Ok(holding)
     }

@@ -99,12 +99,11 @@ impl Engine {
     /// The actions between the reviewed value and any of this type.
     async fn reviewed_actions(&self, about: &Reviewed, ty: Option<&str>) -> Result<Vec<String>, EngineError> {
         let Some(some) = question(about, ty, Domain::Ignored) else { return Ok(Vec::new()) };
-        let store = self.store();
-        let actions = store.consistently(|attempt| self.window(attempt, &some, None, &[])).await?;
+        let actions = self.consistently(|attempt| self.window(attempt, &some, None, &[])).await?;
         let is_exact = ty.is_none() || actions.iter().all(|action| action != ANY);
         match question(about, ty, Domain::Wanted) {
             Some(each) if !is_exact => {
-                store.consistently(|attempt| self.actions_in_rows(attempt, &each)).await
+                self.consistently(|attempt| self.actions_in_rows(attempt, &each)).await
             }
             Some(_) | None => Ok(actions),
         }

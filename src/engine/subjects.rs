@@ -74,7 +74,6 @@ impl Engine {
         // One more actor than the page holds shows whether there is a next one.
         let most = size.saturating_add(1);
         let mut subjects = self
-            .store()
             .consistently(|attempt| self.subjects(attempt, &question, after.as_ref(), most, &context))
             .await?;
         let more = subjects.len() > size;

@@ -3,7 +3,6 @@
 //! In: a stored policy. Out: its text, or what it declares. The active policy is checked once and kept as
 //! [`Active`]; older versions are checked again when their metadata is requested, which is rare.
 
-use super::plans::Plans;
 use super::{Engine, EngineError};
 use crate::store::StoredPolicy;
 use portcullis_compiler::diagnostic::Diagnostic;
@@ -59,7 +58,7 @@ impl Engine {
         if self.active().is_some_and(|active| active.version == id) {
             return Ok(self.clone());
         }
-        let plans = Plans::new(self.older(id).await?, relations, self.settings().plan_bytes);
+        let plans = self.new_plans(self.older(id).await?, relations);
         Ok(Self { older: Some(Arc::new(plans)), ..self.clone() })
     }
 

@@ -59,7 +59,7 @@ impl Engine {
             plans,
             counted,
             is_first: attempt.is_first(),
-            context: Context::of(&context),
+            context: Context::of(&context, self.store().dialect()),
             now: self.moment.unwrap_or_else(unix_time),
             max_rows,
             account: self.account.clone(),
@@ -73,7 +73,8 @@ impl Engine {
         let plans = self.plans_without_policy()?;
         let counted = Arc::clone(self.counted());
         let is_first = attempt.is_first();
-        let (context, now, account) = (Context::default(), unix_time(), self.account.clone());
+        let (context, now, account) =
+            (Context::of(&[], self.store().dialect()), unix_time(), self.account.clone());
         let compiling = Arc::clone(&self.settings().compiling);
         Ok(View { plans, counted, is_first, context, now, max_rows, account, compiling })
     }

@@ -4,9 +4,10 @@
 //! as its first argument, so no handler can forget the check, and a body is read only after the key has been
 //! found valid (401) and sufficient (403).
 //!
-//! A key is `e_<environment>_<key id>_<secret>`. Almost all keys are in the store of their environment, which
-//! checks them in memory: one hash and one look-up. That is cheap, so results are not cached, and a revoked
-//! key is refused from the very next request on. A [`FixedKey`] comes from the configuration, lasts as long
+//! A key is `e_<environment>_<key id>_<secret>`. Almost all keys are in the store of their environment. The
+//! embedded store checks them in memory: one hash and one look-up. A store on PostgreSQL, which other nodes
+//! change, reads its clock first. So results are not cached, and a revoked key is refused, and a new policy
+//! decides, from the very next request on. A [`FixedKey`] comes from the configuration, lasts as long
 //! as the process, and is kept as a hash too. Digests are compared in constant time. If keys have a rate
 //! limit, it is enforced here too (429).
 
@@ -61,7 +62,7 @@ impl FromRequestParts<Arc<AppState>> for ReadAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(head, app)?;
+        let (environment, access) = authenticate(head, app).await?;
         match access {
             Access::ReadWrite | Access::ReadOnly => Ok(Self(environment)),
         }
@@ -72,7 +73,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     type Rejection = ApiError;
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
-        let (environment, access) = authenticate(head, app)?;
+        let (environment, access) = authenticate(head, app).await?;
         match access {
             Access::ReadWrite => Ok(Self(environment)),
             Access::ReadOnly => Err(ApiError::Forbidden),
@@ -81,22 +82,19 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
 }
 
 /// The environment with its engine set up for this request, and the access level of the key.
-fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
     let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
         "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
     ))?;
-    let stored = || {
-        let environment = app.environment(key.split('_').nth(1)?)?;
-        let known = environment.engine.verify_key(key)?;
-        Some((environment, known.access, known.name))
+    let found = match fixed(key, &app.fixed_keys) {
+        Some((environment, access)) => {
+            environment.engine.follow().await?;
+            Some((environment, access, KeyName::CONFIGURED.to_owned()))
+        }
+        None => stored(key, app).await?,
     };
-    let configured = || {
-        let (environment, access) = fixed(key, &app.fixed_keys)?;
-        Some((environment, access, KeyName::CONFIGURED.to_owned()))
-    };
-    let (environment, access, name) = configured()
-        .or_else(stored)
-        .ok_or(ApiError::Unauthorized("the API key is unknown or was revoked: send another one"))?;
+    let (environment, access, name) =
+        found.ok_or(ApiError::Unauthorized("the API key is unknown or was revoked: send another one"))?;
     tracing::Span::current().record("environment", environment.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
@@ -112,6 +110,14 @@ fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, A
     }
     let engine = environment.engine.on_account(account);
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
+}
+
+/// What a key in the store of its environment gives access to, and its name.
+async fn stored(key: &str, app: &AppState) -> Result<Option<(Arc<Environment>, Access, String)>, ApiError> {
+    let name = key.split('_').nth(1).unwrap_or_default();
+    let Some(environment) = app.find_environment(name).await? else { return Ok(None) };
+    let known = environment.engine.find_key(key).await?;
+    Ok(known.map(|known| (environment, known.access, known.name)))
 }
 
 /// The account of a request.

@@ -53,6 +53,7 @@ mod review;
 
 mod seats;
 mod serve;
+mod shared_store;
 mod status;
 mod stream;
 mod subjects;
@@ -69,12 +70,13 @@ pub use engine_settings::engine_settings;
 pub use local::LocalWhyOut;
 pub use review::{ReviewOut, ReviewRefusedOut, ReviewedTypeOut};
 pub use serve::{serve, serve_metrics};
+pub use shared_store::SharedStore;
 pub use tls::{Tls, TlsError};
 pub use values::ArgOut;
 pub use why::{AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut};
 
 use crate::config::{Config, Secret};
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineError};
 use crate::share::{Account, Asker, Budget, Turns};
 use auth::FixedKey;
 use axum::Router;
@@ -143,6 +145,7 @@ pub struct AppState {
     metrics: Arc<Metrics>,
     tls: Option<Arc<Tls>>,
     decision_log: Option<Arc<DecisionLog>>,
+    shared_store: Option<SharedStore>,
 }
 
 impl AppState {
@@ -182,7 +185,14 @@ impl AppState {
             metrics,
             tls: None,
             decision_log: None,
+            shared_store: None,
         }
+    }
+
+    /// Opens environments that other nodes make in the same store.
+    #[must_use]
+    pub fn with_shared_store(self, store: SharedStore) -> Self {
+        Self { shared_store: Some(store), ..self }
     }
 
     /// Enables TLS.
@@ -215,9 +225,18 @@ impl AppState {
         self.environments.read().values().for_each(|environment| environment.engine.end_questions());
     }
 
-    /// The environment with this name.
+    /// The environment with this name, if it is open.
     pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
         self.environments.read().get(name).cloned()
+    }
+
+    /// The environment with this name, which is opened if another node has made it in the shared store.
+    pub async fn find_environment(&self, name: &str) -> Result<Option<Arc<Environment>>, EngineError> {
+        match (self.environment(name), &self.shared_store) {
+            (Some(environment), _) => Ok(Some(environment)),
+            (None, None) => Ok(None),
+            (None, Some(store)) => store.open(self, name).await,
+        }
     }
 }
 

@@ -3,10 +3,10 @@
 //! The probes need no key, because operators must be able to ask whether the service answers; they reveal
 //! nothing else. They answer only once the listener exists, which is after every store has been opened.
 
-use super::AppState;
 use super::auth::ReadAccess;
 use super::error::ApiError;
 use super::json::Json;
+use super::{AppState, DEFAULT_ENVIRONMENT};
 use crate::engine::builtin::{HAS_RELATION, HAS_ROLE};
 use axum::extract::State;
 use serde::Serialize;
@@ -40,7 +40,10 @@ struct Healthy {}
 )]
 async fn healthcheck(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
     let fault = app.environments.read().values().find_map(|environment| environment.engine.fault());
-    fault.map_or(Ok(Json(Healthy {})), |fault| Err(fault.into()))
+    match fault {
+        Some(fault) => Err(fault.into()),
+        None => ready(State(app)).await,
+    }
 }
 
 /// Ask whether the service answers
@@ -65,8 +68,13 @@ async fn health() -> Json<Healthy> {
     security(()),
     responses((status = 200, description = "Yes", body = Healthy, example = json!({}))),
 )]
-async fn ready() -> Json<Healthy> {
-    Json(Healthy {})
+async fn ready(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
+    // A store in a database may be out of reach; the embedded one is open.
+    let first = app.environment(DEFAULT_ENVIRONMENT);
+    if let Some(environment) = first {
+        environment.engine.follow().await?;
+    }
+    Ok(Json(Healthy {}))
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -2,11 +2,16 @@
 //!
 //! A question takes the list of relations, then reads. If a batch commits in between and adds facts to old
 //! and to new relations, the question would see only the former. Its result is then discarded, and it runs
-//! again with the new list. A writer that keeps adding relations could repeat a question forever, so all
-//! attempts after the first share the time limit of one question, and exceeding it is a timeout.
+//! again with the new list. The embedded store knows of such a commit before readers can see it. A store on
+//! PostgreSQL learns of it from the clock of the answer, since another process may have committed.
+//!
+//! A writer that keeps adding relations could repeat a question forever, so all attempts after the first
+//! share the time limit of one question, and exceeding it is a timeout.
 
-use super::{Reader, Relations, Store, StoreError};
+use super::postgres::{AskedRead, Clock, PgReader};
+use super::{Backend, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// About how long a commit takes.
@@ -22,6 +27,8 @@ pub struct ConsistentRead<'s> {
     /// The deadline, not counting waits for a reader. `None` for the first attempt, each read of which has
     /// the full time limit: compiling does not count.
     until: Option<Instant>,
+    /// The newest generation of relations that an answer was of; 0 before the first.
+    seen: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -32,31 +39,66 @@ impl Store {
         E: From<StoreError>,
         F: Future<Output = Result<T, E>>,
     {
-        let embedded = &self.embedded;
         let (mut is_first, mut until) = (true, None);
+        let seen = Arc::new(AtomicU64::new(0));
         loop {
             // In this order: the relations contain the facts of all writes up to the offset.
-            let (offset, relations) = (embedded.offset(), embedded.relations());
+            let (offset, relations) = (self.offset(), self.relations());
             let generation = relations.generation;
-            let outcome = read(ConsistentRead { store: self, offset, relations, is_first, until }).await;
-            if embedded.pending_generation() == generation {
+            let attempt =
+                ConsistentRead { store: self, offset, relations, is_first, until, seen: Arc::clone(&seen) };
+            let outcome = read(attempt).await;
+            if self.newest_generation(&seen) <= generation {
                 return outcome;
             }
             if is_first {
-                (is_first, until) = (false, embedded.deadline());
+                (is_first, until) = (false, self.deadline());
             }
             self.check_time(until)?;
-            while embedded.pending_generation() != embedded.relations().generation {
-                tokio::time::sleep(COMMIT).await;
-                self.check_time(until)?;
-            }
+            self.catch_up(&seen, until).await?;
         }
+    }
+
+    /// The generation of relations that contains all facts that a question may have seen.
+    fn newest_generation(&self, seen: &AtomicU64) -> u64 {
+        match &self.backend {
+            Backend::Embedded(store) => store.pending_generation(),
+            Backend::Postgres(_) => seen.load(Ordering::SeqCst),
+        }
+    }
+
+    /// Waits until the newest relations are published.
+    async fn catch_up(&self, seen: &AtomicU64, until: Option<Instant>) -> Result<(), StoreError> {
+        while self.newest_generation(seen) > self.relations().generation {
+            match &self.backend {
+                Backend::Embedded(_) => tokio::time::sleep(COMMIT).await,
+                Backend::Postgres(store) => drop(store.refresh().await?),
+            }
+            self.check_time(until)?;
+        }
+        Ok(())
     }
 
     fn check_time(&self, until: Option<Instant>) -> Result<(), StoreError> {
         match until {
-            Some(until) if Instant::now() >= until => Err(StoreError::Timeout(self.embedded.query_time())),
+            Some(until) if Instant::now() >= until => Err(StoreError::Timeout(self.query_time())),
             Some(_) | None => Ok(()),
+        }
+    }
+
+    /// How long a question may run.
+    fn query_time(&self) -> Duration {
+        match &self.backend {
+            Backend::Embedded(store) => store.query_time(),
+            Backend::Postgres(store) => store.query_time(),
+        }
+    }
+
+    /// The deadline of a question that starts now.
+    fn deadline(&self) -> Option<Instant> {
+        match &self.backend {
+            Backend::Embedded(store) => store.deadline(),
+            Backend::Postgres(store) => store.deadline(),
         }
     }
 }
@@ -81,9 +123,18 @@ impl ConsistentRead<'_> {
     pub async fn read<T, R>(&self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        R: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+        R: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.embedded.read(self.store.asker, self.until, read).await
+        match &self.store.backend {
+            Backend::Embedded(store) => {
+                let read = move |reader: &_| read(&Reader::Embedded(reader));
+                store.read(self.store.asker, self.until, read).await
+            }
+            Backend::Postgres(store) => {
+                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
+                self.noted(store.read(self.asked(), read).await)
+            }
+        }
     }
 
     /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
@@ -91,8 +142,30 @@ impl ConsistentRead<'_> {
     pub async fn read_brief<T, R>(&self, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        R: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+        R: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.embedded.read_brief(self.store.asker, self.until, read).await
+        match &self.store.backend {
+            Backend::Embedded(store) => {
+                let read = move |reader: &_| read(&Reader::Embedded(reader));
+                store.read_brief(self.store.asker, self.until, read).await
+            }
+            Backend::Postgres(store) => {
+                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
+                self.noted(store.read_brief(self.asked(), read).await)
+            }
+        }
+    }
+
+    fn asked(&self) -> AskedRead {
+        AskedRead { asker: self.store.asker, after: None, until: self.until }
+    }
+
+    /// The answer of a question, whose relations are now known.
+    fn noted<T>(&self, outcome: Result<(T, Option<Clock>), StoreError>) -> Result<T, StoreError> {
+        let (answer, clock) = outcome?;
+        if let Some(clock) = clock {
+            self.seen.fetch_max(u64::try_from(clock.catalog).unwrap_or_default(), Ordering::SeqCst);
+        }
+        Ok(answer)
     }
 }

@@ -126,6 +126,14 @@ pub enum DatabaseError {
         /// What the question must see.
         revision: u64,
     },
+    /// Writes that this process has seen are lost.
+    #[error(
+        "revision {revision} was lost when another server took over, and this process may know more that was lost: restart it, and check what the last writes were"
+    )]
+    TakenOver {
+        /// What it had seen.
+        revision: u64,
+    },
     /// The answer to a write did not come.
     #[error(
         "the store does not answer any more, so it is unknown whether it has the batch: send it again once it answers"

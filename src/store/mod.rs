@@ -1,8 +1,8 @@
 //! The store: facts, policy versions and keys of one environment.
 //!
 //! In: batches of changes, and read statements. Out: durable facts and rows. Both sides exchange plain data:
-//! this module knows nothing about policies. [`Store`] says what a store does, and `embedded` does it in one
-//! SQLite file; the other modules are what both share.
+//! this module knows nothing about policies. [`Store`] says what a store does. `embedded` does it in one
+//! SQLite file, [`postgres`] in a database of a PostgreSQL server; the other modules are what both share.
 //!
 //! What holds:
 //! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed
@@ -26,6 +26,8 @@ mod options;
 mod policy;
 pub mod postgres;
 mod query;
+mod reader;
+mod reading;
 mod signature;
 #[cfg(test)]
 mod tests;
@@ -34,22 +36,23 @@ mod token;
 pub use consistent_read::ConsistentRead;
 pub use database_error::{DatabaseError, OLDEST_SERVER};
 pub use digest::KeyDigest;
-pub use embedded::{
-    Existing, FactReading, Holdings, Reader, Remains, Snapshot, accept_loss, aside, delete, find_loss,
-    restore,
-};
+pub use embedded::{Existing, Holdings, Remains, Snapshot, accept_loss, delete, find_loss, restore};
 pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
 pub use key::{Access, Key, NewKey};
 pub use long_queue::Usage;
 pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
-pub use query::{Lookup, Param, Work};
+pub use query::{Lookup, Param, RowQuery, Work};
+pub use reader::{Reader, aside};
+pub use reading::FactReading;
 pub use signature::{Relations, StoredArg, StoredRelation};
 pub use token::{Nonce, Token};
 
 use crate::share::Asker;
 use embedded::Embedded;
+use portcullis_compiler::StoreDialect;
+use postgres::{Address, AskedRead, PgReader, PostgresStore};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -57,56 +60,96 @@ use std::sync::Arc;
 /// closes it.
 #[derive(Clone, Debug)]
 pub struct Store {
-    embedded: Arc<Embedded>,
+    backend: Backend,
     asker: Asker,
+}
+
+/// What keeps the data of a store.
+#[derive(Clone, Debug)]
+enum Backend {
+    Embedded(Arc<Embedded>),
+    Postgres(Arc<PostgresStore>),
 }
 
 impl Store {
     /// Opens the store in a directory, which is created if it does not exist. Blocks while it checks the
     /// file.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        Embedded::open(dir, options).map(Self::of)
+        Embedded::open(dir, options).map(Self::embedded)
     }
 
     /// An empty store that disappears with its last handle, for tests and trials. Unlike with a file, its
     /// reader and its writer block each other.
     pub fn in_memory(options: &StoreOptions) -> Result<Self, StoreError> {
-        Embedded::in_memory(options).map(Self::of)
+        Embedded::in_memory(options).map(Self::embedded)
     }
 
-    fn of(embedded: Embedded) -> Self {
-        Self { embedded: Arc::new(embedded), asker: Asker::default() }
+    /// Opens an environment in a PostgreSQL database.
+    pub async fn connect(
+        address: &Address,
+        environment: &str,
+        options: &StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let store = PostgresStore::open(address, environment, options).await?;
+        Ok(Self { backend: Backend::Postgres(Arc::new(store)), asker: Asker::default() })
+    }
+
+    fn embedded(store: Embedded) -> Self {
+        Self { backend: Backend::Embedded(Arc::new(store)), asker: Asker::default() }
     }
 
     /// The same store, with its reads accounted to this asker.
     #[must_use]
     pub fn asked_by(&self, asker: Asker) -> Self {
-        Self { embedded: Arc::clone(&self.embedded), asker }
+        Self { backend: self.backend.clone(), asker }
+    }
+
+    /// What its statements must be written in.
+    pub fn dialect(&self) -> StoreDialect {
+        match &self.backend {
+            Backend::Embedded(_) => StoreDialect::Sqlite,
+            Backend::Postgres(_) => StoreDialect::Postgresql,
+        }
     }
 
     /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
-        self.embedded.usage()
+        match &self.backend {
+            Backend::Embedded(store) => store.usage(),
+            Backend::Postgres(store) => store.usage(),
+        }
     }
 
     /// Cancels running questions and accepts no more. Writes continue.
     pub fn end_questions(&self) {
-        self.embedded.end_questions();
+        match &self.backend {
+            Backend::Embedded(store) => store.end_questions(),
+            Backend::Postgres(store) => store.end_questions(),
+        }
     }
 
     /// A random secret that was created with the store; it authenticates page tokens.
     pub fn secret(&self) -> &[u8; 32] {
-        self.embedded.secret()
+        match &self.backend {
+            Backend::Embedded(store) => store.secret(),
+            Backend::Postgres(store) => store.secret(),
+        }
     }
 
     /// The current relations. Hold them while statements that name their tables run.
     pub fn relations(&self) -> Arc<Relations> {
-        self.embedded.relations()
+        match &self.backend {
+            Backend::Embedded(store) => store.relations(),
+            Backend::Postgres(store) => store.relations(),
+        }
     }
 
     /// The number of the last acknowledged write that changed something, over the store's whole life.
     pub fn offset(&self) -> u64 {
-        self.embedded.offset()
+        match &self.backend {
+            Backend::Embedded(store) => store.offset(),
+            Backend::Postgres(store) => store.offset(),
+        }
     }
 
     /// Applies a batch: all of it in order, or nothing.
@@ -120,21 +163,35 @@ impl Store {
         changes: Vec<Change>,
         delete_reach: Option<u64>,
     ) -> Result<Applied, StoreError> {
-        self.embedded.apply_within(changes, delete_reach).await
+        match &self.backend {
+            Backend::Embedded(store) => store.apply_within(changes, delete_reach).await,
+            Backend::Postgres(store) => Ok(store.apply_within(changes, delete_reach).await?.0),
+        }
     }
 
     /// Removes all facts and all policies; keys stay.
     pub async fn clear(&self) -> Result<Applied, StoreError> {
-        self.embedded.clear().await
+        match &self.backend {
+            Backend::Embedded(store) => store.clear().await,
+            Backend::Postgres(store) => Ok(store.clear().await?.0),
+        }
     }
 
     /// Runs a possibly slow closure with a reader, on a thread that may block.
     pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.embedded.read(self.asker, None, read).await
+        match &self.backend {
+            Backend::Embedded(store) => {
+                store.read(self.asker, None, move |reader| read(&Reader::Embedded(reader))).await
+            }
+            Backend::Postgres(store) => {
+                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
+                Ok(store.read(AskedRead::by(self.asker), read).await?.0)
+            }
+        }
     }
 
     /// Like [`Store::read`], for a closure that is probably fast. A slow one is started again as a long
@@ -142,9 +199,17 @@ impl Store {
     pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.embedded.read_brief(self.asker, None, read).await
+        match &self.backend {
+            Backend::Embedded(store) => {
+                store.read_brief(self.asker, None, move |reader| read(&Reader::Embedded(reader))).await
+            }
+            Backend::Postgres(store) => {
+                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
+                Ok(store.read_brief(AskedRead::by(self.asker), read).await?.0)
+            }
+        }
     }
 
     /// The stored facts that match, at most `limit` of them.
@@ -152,36 +217,49 @@ impl Store {
         let pattern = &pattern;
         self.consistently(|attempt| async move {
             let (relations, pattern) = (Arc::clone(attempt.relations()), pattern.clone());
-            let find = move |reader: &Reader| reader.facts(&relations, &pattern, limit);
-            attempt.read_brief(move |reader| reader.snapshot(&find)).await
+            attempt
+                .read_brief(move |reader| reader.snapshot(|reader| reader.facts(&relations, &pattern, limit)))
+                .await
         })
         .await
     }
 
     /// The stored facts that match now, to be read in parts. `None` in memory, where a reader blocks the
-    /// writer. Blocks briefly.
+    /// writer. Blocks until the reading has begun.
     pub fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
-        self.embedded.reading(pattern)
+        Ok(match &self.backend {
+            Backend::Embedded(store) => store.reading(pattern)?.map(FactReading::Embedded),
+            Backend::Postgres(store) => Some(FactReading::Postgres(store.reading(pattern)?)),
+        })
     }
 
     /// How many facts are stored; reads counters, not facts.
     pub async fn stats(&self) -> Result<Stats, StoreError> {
-        self.read_brief(Reader::stats).await
+        self.read_brief(|reader: &Reader<'_>| Reader::stats(reader)).await
     }
 
-    /// The size of the store's files in bytes; 0 in memory.
+    /// The size of the store in bytes: of its files, or of its tables; 0 in memory.
     pub async fn bytes(&self) -> Result<u64, StoreError> {
-        self.embedded.bytes(self.asker).await
+        match &self.backend {
+            Backend::Embedded(store) => store.bytes(self.asker).await,
+            Backend::Postgres(store) => store.bytes(self.asker).await,
+        }
     }
 
     /// Why the store no longer accepts writes, if it does not.
     pub fn fault(&self) -> Option<StoreError> {
-        self.embedded.fault()
+        match &self.backend {
+            Backend::Embedded(store) => store.fault(),
+            Backend::Postgres(store) => store.fault(),
+        }
     }
 
     /// Stores a policy as the active one.
     pub async fn put_policy(&self, src: String, filename: String) -> Result<PolicyVersion, StoreError> {
-        self.embedded.put_policy(src, filename).await
+        match &self.backend {
+            Backend::Embedded(store) => store.put_policy(src, filename).await,
+            Backend::Postgres(store) => Ok(store.put_policy(src, filename).await?.0),
+        }
     }
 
     /// The policy with this id, or the active one.
@@ -191,37 +269,76 @@ impl Store {
 
     /// All policies, oldest first, without their texts.
     pub async fn policy_versions(&self) -> Result<Vec<PolicyVersion>, StoreError> {
-        self.read_brief(Reader::policy_versions).await
+        self.read_brief(|reader: &Reader<'_>| Reader::policy_versions(reader)).await
     }
 
-    /// Creates a key. Its text is available only now.
+    /// Creates a key of an environment. Its text is available only now.
+    ///
+    /// # Errors
+    /// [`StoreError::EnvironmentName`] for a name that no environment can have, or that is not the one of a
+    /// store on PostgreSQL.
     pub async fn create_key(
         &self,
         environment: String,
         name: String,
         access: Access,
     ) -> Result<NewKey, StoreError> {
-        self.embedded.create_key(environment, name, access).await
+        match &self.backend {
+            Backend::Embedded(store) => store.create_key(environment, name, access).await,
+            Backend::Postgres(store) if store.environment() == environment => {
+                store.create_key(name, access).await
+            }
+            Backend::Postgres(_) => Err(StoreError::EnvironmentName(environment)),
+        }
     }
 
     /// Revokes a key; returns whether it exists.
     pub async fn revoke_key(&self, id: String) -> Result<bool, StoreError> {
-        self.embedded.revoke_key(id).await
+        match &self.backend {
+            Backend::Embedded(store) => store.revoke_key(id).await,
+            Backend::Postgres(store) => store.revoke_key(id).await,
+        }
     }
 
     /// All keys, oldest first, the revoked ones too.
     pub fn keys(&self) -> Vec<Key> {
-        self.embedded.keys().list()
+        match &self.backend {
+            Backend::Embedded(store) => store.keys().list(),
+            Backend::Postgres(store) => store.keys(),
+        }
     }
 
     /// When a key was last used, in seconds since the epoch; `None` if never. Uses within the last hour
     /// before a kill may be missing.
     pub fn key_last_used(&self, id: &str) -> Option<i64> {
-        self.embedded.keys().last_used(id)
+        match &self.backend {
+            Backend::Embedded(store) => store.keys().last_used(id),
+            Backend::Postgres(store) => store.key_last_used(id),
+        }
     }
 
-    /// The key with this text, unless it is unknown or revoked. Reads memory only.
-    pub fn verify_key(&self, text: &str) -> Option<Key> {
-        self.embedded.keys().verify(text)
+    /// The key with this text, unless it is unknown or revoked.
+    pub async fn find_key(&self, text: &str) -> Result<Option<Key>, StoreError> {
+        match &self.backend {
+            Backend::Embedded(store) => Ok(store.keys().verify(text)),
+            Backend::Postgres(store) => store.find_key(self.asker, text).await,
+        }
+    }
+
+    /// Reads what other processes have changed, if there can be any.
+    pub async fn follow(&self) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Embedded(_) => Ok(()),
+            Backend::Postgres(store) => store.follow(self.asker).await,
+        }
+    }
+
+    /// The version of the active policy as far as this process has seen, 0 if there is none. `None` if no
+    /// other process can change it.
+    pub fn newest_policy(&self) -> Option<u64> {
+        match &self.backend {
+            Backend::Embedded(_) => None,
+            Backend::Postgres(store) => Some(store.newest_policy()),
+        }
     }
 }

@@ -30,6 +30,15 @@ impl Param {
     }
 }
 
+/// A statement with rows of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowQuery<'q> {
+    /// Its text.
+    pub sql: &'q str,
+    /// How many columns it has, all of which are values.
+    pub n_columns: usize,
+}
+
 /// Rows of a table to look up by the values of some columns. The names are those of a
 /// [`StoredRelation`](super::StoredRelation).
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -90,6 +90,8 @@ impl StoredRelation {
 pub struct Relations {
     /// Different for any two different sets of relations of one open store.
     pub generation: u64,
+    /// The schema of their tables, where tables have one.
+    pub schema: Option<String>,
     /// Ordered by predicate, then arguments.
     pub relations: Vec<StoredRelation>,
 }

@@ -48,6 +48,7 @@ impl<'c> Run<'c> {
             run.storable();
             run.oracle(&program);
             run.engine(&program);
+            run.engine_on_postgres(&program);
             run.databases(&program);
             run.server();
             case.snapshots.iter().for_each(|snapshot| run.snapshot(&program, snapshot));
@@ -141,6 +142,18 @@ impl<'c> Run<'c> {
             let empty = Hosted::new(&self.case.policy).unwrap();
             self.ask_all("engine, facts in the request", &empty, &facts);
         }
+    }
+
+    /// The same with a store on PostgreSQL.
+    fn engine_on_postgres(&mut self, program: &Program) {
+        let hosted = Hosted::on_postgres(&self.case.policy).unwrap();
+        let facts = self.all_facts();
+        if facts.len() <= MOST_CONTEXT_FACTS {
+            self.ask_all("engine on PostgreSQL, facts in the request", &hosted, &facts);
+        }
+        hosted.store(&self.case.facts).unwrap();
+        self.ask_all("engine on PostgreSQL, stored", &hosted, &self.case.context);
+        self.cross(program, &hosted);
     }
 
     /// Runs the statements themselves where an application would. The service refuses what the policy never

@@ -17,14 +17,15 @@ const PLACES: &[(&str, &[&str])] = &[
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.
     // `reader` reads bound queries; what is printed of them comes from our own tokens.
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
-    // The store knows only two things of the language: the compact form of values, and the names of
-    // relations.
+    // The store knows only three things of the language: the compact form of values, the names of relations,
+    // and what its statements are written in.
     (
         "portcullis_compiler",
         &[
             "src/engine/",
             "src/cli/",
             "src/lsp/",
+            "src/store/mod.rs",
             "src/store/embedded/value.rs",
             "src/store/postgres/value.rs",
             "src/store/signature.rs",

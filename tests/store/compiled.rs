@@ -1,8 +1,8 @@
 //! Statements of the compiler, answered from a store: a check, a list and its pages.
 
 use super::{Place, insert, relation};
-use portcullis::store::postgres::{AskedRead, PostgresStore, RowQuery};
-use portcullis::store::{Fact, Param, StoredArg, StoredRelation, Value};
+use portcullis::store::postgres::{AskedRead, PostgresStore};
+use portcullis::store::{Fact, Param, RowQuery, StoredArg, StoredRelation, Value};
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question, Shape, Slot, Statement};

@@ -1,9 +1,9 @@
 //! Which facts are found, in which order, and how many there are.
 
 use super::{Place, delete, fact, found, insert, page, pattern, public};
-use portcullis::store::postgres::{AskedRead, PgReader, PostgresStore, RowQuery};
+use portcullis::store::postgres::{AskedRead, PgReader, PostgresStore};
 use portcullis::store::{
-    ArgPattern, Change, Fact, FactPattern, Lookup, Param, Relations, Stats, StoreError, Value, Work,
+    ArgPattern, Change, Fact, FactPattern, Lookup, Param, Relations, RowQuery, Stats, StoreError, Value, Work,
 };
 
 /// Texts that one of the forms could take for another.

@@ -19,9 +19,9 @@ mod questions;
 mod readings;
 mod states;
 
-use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore, RowQuery, migrate};
+use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore, migrate};
 use portcullis::store::{
-    ArgPattern, Change, Fact, FactPage, FactPattern, Param, StoreError, StoreOptions, Value,
+    ArgPattern, Change, Fact, FactPage, FactPattern, Param, RowQuery, StoreError, StoreOptions, Value,
 };
 use portcullis_testkit::cluster::Cluster;
 use std::net::TcpListener;

@@ -1,8 +1,8 @@
 //! What a question sees, and the clock that comes with its answer.
 
 use super::{Place, facts, insert, is_public, options, public, relation};
-use portcullis::store::postgres::{AskedRead, PgReader, RowQuery};
-use portcullis::store::{DatabaseError, Nonce, Param, StoreError, StoreOptions, Token};
+use portcullis::store::postgres::{AskedRead, PgReader};
+use portcullis::store::{DatabaseError, Nonce, Param, RowQuery, StoreError, StoreOptions, Token};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 

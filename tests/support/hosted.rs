@@ -1,9 +1,10 @@
-//! The service's engine over an in-memory store, and every way to ask it a question.
+//! The service's engine over a store in memory or on PostgreSQL, and every way to ask it a question.
 //!
 //! In: a policy and facts. A question of the entry point can be asked as a check, as a list of resources
 //! or of actions; any question of one predicate as a pattern; any question whose variables have types as
 //! a conjunction. [`Hosted::ask_every_way`] asks all that apply, and they must agree.
 
+mod environments;
 mod requests;
 
 use super::fixture::Answer;
@@ -12,6 +13,7 @@ use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, ids, is_wanted};
 use super::refusal::NoAnswer;
+use environments::LentEnvironment;
 use portcullis::engine::{
     ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, LocalExplanation, LocalQuestion,
     LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed, ReviewedType,
@@ -30,19 +32,38 @@ pub static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| Runtime::new().unwrap()
 /// An engine with a policy.
 pub struct Hosted {
     engine: Engine,
+    /// Lends the engine, if it has a store on PostgreSQL.
+    lent: Option<LentEnvironment>,
 }
 
 impl Hosted {
     /// An engine with this policy, or why it refuses it.
     pub fn new(policy: &str) -> Result<Self, String> {
-        RUNTIME.block_on(async {
-            let engine =
-                Engine::in_memory(EngineSettings::default()).await.map_err(|error| error.to_string())?;
-            let options = PolicyOptions::default();
-            let outcome = engine.set_policy(policy.to_owned(), "policy.polar".to_owned(), options).await;
-            outcome.map_err(|error| error.to_string())?;
-            Ok(Self { engine })
-        })
+        let engine = RUNTIME.block_on(Engine::in_memory(EngineSettings::default()));
+        Self::over(engine.map_err(|error| error.to_string())?, None, policy)
+    }
+
+    /// The same with a store on the PostgreSQL server of this process.
+    pub fn on_postgres(policy: &str) -> Result<Self, String> {
+        let lent = LentEnvironment::new()?;
+        Self::over(lent.engine().clone(), Some(lent), policy)
+    }
+
+    /// The one or the other: one in `share` policies has a store on PostgreSQL, according to their number.
+    pub fn in_turn(policy: &str, number: usize, share: usize) -> Result<Self, String> {
+        if number.is_multiple_of(share) { Self::on_postgres(policy) } else { Self::new(policy) }
+    }
+
+    /// Whether the store is on PostgreSQL.
+    pub fn is_on_postgres(&self) -> bool {
+        self.lent.is_some()
+    }
+
+    fn over(engine: Engine, lent: Option<LentEnvironment>, policy: &str) -> Result<Self, String> {
+        let options = PolicyOptions::default();
+        let set = engine.set_policy(policy.to_owned(), "policy.polar".to_owned(), options);
+        RUNTIME.block_on(set).map_err(|error| error.to_string())?;
+        Ok(Self { engine, lent })
     }
 
     /// Stores facts, or says why not.

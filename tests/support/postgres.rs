@@ -15,8 +15,12 @@ pub static WIRE: LazyLock<Runtime> =
     LazyLock::new(|| Builder::new_current_thread().enable_all().build().unwrap());
 
 /// Little memory for many small statements, none of which may take long.
-const SETTINGS: &[&str] =
-    &["shared_buffers=16MB", "max_connections=20", "max_locks_per_transaction=2048", "statement_timeout=20s"];
+const SETTINGS: &[&str] = &[
+    "shared_buffers=16MB",
+    "max_connections=100",
+    "max_locks_per_transaction=2048",
+    "statement_timeout=20s",
+];
 
 /// After so many sessions the server's catalog is vacuumed. Each session makes tables and drops them; after
 /// an hour of that, statements would take twice as long.
@@ -33,7 +37,7 @@ struct Server {
     config: Config,
     /// Idle connections.
     idle: Mutex<Vec<Client>>,
-    _cluster: Cluster,
+    cluster: Cluster,
 }
 
 impl Server {
@@ -43,7 +47,7 @@ impl Server {
         let cluster = Cluster::start_in(place, SETTINGS)?;
         let mut config = Config::new();
         config.host_path(&cluster.folder).user("postgres").dbname("postgres");
-        let server = Self { config, idle: Mutex::default(), _cluster: cluster };
+        let server = Self { config, idle: Mutex::default(), cluster };
         let client = server.connect()?;
         WIRE.block_on(client.batch_execute("CREATE EXTENSION citext"))
             .map_err(|error| format!("no type that ignores case: {error}"))?;
@@ -63,6 +67,34 @@ impl Server {
     fn give_back(&self, client: Client) {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
     }
+}
+
+/// How to connect to a database of the server of this process, as a URL.
+fn url(database: &str) -> Result<String, String> {
+    let server = SERVER.as_ref().map_err(Clone::clone)?;
+    let folder = server.cluster.folder.replace('/', "%2F");
+    Ok(format!("postgres://postgres@{folder}/{database}"))
+}
+
+/// The database of the server of this process in which environments of tests are, as a URL.
+pub fn shared_database() -> Result<String, String> {
+    url("postgres")
+}
+
+/// A new database on the server of this process, as a URL that ends with its name. It stays as long as the
+/// server.
+pub fn new_database() -> Result<String, String> {
+    static MADE: AtomicUsize = AtomicUsize::new(0);
+    let name = format!("made_{}", MADE.fetch_add(1, Ordering::Relaxed));
+    administer(&format!("CREATE DATABASE {name}"))?;
+    url(&name)
+}
+
+/// Runs a statement as the superuser of the server of this process.
+pub fn administer(statement: &str) -> Result<(), String> {
+    let session = Session::new()?;
+    let done = WIRE.block_on(session.client().batch_execute(statement));
+    done.map_err(|error| format!("{statement}: {error}"))
 }
 
 /// A connection with nothing in it; what is made in it is gone when it is dropped.

@@ -2,8 +2,9 @@
 
 use super::wire::{Answer, bearer, fact_json, fact_text, question, read_answer};
 use portcullis::config::Config;
-use portcullis::engine::{Engine, EngineSettings};
-use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, Tls};
+use portcullis::engine::{Engine, EngineSettings, connect_environments};
+use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, SharedStore, Tls};
+use portcullis::store::postgres::Address;
 use serde_json::Value as Json;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -97,17 +98,34 @@ impl Server {
         Self::around(runtime, engine, config, Some(folder))
     }
 
+    /// A node in development mode over the store in a PostgreSQL database.
+    pub fn node(database: &str) -> Self {
+        let config = Config { dev: true, ..Config::default() };
+        let settings =
+            EngineSettings { readers: Some(2), long_readers: Some(1), ..http::engine_settings(&config) };
+        let (runtime, address) = (runtime(), Address::parse(database).unwrap());
+        let connected = connect_environments(&address, DEFAULT_ENVIRONMENT, &settings);
+        let environments = runtime.block_on(connected).unwrap().into_iter();
+        let environments = environments.map(|(name, engine)| Environment { name, engine });
+        let state = AppState::new(config.clone(), environments);
+        Self::serving(runtime, state.with_shared_store(SharedStore::new(address, settings)), config, None)
+    }
+
     fn around(runtime: Runtime, engine: Engine, config: Config, folder: Option<TempDir>) -> Self {
+        let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
+        Self::serving(runtime, AppState::new(config.clone(), [environment]), config, folder)
+    }
+
+    fn serving(runtime: Runtime, state: AppState, config: Config, folder: Option<TempDir>) -> Self {
         let bind = |address: SocketAddr| {
             let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
             let address = listener.local_addr().unwrap();
             (listener, address)
         };
         let (listener, address) = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
-        let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref()).unwrap().map(Arc::new);
-        let (metrics_listener, metrics) = config.metrics_listen.map(bind).unzip();
-        let state = AppState::new(config, [environment]);
+        let Config { tls_cert, tls_key, metrics_listen, .. } = config;
+        let tls = Tls::read(tls_cert.as_deref(), tls_key.as_deref()).unwrap().map(Arc::new);
+        let (metrics_listener, metrics) = metrics_listen.map(bind).unzip();
         let state = match &tls {
             Some(tls) => state.with_tls(Arc::clone(tls)),
             None => state,

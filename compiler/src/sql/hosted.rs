@@ -68,7 +68,7 @@ impl<'l> Lowering<'l, Hosted<'_>> {
             PlanAnswer::Rows { selects, columns, range } => {
                 let answer = match columns {
                     AnswerColumns::OfQuestion(columns) => Answer::Rows(columns.clone()),
-                    AnswerColumns::OfPart(_) => Answer::Part,
+                    AnswerColumns::OfPart(_) => Answer::Part(columns.len()),
                 };
                 (self.rows(at, selects, columns.len(), *range)?, answer)
             }

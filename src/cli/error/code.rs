@@ -206,6 +206,7 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::Standby(_)
         | DatabaseError::Behind { .. }
         | DatabaseError::LostWrite { .. }
+        | DatabaseError::TakenOver { .. }
         | DatabaseError::UnknownWrite
         | DatabaseError::Locked(_) => CommandCode::StoreUnreachable,
         DatabaseError::NoEnvironment(_) => CommandCode::UnknownEnvironment,

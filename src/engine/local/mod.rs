@@ -198,11 +198,10 @@ impl Engine {
     /// one statement cannot answer.
     pub async fn local(&self, request: LocalRequest) -> Result<String, EngineError> {
         let request = &request;
-        self.store()
-            .consistently(|attempt| async move {
-                self.local_text(&attempt, self.plan_local(&attempt, request).await?).await
-            })
-            .await
+        self.consistently(|attempt| async move {
+            self.local_text(&attempt, self.plan_local(&attempt, request).await?).await
+        })
+        .await
     }
 
     /// [`Engine::local`] at a time, within one attempt.
@@ -219,20 +218,18 @@ impl Engine {
     /// [`Engine::local`], with an explanation.
     pub async fn explain_local(&self, request: LocalRequest) -> Result<LocalExplanation, EngineError> {
         let request = &request;
-        self.store()
-            .consistently(|attempt| async move {
-                self.explained(&attempt, self.plan_local(&attempt, request).await?).await
-            })
-            .await
+        self.consistently(|attempt| async move {
+            self.explained(&attempt, self.plan_local(&attempt, request).await?).await
+        })
+        .await
     }
 
     /// The result of each stage of the compiler for the question of [`Engine::local`], up to the SQL.
     pub async fn local_stages(&self, request: LocalRequest) -> Result<Vec<Stage>, EngineError> {
         let request = &request;
-        self.store()
-            .consistently(|attempt| async move {
-                self.stages(&attempt, self.plan_local(&attempt, request).await?).await
-            })
-            .await
+        self.consistently(|attempt| async move {
+            self.stages(&attempt, self.plan_local(&attempt, request).await?).await
+        })
+        .await
     }
 }

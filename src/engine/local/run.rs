@@ -6,7 +6,7 @@
 use super::documents::Document;
 use super::question::Wanted;
 use super::{LocalQuestion, LocalRequest};
-use crate::engine::answers::{SlotValues, Unanswered};
+use crate::engine::answers::{SlotValues, Unanswered, row_query};
 use crate::engine::catalog::{Context, ContextSignature};
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
@@ -274,9 +274,9 @@ fn read(
             let holds = reader.decision(&statement.sql, params)?;
             Ok(Fetched::Rows(if holds { vec![Vec::new()] } else { Vec::new() }))
         }
-        Answer::Rows(_) | Answer::Part => {
+        Answer::Rows(_) | Answer::Part(_) => {
             let mut rows: Vec<Vec<String>> = Vec::new();
-            let is_more = reader.first_rows(&statement.sql, params, most, |row| {
+            let is_more = reader.first_rows(row_query(statement), params, most, |row| {
                 rows.push(
                     row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned()).collect(),
                 );

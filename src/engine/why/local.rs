@@ -82,19 +82,18 @@ impl Engine {
         };
         let answers = Arc::new(CallerAnswers::of(&request.rows)?);
         let (request, question, answers) = (&request, &question, &answers);
-        self.store()
-            .consistently(|attempt| async move {
-                let Some(view) = self.view(&attempt, &request.context)? else {
-                    let nothing = Why { offset: attempt.offset(), ..Why::default() };
-                    return Ok(LocalWhy::Explained(Box::new(nothing)));
-                };
-                questions::check_predicates(view.program(), question)?;
-                let document = self.document(&request.bindings).await?;
-                let view = view.at(answers.now);
-                let asking = Asking { attempt, request, question, answers, document, view };
-                self.reasoned_on_caller(&asking).await
-            })
-            .await
+        self.consistently(|attempt| async move {
+            let Some(view) = self.view(&attempt, &request.context)? else {
+                let nothing = Why { offset: attempt.offset(), ..Why::default() };
+                return Ok(LocalWhy::Explained(Box::new(nothing)));
+            };
+            questions::check_predicates(view.program(), question)?;
+            let document = self.document(&request.bindings).await?;
+            let view = view.at(answers.now);
+            let asking = Asking { attempt, request, question, answers, document, view };
+            self.reasoned_on_caller(&asking).await
+        })
+        .await
     }
 
     async fn reasoned_on_caller(&self, asking: &Asking<'_>) -> Result<LocalWhy, EngineError> {

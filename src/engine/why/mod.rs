@@ -134,7 +134,7 @@ impl Engine {
     /// Answers a question and says why.
     pub async fn explain(&self, asked: WhyQuestion, context: Vec<Fact>) -> Result<Why, EngineError> {
         let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
-        self.store().consistently(|attempt| self.reasoned(attempt, &question, &context)).await
+        self.consistently(|attempt| self.reasoned(attempt, &question, &context)).await
     }
 
     /// The question, with *some value* for each that it asks for; `None` if nothing could answer it.

@@ -17,7 +17,7 @@ const ROW_BYTES: usize = 512;
 
 /// The facts of one moment.
 pub(super) struct StoredRows<'r> {
-    reader: &'r Reader,
+    reader: &'r Reader<'r>,
     context: &'r [Fact],
     meter: Meter,
     until: Option<Instant>,
@@ -25,7 +25,7 @@ pub(super) struct StoredRows<'r> {
 
 impl<'r> StoredRows<'r> {
     /// The facts that a reader sees, and those of the request.
-    pub(super) fn new(reader: &'r Reader, context: &'r [Fact], account: Option<&Arc<Account>>) -> Self {
+    pub(super) fn new(reader: &'r Reader<'r>, context: &'r [Fact], account: Option<&Arc<Account>>) -> Self {
         Self { reader, context, meter: Meter::new(account), until: Instant::now().checked_add(TIME) }
     }
 

@@ -5,7 +5,7 @@
 
 use super::connect::Location;
 use super::pool::guarded;
-use super::reader::Reader;
+use super::reader::SqliteReader;
 use crate::share::give_way;
 use crate::store::error::StoreError;
 use crate::store::options::StoreOptions;
@@ -15,15 +15,15 @@ use tokio::sync::oneshot;
 
 /// Runs a closure with a reader of an empty database, on a low-priority thread.
 ///
-/// The closure has `time` in total, which the reader's [`check`](Reader::check) enforces. Dropping the future
-/// cancels it.
-pub async fn aside<T, F>(time: Duration, work: F) -> Result<T, StoreError>
+/// The closure has `time` in total, which the reader's [`check`](SqliteReader::check) enforces. Dropping
+/// the future cancels it.
+pub(in crate::store) async fn aside<T, F>(time: Duration, work: F) -> Result<T, StoreError>
 where
     T: Send + 'static,
-    F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+    F: FnOnce(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
 {
     let options = StoreOptions { query_time: time, ..StoreOptions::default() };
-    let reader = Reader::new(Location::memory().reader(&options)?, time)?;
+    let reader = SqliteReader::new(Location::memory().reader(&options)?, time)?;
     // Dropping this future drops it, which cancels the closure.
     let _running = reader.allow(Instant::now().checked_add(time), None);
     let (tell, answer) = oneshot::channel();

@@ -168,7 +168,7 @@ impl Directory {
         let mut relations: Vec<StoredRelation> =
             self.entries.iter().map(|entry| entry.relation.clone()).collect();
         relations.sort_unstable_by(|a, b| (&a.predicate, &a.args).cmp(&(&b.predicate, &b.args)));
-        Relations { generation, relations }
+        Relations { generation, schema: None, relations }
     }
 }
 

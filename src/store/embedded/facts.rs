@@ -4,7 +4,7 @@
 //! table and column names of a [`StoredRelation`], which are made from numbers.
 
 use super::directory::Directory;
-use super::reader::Reader;
+use super::reader::SqliteReader;
 use super::transaction::Transaction;
 use super::value::CompactValue;
 use crate::store::error::StoreError;
@@ -119,7 +119,7 @@ fn condition_on<'v>(
     (format!("{lead}{}", tests.join(" AND ")), values)
 }
 
-impl Reader {
+impl SqliteReader {
     /// The stored facts that match, at most `limit` of them, in the order of [`FactPage`].
     pub(in crate::store) fn facts(
         &self,

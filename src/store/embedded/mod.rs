@@ -38,11 +38,11 @@ mod value;
 mod watch;
 mod writer;
 
-pub use aside::aside;
+pub(super) use aside::aside;
 pub use backup::{Existing, restore};
 pub use delete::delete;
-pub use reader::Reader;
-pub use reading::FactReading;
+pub(super) use reader::SqliteReader;
+pub(super) use reading::SqliteReading;
 pub use remains::{Remains, accept_loss, find_loss};
 pub use snapshot::{Holdings, Snapshot};
 
@@ -123,7 +123,7 @@ impl Embedded {
         place.note_store();
         let files = place.files();
         let readers = |n: usize| {
-            let reader = |_| Reader::new(place.reader(options)?, options.query_time);
+            let reader = |_| SqliteReader::new(place.reader(options)?, options.query_time);
             (0..n.max(1)).map(reader).collect::<Result<Vec<_>, StoreError>>()
         };
         let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
@@ -179,7 +179,7 @@ impl Embedded {
     ) -> impl Future<Output = Result<T, StoreError>>
     where
         T: Send + 'static,
-        F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
     {
         self.pool.run(asker, until, read)
     }
@@ -193,16 +193,16 @@ impl Embedded {
     ) -> impl Future<Output = Result<T, StoreError>>
     where
         T: Send + 'static,
-        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
     {
         self.pool.run_brief(asker, until, read)
     }
 
-    pub(super) fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
+    pub(super) fn reading(&self, pattern: FactPattern) -> Result<Option<SqliteReading>, StoreError> {
         let Some(dir) = self.files.first().and_then(|database| database.parent()) else {
             return Ok(None);
         };
-        FactReading::begin(Arc::clone(&self.published), dir, pattern).map(Some)
+        SqliteReading::begin(Arc::clone(&self.published), dir, pattern).map(Some)
     }
 
     pub(super) async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {

@@ -1,6 +1,6 @@
 //! The table of policy versions.
 
-use super::reader::Reader;
+use super::reader::SqliteReader;
 use crate::store::error::StoreError;
 use crate::store::policy::{PolicyVersion, StoredPolicy, seal};
 use rusqlite::{Connection, OptionalExtension, Row};
@@ -36,7 +36,7 @@ pub(super) fn check(conn: &Connection) -> Result<(), StoreError> {
     }
 }
 
-impl Reader {
+impl SqliteReader {
     /// The policy with this id, or the active one.
     pub(in crate::store) fn policy(&self, id: Option<u64>) -> Result<Option<StoredPolicy>, StoreError> {
         self.with(|conn| get(conn, id))

@@ -16,7 +16,7 @@
 //! it runs. Waiting has a limit of its own; beyond it the store reports that it is overloaded.
 
 use super::published::Published;
-use super::reader::{Reader, Running};
+use super::reader::{Running, SqliteReader};
 use crate::share::Asker;
 use crate::store::error::StoreError;
 use crate::store::long_queue::{LongQueue, Usage};
@@ -44,7 +44,7 @@ const TIME_OFF_WORKERS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct Pool {
     brief: Lane,
-    long: LongQueue<Reader>,
+    long: LongQueue<SqliteReader>,
     /// How long a question may run.
     limit: Duration,
     /// How long it may wait before it runs.
@@ -59,13 +59,13 @@ pub(super) struct Pool {
 impl Pool {
     /// A pool of these readers.
     pub(super) fn new(
-        brief: Vec<Reader>,
-        long: Vec<Reader>,
+        brief: Vec<SqliteReader>,
+        long: Vec<SqliteReader>,
         options: &StoreOptions,
         readers_never_block: bool,
         published: Arc<Published>,
     ) -> Self {
-        let all = brief.iter().chain(&long).map(Reader::end).collect();
+        let all = brief.iter().chain(&long).map(SqliteReader::end).collect();
         Self {
             brief: Lane::new(brief),
             // If all questions are long, none lowers its priority.
@@ -103,7 +103,7 @@ impl Pool {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: Fn(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: Fn(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
     {
         if !self.readers_never_block {
             return self.run(asker, until, read).await;
@@ -139,10 +139,10 @@ impl Pool {
     ) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        F: FnOnce(&Reader) -> Result<T, StoreError> + Send + 'static,
+        F: FnOnce(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
     {
         let (limit, asked) = (self.limit, Instant::now());
-        let begin = move |reader: &Reader| {
+        let begin = move |reader: &SqliteReader| {
             let now = Instant::now();
             let deadline = match until {
                 Some(until) => until.checked_add(now.saturating_duration_since(asked)),
@@ -150,7 +150,7 @@ impl Pool {
             };
             reader.allow(deadline, None)
         };
-        let read = |reader: &Reader| guarded(reader, read);
+        let read = |reader: &SqliteReader| guarded(reader, read);
         let outcome = self.long.ask(asker, self.wait, begin, read).await;
         self.published.after(outcome)
     }
@@ -171,14 +171,14 @@ impl Pool {
 /// Readers that are lent first come, first served.
 #[derive(Debug)]
 struct Lane {
-    free: Arc<Mutex<Vec<Reader>>>,
+    free: Arc<Mutex<Vec<SqliteReader>>>,
     n_readers: usize,
     /// One permit for each free reader.
     permits: Arc<Semaphore>,
 }
 
 impl Lane {
-    fn new(readers: Vec<Reader>) -> Self {
+    fn new(readers: Vec<SqliteReader>) -> Self {
         let n_readers = readers.len();
         let permits = Arc::new(Semaphore::new(n_readers));
         Self { free: Arc::new(Mutex::new(readers)), n_readers, permits }
@@ -205,8 +205,8 @@ impl Lane {
 
 /// A borrowed reader. Dropping it returns the reader, then the permit.
 struct Loan {
-    reader: Option<Reader>,
-    home: Arc<Mutex<Vec<Reader>>>,
+    reader: Option<SqliteReader>,
+    home: Arc<Mutex<Vec<SqliteReader>>>,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -215,7 +215,7 @@ impl Loan {
         &self,
         deadline: Option<Instant>,
         n_steps: Option<u64>,
-        read: impl FnOnce(&Reader) -> Result<T, StoreError>,
+        read: impl FnOnce(&SqliteReader) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let reader = self.reader.as_ref().ok_or(StoreError::Closed)?;
         let _running = reader.allow(deadline, n_steps);
@@ -224,7 +224,7 @@ impl Loan {
 
     /// Whether the last closure ran out of steps.
     fn is_spent(&self) -> bool {
-        self.reader.as_ref().is_some_and(Reader::is_spent)
+        self.reader.as_ref().is_some_and(SqliteReader::is_spent)
     }
 }
 
@@ -236,8 +236,8 @@ impl Drop for Loan {
 
 /// Runs a closure that may panic, and leaves the reader as it was.
 pub(super) fn guarded<T>(
-    reader: &Reader,
-    read: impl FnOnce(&Reader) -> Result<T, StoreError>,
+    reader: &SqliteReader,
+    read: impl FnOnce(&SqliteReader) -> Result<T, StoreError>,
 ) -> Result<T, StoreError> {
     let outcome = catch_unwind(AssertUnwindSafe(|| read(reader)));
     // A panic can leave a snapshot open, which the next question must not see.

@@ -1,8 +1,8 @@
 //! Runs read-only statements, each within its time limit.
 //!
-//! A [`Reader`] owns one read-only connection with its prepared statements. It is lent to one closure at a
-//! time. What the closure may still use is counted in [`Left`], which is shared: any thread that holds its
-//! [`Running`] can cancel the closure.
+//! A [`SqliteReader`] owns one read-only connection with its prepared statements. It is lent to one
+//! closure at a time. What the closure may still use is counted in [`Left`], which is shared: any thread
+//! that holds its [`Running`] can cancel the closure.
 
 use super::value;
 use crate::store::error::StoreError;
@@ -29,13 +29,13 @@ const SMALL_ROW: usize = 8;
 
 /// A read-only connection.
 #[derive(Debug)]
-pub struct Reader {
+pub struct SqliteReader {
     conn: Connection,
     left: Arc<Left>,
     limit: Duration,
 }
 
-impl Reader {
+impl SqliteReader {
     /// A reader over a connection.
     pub(super) fn new(mut conn: Connection, limit: Duration) -> Result<Self, StoreError> {
         let left = Arc::new(Left::new());
@@ -315,7 +315,7 @@ mod tests {
     /// a short one.
     #[test]
     fn a_snapshot_ends_however_late_it_is() {
-        let reader = Reader::new(Connection::open_in_memory().unwrap(), Duration::ZERO).unwrap();
+        let reader = SqliteReader::new(Connection::open_in_memory().unwrap(), Duration::ZERO).unwrap();
         for round in 0..5_000 {
             reader.conn.execute_batch("BEGIN").unwrap();
             let _running = reader.allow(Some(Instant::now()), Some(0));

@@ -22,7 +22,7 @@ use std::sync::{Arc, Weak};
 
 /// Facts that are read in parts.
 #[derive(Debug)]
-pub struct FactReading {
+pub struct SqliteReading {
     cursor: Arc<Mutex<Option<Cursor>>>,
     published: Arc<Published>,
 }
@@ -60,7 +60,7 @@ impl Readings {
     }
 }
 
-impl FactReading {
+impl SqliteReading {
     /// Starts reading the current facts.
     pub(super) fn begin(
         published: Arc<Published>,

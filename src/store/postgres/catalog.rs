@@ -79,12 +79,13 @@ impl Catalog {
         self.entries.len() - 1
     }
 
-    /// The published relations.
-    pub(super) fn published(&self) -> Relations {
+    /// The published relations, with the schema that their tables are in.
+    pub(super) fn published(&self, schema: &str) -> Relations {
         let used = self.entries.iter().filter(|entry| entry.is_used);
         let mut relations: Vec<StoredRelation> = used.map(|entry| entry.relation.clone()).collect();
         relations.sort_unstable_by(|a, b| (&a.predicate, &a.args).cmp(&(&b.predicate, &b.args)));
-        Relations { generation: u64::try_from(self.generation).unwrap_or_default(), relations }
+        let generation = u64::try_from(self.generation).unwrap_or_default();
+        Relations { generation, schema: Some(schema.to_owned()), relations }
     }
 
     /// The relation that a fact belongs to, with its table, which is made if it does not exist.

@@ -142,6 +142,9 @@ impl ClockRow {
                     Sight::Lost
                 }
             }
+            Some(token) if clock.token.revision == token.revision && clock.token.nonce != token.nonce => {
+                Sight::Lost
+            }
             Some(token) if found.is_some_and(|found| found != token.nonce) => Sight::Lost,
             Some(_) => Sight::Seen,
         }

@@ -4,11 +4,11 @@
 //! and of tables and columns, which are made from numbers.
 
 use super::clock::N_COLUMNS;
-use super::reader::{PgReader, RowQuery};
+use super::reader::PgReader;
 use super::session::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{ArgPattern, FactPage, FactPattern, Stats};
-use crate::store::query::{Lookup, Param};
+use crate::store::query::{Lookup, Param, RowQuery};
 use crate::store::signature::{Relations, StoredRelation};
 use std::borrow::Cow;
 use std::fmt::Display;

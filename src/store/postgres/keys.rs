@@ -7,6 +7,7 @@ use super::PostgresStore;
 use super::schema::now;
 use super::session::{PgSession, value};
 use super::writer::{BatchWork, WriteDone};
+use crate::share::Asker;
 use crate::store::digest::KeyDigest;
 use crate::store::error::StoreError;
 use crate::store::key::{Access, Key, NewKey, StoredKey};
@@ -51,6 +52,15 @@ impl PostgresStore {
     /// The key with this text, unless it is unknown or revoked. Reads memory only.
     pub fn verify_key(&self, text: &str) -> Option<Key> {
         self.published.keys().verify(text)
+    }
+
+    /// [`verify_key`](Self::verify_key), after what other processes have changed of the keys is read. An
+    /// unknown key is looked up once a second, so that guessing keys makes no load on the database.
+    pub async fn find_key(&self, asker: Asker, text: &str) -> Result<Option<Key>, StoreError> {
+        if self.verify_key(text).is_some() || self.published.may_look_up_keys() {
+            self.follow(asker).await?;
+        }
+        Ok(self.verify_key(text))
     }
 
     /// When this process, or another one before it was opened, last saw the key used: in seconds since the

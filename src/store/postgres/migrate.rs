@@ -51,6 +51,28 @@ pub async fn migrate(address: &Address, environment: &str) -> Result<MigratedSch
     SchemaMigration { server: &server, steps: STEPS, environment }.run(&mut client).await
 }
 
+/// Makes the store at an address ready for a service: a new one in a database without one, and an environment
+/// with this name if there is none. Returns the names of all environments.
+///
+/// # Errors
+/// [`DatabaseError::OlderSchema`] if the store must be migrated: other services may use it.
+pub async fn prepare(address: &Address, environment: &str) -> Result<Vec<String>, StoreError> {
+    let (client, server) = connect(address, WantedServer::ReadWrite).await?;
+    let session = PgSession::new(&client, &server.at);
+    let names = match schema::format(session).await? {
+        SchemaFormat::Missing => Vec::new(),
+        found @ (SchemaFormat::Foreign | SchemaFormat::Known { .. }) => {
+            found.usable()?;
+            schema::environments(session).await?
+        }
+    };
+    if names.iter().all(|found| found.name != environment) {
+        migrate(address, environment).await?;
+    }
+    let all = schema::environments(session).await?;
+    Ok(all.into_iter().map(|found| found.name).collect())
+}
+
 impl SchemaMigration<'_> {
     async fn run(&self, client: &mut Client) -> Result<MigratedSchema, StoreError> {
         let wait = LOCK_TIME.as_millis();

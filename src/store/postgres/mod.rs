@@ -15,7 +15,8 @@
 //! its own statement. So an answer comes with the moment that it is of, a [`Token`], and a question that
 //! gives a token is answered from all writes up to it or not at all.
 //!
-//! [`PostgresStore`] is one environment: its facts, policy versions and keys. `serve` does not use it.
+//! [`PostgresStore`] is one environment: its facts, policy versions and keys. Any number of processes may
+//! have it open.
 
 mod address;
 mod batch;
@@ -45,9 +46,9 @@ pub use address::Address;
 pub use check::{FindingState, StoreFinding, check};
 pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
-pub use migrate::{MigratedSchema, migrate};
+pub use migrate::{MigratedSchema, migrate, prepare};
 pub use pool::AskedRead;
-pub use reader::{PgReader, RowQuery};
+pub use reader::PgReader;
 pub use reading::PgFactReading;
 pub use schema::{FORMAT, StoredEnvironment};
 
@@ -62,7 +63,7 @@ use crate::share::Asker;
 use catalog::Catalog;
 use pinned::ReaderSource;
 use pool::ReaderPool;
-use published::PublishedState;
+use published::{PublishedState, SeenMoment};
 use reading::{LIFETIME, PgReadings};
 use session::PgSession;
 use std::sync::Arc;
@@ -112,10 +113,10 @@ impl PostgresStore {
         let schema = environment.schema();
         let secret = clock::secret(session, &schema).await?;
         // Read first: all writes up to it are in what is read after it.
-        let offset = clock::read(session, &schema).await?.token.revision;
-        let relations = Catalog::load(session, &schema).await?.published();
+        let seen = SeenMoment::of(clock::read(session, &schema).await?);
+        let relations = Catalog::load(session, &schema).await?.published(&schema);
         let keys = keys::load(session, &schema, &environment.name).await?;
-        let published = Arc::new(PublishedState::new(relations, keys, offset));
+        let published = Arc::new(PublishedState::new(relations, keys, seen));
         let source = Arc::new(ReaderSource {
             address: address.clone(),
             wanted: WantedServer::ReadWrite,
@@ -158,7 +159,7 @@ impl PostgresStore {
         let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
         self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
         let catalog = Catalog::load(session, &schema).await?;
-        Ok(self.published.offer_relations(catalog.published()))
+        Ok(self.published.offer_relations(catalog.published(&schema)))
     }
 
     /// A random secret that was made with the environment; it authenticates page tokens.
@@ -168,7 +169,7 @@ impl PostgresStore {
 
     /// The revision of the last write that this process has acknowledged, or seen in an answer.
     pub fn offset(&self) -> u64 {
-        self.published.offset()
+        self.published.seen().token.revision
     }
 
     /// How many questions are running and waiting.
@@ -208,7 +209,9 @@ impl PostgresStore {
 
     /// Removes all facts and all policies; keys stay. Returns also the moment after it.
     pub async fn clear(&self) -> Result<(Applied, Token), StoreError> {
-        self.change(BatchWork::Clear).await
+        let (applied, token) = self.change(BatchWork::Clear).await?;
+        self.published.note(SeenMoment { token, policy: 0 });
+        Ok((applied, token))
     }
 
     async fn change(&self, work: BatchWork) -> Result<(Applied, Token), StoreError> {
@@ -242,9 +245,37 @@ impl PostgresStore {
         outcome: Result<(T, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
-            self.published.note_offset(clock.token.revision);
+            self.published.note(SeenMoment::of(*clock));
         }
         outcome
+    }
+
+    /// Reads the clock, and what other processes have changed of keys and relations.
+    ///
+    /// # Errors
+    /// [`DatabaseError::TakenOver`] from the moment on at which another server turns out not to have what
+    /// this process has seen: its policy, keys and relations may be of lost writes.
+    pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
+        let asked = AskedRead { after: Some(self.published.seen().token), ..AskedRead::by(asker) };
+        let confirmed = self.read_brief(asked, PgReader::confirm).await;
+        if let Err(StoreError::Database(DatabaseError::LostWrite { revision })) = &confirmed {
+            self.published.note_lost(*revision);
+        }
+        if let Some(revision) = self.published.lost() {
+            return Err(DatabaseError::TakenOver { revision }.into());
+        }
+        let (clock, _) = confirmed?;
+        let generation = i64::try_from(self.relations().generation).unwrap_or(i64::MAX);
+        if clock.keys > self.keys_generation() || clock.catalog > generation {
+            self.refresh().await?;
+        }
+        Ok(())
+    }
+
+    /// The version of the policy that was active at the latest moment that this process has seen, 0 for
+    /// none.
+    pub fn newest_policy(&self) -> u64 {
+        self.published.seen().policy
     }
 
     /// The stored facts that match now, to be read in parts. Blocks while it connects, so it must not be
@@ -258,8 +289,7 @@ impl PostgresStore {
 
     /// The size of the environment's tables and their indexes in bytes.
     pub async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {
-        let asked = AskedRead { asker, ..AskedRead::default() };
-        Ok(self.read_brief(asked, PgReader::bytes).await?.0)
+        Ok(self.read_brief(AskedRead::by(asker), PgReader::bytes).await?.0)
     }
 }
 

@@ -14,6 +14,7 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::time::Duration;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Error, Row, Statement};
 
 /// How many statements a connection keeps prepared. The server needs about 50 KiB for each.
@@ -87,7 +88,7 @@ impl PinnedConnection {
         params: &[SentParam],
         each: &mut dyn FnMut(&Row) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
-        let statement = self.prepared(text).await?;
+        let statement = self.prepared(text, params).await?;
         let rows = self.client.query_raw(&statement, params).await.map_err(|error| self.failed(&error))?;
         let mut rows = pin!(rows);
         while let Some(row) = poll_fn(|context| rows.as_mut().poll_next(context)).await {
@@ -105,11 +106,13 @@ impl PinnedConnection {
         cancelled.map_err(|error| self.failed(&error))
     }
 
-    async fn prepared(&mut self, text: &str) -> Result<Statement, StoreError> {
+    async fn prepared(&mut self, text: &str, params: &[SentParam]) -> Result<Statement, StoreError> {
         if let Some(statement) = self.statements.get(text) {
             return Ok(statement.clone());
         }
-        let statement = self.client.prepare(text).await.map_err(|error| self.failed(&error))?;
+        let types: Vec<Type> = params.iter().map(SentParam::ty).collect();
+        let prepared = self.client.prepare_typed(text, &types).await;
+        let statement = prepared.map_err(|error| self.failed(&error))?;
         self.statements.insert(text.to_owned(), statement.clone());
         Ok(statement)
     }

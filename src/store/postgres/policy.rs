@@ -5,6 +5,7 @@
 
 use super::PostgresStore;
 use super::clock::N_COLUMNS;
+use super::published::SeenMoment;
 use super::reader::PgReader;
 use super::schema::now;
 use super::session::{PgSession, value};
@@ -29,7 +30,10 @@ impl PostgresStore {
         filename: String,
     ) -> Result<(PolicyVersion, Token), StoreError> {
         match self.writer.write(BatchWork::PutPolicy { src, filename }).await? {
-            (WriteDone::Policy(version), token) => Ok((version, token)),
+            (WriteDone::Policy(version), token) => {
+                self.published.note(SeenMoment { token, policy: version.id });
+                Ok((version, token))
+            }
             (other, _) => Err(other.unexpected()),
         }
     }

@@ -1,23 +1,45 @@
 //! What a process knows of an environment: its relations and keys, how far it has seen, and whether it can
 //! be written.
 
+use super::clock::Clock;
 use super::keys::LoadedKeys;
 use crate::store::database_error::DatabaseError;
 use crate::store::key::KeyRing;
 use crate::store::signature::Relations;
-use parking_lot::RwLock;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::store::token::Token;
+use parking_lot::{Mutex, RwLock};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// The pause between two look-ups of unknown keys.
+const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 
 /// The newest of everything that this process has seen.
 #[derive(Debug)]
 pub(super) struct PublishedState {
     relations: RwLock<Arc<Relations>>,
     keys: RwLock<PublishedKeys>,
-    /// The last revision that was acknowledged or read.
-    offset: AtomicU64,
+    /// The latest moment that was acknowledged or read.
+    seen: Mutex<SeenMoment>,
+    /// The revision that was lost when another server took over, if one was.
+    lost: OnceLock<u64>,
+    /// When an unknown key was looked up in the database last.
+    looked_up: Mutex<Option<Instant>>,
     /// Why no server took the last write.
     fault: RwLock<Option<DatabaseError>>,
+}
+
+/// A moment, and the version of the policy that is active then; 0 for none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SeenMoment {
+    pub(super) token: Token,
+    pub(super) policy: u64,
+}
+
+impl SeenMoment {
+    pub(super) fn of(clock: Clock) -> Self {
+        Self { token: clock.token, policy: u64::try_from(clock.policy).unwrap_or_default() }
+    }
 }
 
 /// The keys, and how often their set had changed.
@@ -28,12 +50,14 @@ struct PublishedKeys {
 }
 
 impl PublishedState {
-    pub(super) fn new(relations: Relations, keys: LoadedKeys, offset: u64) -> Self {
+    pub(super) fn new(relations: Relations, keys: LoadedKeys, seen: SeenMoment) -> Self {
         let ring = Arc::new(KeyRing::new(keys.keys, &KeyRing::default()));
         Self {
             relations: RwLock::new(Arc::new(relations)),
             keys: RwLock::new(PublishedKeys { generation: keys.generation, ring }),
-            offset: AtomicU64::new(offset),
+            seen: Mutex::new(seen),
+            lost: OnceLock::new(),
+            looked_up: Mutex::default(),
             fault: RwLock::default(),
         }
     }
@@ -69,13 +93,49 @@ impl PublishedState {
         }
     }
 
-    pub(super) fn offset(&self) -> u64 {
-        self.offset.load(Ordering::SeqCst)
+    /// The latest moment that this process has seen, whichever process made it.
+    pub(super) fn seen(&self) -> SeenMoment {
+        *self.seen.lock()
     }
 
-    /// Notes that a revision was acknowledged or read.
-    pub(super) fn note_offset(&self, revision: u64) {
-        self.offset.fetch_max(revision, Ordering::SeqCst);
+    /// Notes a moment and its policy.
+    pub(super) fn note(&self, moment: SeenMoment) {
+        let mut seen = self.seen.lock();
+        if seen.token.revision <= moment.token.revision {
+            *seen = moment;
+        }
+    }
+
+    /// Notes the moment after a write that has not changed the policy.
+    pub(super) fn note_write(&self, token: Token) {
+        let mut seen = self.seen.lock();
+        if seen.token.revision < token.revision {
+            seen.token = token;
+        }
+    }
+
+    /// The revision that this process has seen and that was lost when another server took over. Whatever else
+    /// it knows may be lost, too.
+    pub(super) fn lost(&self) -> Option<u64> {
+        self.lost.get().copied()
+    }
+
+    /// Notes that a revision was lost.
+    pub(super) fn note_lost(&self, revision: u64) {
+        if self.lost.set(revision).is_ok() {
+            tracing::error!(revision, "writes were lost when another server took over: restart this process");
+        }
+    }
+
+    /// Whether an unknown key may be looked up in the database: not more often than every
+    /// [`LOOK_UP_PAUSE`], so that guessing keys is no load on it.
+    pub(super) fn may_look_up_keys(&self) -> bool {
+        let mut last = self.looked_up.lock();
+        let may = last.is_none_or(|last| last.elapsed() >= LOOK_UP_PAUSE);
+        if may {
+            *last = Some(Instant::now());
+        }
+        may
     }
 
     pub(super) fn fault(&self) -> Option<DatabaseError> {

@@ -14,7 +14,7 @@ use super::session::value;
 use super::value::{self, SentParam};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
-use crate::store::query::{Param, Work};
+use crate::store::query::{Param, RowQuery, Work};
 use crate::store::token::Token;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -32,15 +32,6 @@ const END_TIME: Duration = Duration::from_secs(1);
 
 /// Rows with up to this many columns are passed on without an allocation.
 const SMALL_ROW: usize = 8;
-
-/// A statement with rows of values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowQuery<'q> {
-    /// Its text.
-    pub sql: &'q str,
-    /// How many columns it has, all of which are values.
-    pub n_columns: usize,
-}
 
 /// A connection for reading.
 pub struct PgReader {

@@ -153,7 +153,7 @@ impl FactCursor {
             connection.begin().await?;
             let clock = clock::read(session, &schema).await?;
             // Read in the same snapshot: all facts are in these relations.
-            let relations = Catalog::load(session, &schema).await?.published().relations;
+            let relations = Catalog::load(session, &schema).await?.published(&schema).relations;
             Ok((connection, clock, relations))
         });
         let (connection, clock, relations) = runtime.block_on(opened)?;

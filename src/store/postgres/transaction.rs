@@ -94,7 +94,7 @@ impl WriterConnection {
             catalog::drop_retired(open.session, schema, *limit).await?;
         }
         let OpenTransaction { catalog, .. } = open;
-        let relations = (catalog.generation != generation).then(|| catalog.published());
+        let relations = (catalog.generation != generation).then(|| catalog.published(schema));
         self.n_transactions += 1;
         self.catalog = Some(catalog);
         Ok(PreparedWrite { outcomes, stamp, relations, keys })

@@ -40,6 +40,17 @@ impl SentParam {
     }
 }
 
+impl SentParam {
+    /// The type with which a statement must be prepared: not every place in a statement determines one.
+    pub(super) fn ty(&self) -> Type {
+        match self {
+            Self::Bytes(_) => Type::BYTEA,
+            Self::Many(_) => Type::BYTEA_ARRAY,
+            Self::Number(_) => Type::INT8,
+        }
+    }
+}
+
 impl ToSql for SentParam {
     fn to_sql(&self, ty: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match self {

@@ -339,7 +339,7 @@ impl WriterSource {
             self.published.offer_keys(keys);
         }
         for (_, token) in committed.outcomes.iter().flatten() {
-            self.published.note_offset(token.revision);
+            self.published.note_write(*token);
         }
         committed.outcomes
     }

@@ -7,7 +7,7 @@ mod reading;
 mod records;
 mod values;
 
-use super::{ArgPattern, Change, Fact, FactPattern, Store, StoreError, StoreOptions, Value};
+use super::{ArgPattern, Change, Fact, FactPattern, RowQuery, Store, StoreError, StoreOptions, Value};
 use std::path::Path;
 use std::time::Duration;
 
@@ -27,6 +27,11 @@ pub(super) fn open(dir: &Path) -> Store {
 pub(super) fn fact(predicate: &str, args: &[&str]) -> Fact {
     let value = |arg: &&str| arg.split_once(':').map(|(ty, id)| Value::new(ty, id)).unwrap();
     Fact::new(predicate, args.iter().map(value).collect())
+}
+
+/// A statement for the embedded store, which counts the columns itself.
+pub(super) fn query(sql: &str) -> RowQuery<'_> {
+    RowQuery { sql, n_columns: 0 }
 }
 
 /// As [`fact`]; `*` is any value, `User:*` any user.

@@ -17,7 +17,7 @@ async fn statements_take_parameters_and_return_text_and_null() {
         .read(|reader| {
             let mut rows = Vec::new();
             let params = [Param::Value("it's \"x\"".into()), Param::Number(-3)];
-            reader.rows("SELECT ?1, NULL, CAST(?2 + 1 AS TEXT)", &params, |row| {
+            reader.rows(query("SELECT ?1, NULL, CAST(?2 + 1 AS TEXT)"), &params, |row| {
                 rows.push(
                     row.iter_mut().map(|column| column.take().map(Cow::into_owned)).collect::<Vec<_>>(),
                 );
@@ -37,7 +37,7 @@ async fn wide_rows_are_whole() {
     let n = store
         .read(move |reader| {
             let mut n = 0;
-            reader.rows(&sql, &[], |row| n = row.len())?;
+            reader.rows(query(&sql), &[], |row| n = row.len())?;
             Ok(n)
         })
         .await
@@ -66,10 +66,13 @@ async fn decisions_are_truth_values() {
 async fn a_reader_cannot_write() {
     let dir = tempfile::tempdir().unwrap();
     for store in [open(dir.path()), memory()] {
-        let error = store.read(|reader| reader.rows("DELETE FROM meta", &[], |_| ())).await.unwrap_err();
+        let error =
+            store.read(|reader| reader.rows(query("DELETE FROM meta"), &[], |_| ())).await.unwrap_err();
         assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
-        assert!(store.read(|reader| reader.rows("ATTACH 'other.db' AS x", &[], |_| ())).await.is_err());
-        assert!(store.read(|reader| reader.rows("SELECT \"nocolumn\"", &[], |_| ())).await.is_err());
+        assert!(
+            store.read(|reader| reader.rows(query("ATTACH 'other.db' AS x"), &[], |_| ())).await.is_err()
+        );
+        assert!(store.read(|reader| reader.rows(query("SELECT \"nocolumn\""), &[], |_| ())).await.is_err());
     }
 }
 
@@ -78,7 +81,7 @@ async fn a_question_ends_at_its_limit() {
     let store =
         Store::in_memory(&StoreOptions { query_time: Duration::from_millis(50), ..options() }).unwrap();
     let start = Instant::now();
-    let error = store.read(|reader| reader.rows(ENDLESS, &[], |_| ())).await.unwrap_err();
+    let error = store.read(|reader| reader.rows(query(ENDLESS), &[], |_| ())).await.unwrap_err();
     assert!(matches!(error, StoreError::Timeout(limit) if limit.as_millis() == 50), "{error}");
     assert_eq!(
         error.to_string(),
@@ -159,7 +162,9 @@ async fn a_snapshot_stays_the_same_while_others_write() {
                     let sql = format!("SELECT CAST(count(*) AS TEXT) FROM {table}");
                     let count = || {
                         let mut n = String::new();
-                        reader.rows(&sql, &[], |row| n = row[0].take().unwrap_or_default().into_owned())?;
+                        reader.rows(query(&sql), &[], |row| {
+                            n = row[0].take().unwrap_or_default().into_owned();
+                        })?;
                         Ok::<_, StoreError>(n)
                     };
                     let inside = reader.snapshot(|reader| {

@@ -38,7 +38,7 @@ async fn clearing_removes_facts_and_policies_but_no_key() {
     assert_eq!(store.stats().await.unwrap(), crate::store::Stats::default());
     assert_eq!(store.policy(None).await.unwrap(), None);
     assert_eq!(store.policy_versions().await.unwrap(), []);
-    assert!(store.verify_key(&key.text).is_some());
+    assert!(store.find_key(&key.text).await.unwrap().is_some());
     let next = store.put_policy("two".into(), String::new()).await.unwrap();
     assert!(next.id > policy.id, "an id is never given twice");
 }
@@ -51,7 +51,7 @@ async fn a_key_opens_until_it_is_revoked() {
     let parts: Vec<&str> = made.text.split('_').collect();
     assert_eq!(parts[..3], ["e", "main", &made.key.id]);
     assert_eq!(parts[3].len(), 64);
-    assert_eq!(store.verify_key(&made.text), Some(made.key.clone()));
+    assert_eq!(store.find_key(&made.text).await.unwrap(), Some(made.key.clone()));
     drop(store);
 
     let stored = std::fs::read(dir.path().join("store.db")).unwrap();
@@ -60,9 +60,9 @@ async fn a_key_opens_until_it_is_revoked() {
 
     let store = open(dir.path());
     assert_eq!(store.keys(), std::slice::from_ref(&made.key));
-    assert_eq!(store.verify_key(&made.text).unwrap().access, Access::ReadOnly);
+    assert_eq!(store.find_key(&made.text).await.unwrap().unwrap().access, Access::ReadOnly);
     assert!(store.revoke_key(made.key.id.clone()).await.unwrap());
-    assert_eq!(store.verify_key(&made.text), None);
+    assert_eq!(store.find_key(&made.text).await.unwrap(), None);
     assert!(store.keys()[0].revoked);
     assert!(!store.revoke_key("'; DROP TABLE key; --".into()).await.unwrap());
 }
@@ -89,7 +89,7 @@ async fn a_key_that_differs_anywhere_is_refused() {
         &text.to_uppercase(),
         &stolen_id,
     ] {
-        assert_eq!(store.verify_key(wrong), None, "{wrong}");
+        assert_eq!(store.find_key(wrong).await.unwrap(), None, "{wrong}");
     }
     assert!(!format!("{made:?}").contains(secret), "a key is not logged by accident");
 }

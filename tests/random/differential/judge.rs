@@ -32,6 +32,9 @@ use portcullis_testkit::why::Judge;
 /// Of a policy's lists of actions one in so many is asked: each asks about all of them.
 const STEP_OF_ACTIONS: u64 = 2;
 
+/// One in this many policies has the engine over a store on PostgreSQL for facts that are stored and sent.
+pub(super) const ON_POSTGRES: usize = 3;
+
 /// One in this many questions is put to the engine in every way.
 const EVERY_WAY: usize = 7;
 
@@ -179,7 +182,7 @@ impl<'c> Case<'c> {
         let split = split::by_number(facts, sample.placing);
         let whole = Hosted::new(&sample.policy)?;
         whole.store(facts)?;
-        let parted = Hosted::new(&sample.policy)?;
+        let parted = Hosted::in_turn(&sample.policy, sample.placing / 5, ON_POSTGRES)?;
         parted.store(&split.stored)?;
         parted.store(&split.local)?;
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
@@ -197,6 +200,9 @@ impl<'c> Case<'c> {
     /// Asks every judge, in the way and the place of this turn or in all of them; returns whether all
     /// answered.
     fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<bool, Wrong> {
+        if self.parted.is_on_postgres() {
+            count(&tally.on_postgres);
+        }
         let mut has_answers = true;
         let is_check = matches!(Allow::of(question), Some(Allow::Authorize(..)));
         for (way, found) in self.ask_engine(question, turn) {

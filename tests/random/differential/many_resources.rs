@@ -5,7 +5,7 @@
 //! then read in pages, and resources, known ones and others, are checked as one request. The oracle is told
 //! of the copies and asked about each of them alone.
 
-use super::judge::{Wrong, may_be_refused};
+use super::judge::{ON_POSTGRES, Wrong, may_be_refused};
 use super::next;
 use super::page::answer;
 use super::tally::{Tally, count, is_late};
@@ -85,7 +85,7 @@ impl<'c> ManyResources<'c> {
             return Ok(None);
         };
         let split = split::by_number(&facts, sample.placing);
-        let hosted = Hosted::new(&sample.policy)?;
+        let hosted = Hosted::in_turn(&sample.policy, sample.placing / 5, ON_POSTGRES)?;
         hosted.store(&split.stored)?;
         hosted.store(&split.local)?;
         let is_primitive = |value: &Value| matches!(value.ty.as_str(), "String" | "Integer" | "Boolean");

@@ -95,6 +95,8 @@ pub(crate) struct Tally {
     pub(crate) cases: Counter<usize>,
     /// Answers of the engine.
     pub(crate) engine: Counter<usize>,
+    /// Questions for which its store was on PostgreSQL.
+    pub(crate) on_postgres: Counter<usize>,
     /// Questions for which there is no local SQL, rightly.
     pub(crate) no_sql: Counter<usize>,
     /// Statements that PostgreSQL refused over a mistaken document.
@@ -253,6 +255,7 @@ impl Tally {
             !holds(&self.refused, 1000, &self.enumerations, REFUSED_PER_MILLE),
             "too many enumerations are refused"
         );
+        assert!(holds(&self.on_postgres, 6, &self.cases, 1), "too few stores are on PostgreSQL");
         let n_late = self.late.get();
         assert!(n_late <= 1 + self.cases.get() / LATE_PER, "{n_late} questions reached the time limit");
         assert!(!holds(&self.no_sql, 1000, &self.cases, NO_SQL_PER_MILLE), "too often there is no local SQL");
@@ -311,16 +314,16 @@ impl fmt::Display for Tally {
 impl Tally {
     /// The policies, and how many answers each judge gave.
     fn write_cases(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { policies, refused_policies, endless_policies, cases, engine, no_sql, statements, .. } =
-            self;
+        let Self { policies, refused_policies, endless_policies, cases, no_sql, statements, .. } = self;
         write!(
             f,
-            "{} cases of {} policies ({} refused, {} too much for the oracle); answers: engine {}",
+            "{} cases of {} policies ({} refused, {} too much for the oracle); answers: engine {} ({} questions with its store on PostgreSQL)",
             cases.get(),
             policies.get(),
             refused_policies.get(),
             endless_policies.get(),
-            engine.get(),
+            self.engine.get(),
+            self.on_postgres.get(),
         )?;
         for (dialect, on) in DIALECTS.iter().zip(&self.local) {
             write!(f, ", {dialect} {on}")?;

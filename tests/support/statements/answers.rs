@@ -46,7 +46,7 @@ pub(super) fn answer(
             Ok(Answer::Decision(row[0].as_deref() == Some("1")))
         }
         (question::Answer::Decision, rows) => Err(format!("no decision: {rows:?}")),
-        (question::Answer::Rows(_) | question::Answer::Part, _) => Ok(cells(question, meaning, rows)),
+        (question::Answer::Rows(_) | question::Answer::Part(_), _) => Ok(cells(question, meaning, rows)),
     }
 }
 

@@ -84,8 +84,8 @@ impl Form {
             (Answer::Decision, _) => {
                 row.try_get(at).map(|holds: bool| Some(i64::from(holds).to_string())).map_err(told)
             }
-            (Answer::Rows(_) | Answer::Part, Self::Text) => row.try_get(at).map_err(told),
-            (Answer::Rows(_) | Answer::Part, Self::Bytes) => {
+            (Answer::Rows(_) | Answer::Part(_), Self::Text) => row.try_get(at).map_err(told),
+            (Answer::Rows(_) | Answer::Part(_), Self::Bytes) => {
                 let form: Option<&[u8]> = row.try_get(at).map_err(told)?;
                 let text = |form| bytes::decode(form).ok_or_else(|| format!("{form:?} is no value"));
                 form.map(text).transpose().map(|text| text.map(Into::into))

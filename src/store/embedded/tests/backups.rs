@@ -110,7 +110,7 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     let restored = open(&restored);
     assert_eq!(all(&restored).await, ["p(T:it's \"a\"\n)"]);
     assert_eq!(restored.policy(None).await.unwrap().unwrap().src, "one");
-    assert_eq!(restored.verify_key(&key.text), Some(key.key));
+    assert_eq!(restored.find_key(&key.text).await.unwrap(), Some(key.key));
     let again = Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap_err();
     assert!(again.to_string().contains("already exists: choose another file"), "{again}");
 }

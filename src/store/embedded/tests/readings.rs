@@ -1,7 +1,7 @@
 //! Facts that are read in parts, next to the writer.
 
 use super::*;
-use crate::store::FactReading;
+use crate::store::{Backend, FactReading};
 use std::ops::ControlFlow;
 
 #[tokio::test]
@@ -33,6 +33,7 @@ async fn a_reading_goes_on_where_its_part_ended_and_can_be_cut() {
     }
     assert_eq!(read, expected);
     assert!(part(&cut).unwrap().1);
-    store.embedded.published.readings.cut();
+    let Backend::Embedded(embedded) = &store.backend else { panic!("embedded") };
+    embedded.published.readings.cut();
     assert!(matches!(part(&cut), Err(StoreError::Busy)), "what is left cannot be taken for the rest");
 }

@@ -1,0 +1,66 @@
+//! Follows what other processes do to the same store.
+//!
+//! Only a store on PostgreSQL has several. What they add to facts and relations, questions see by themselves.
+//! The policy is different: an engine keeps it in memory with its compiled questions. So each answer tells
+//! which policy was active at its moment ([`Store::newest_policy`]), and one that was made under another
+//! policy is discarded, and asked again under the new one.
+
+use super::versions::Active;
+use super::{Engine, EngineError, view};
+use crate::store::ConsistentRead;
+use std::sync::Arc;
+use std::time::Instant;
+
+impl Engine {
+    /// Learns what other processes have changed: whatever was acknowledged before holds afterwards.
+    pub async fn follow(&self) -> Result<(), EngineError> {
+        self.store().follow().await?;
+        self.follow_policy().await?;
+        Ok(())
+    }
+
+    /// Runs a closure that reads, from one set of relations and under one policy; repeats it if one of them
+    /// was replaced meanwhile.
+    pub(super) async fn consistently<'s, T, F>(
+        &'s self,
+        read: impl Fn(ConsistentRead<'s>) -> F,
+    ) -> Result<T, EngineError>
+    where
+        F: Future<Output = Result<T, EngineError>>,
+    {
+        let time = self.settings().query_time;
+        let until = Instant::now().checked_add(time);
+        loop {
+            let outcome = self.store().consistently(&read).await;
+            // An older version stays what it is.
+            if self.older.is_some() || !self.follow_policy().await? {
+                return outcome;
+            }
+            if until.is_some_and(|until| Instant::now() >= until) {
+                let message = format!("the policy was replaced again and again for {time:?}");
+                return Err(EngineError::Timeout(message));
+            }
+        }
+    }
+
+    /// Loads the policy that another process has made the active one; returns whether there is such a one.
+    pub(super) async fn follow_policy(&self) -> Result<bool, EngineError> {
+        let is_current = || {
+            let version = self.current().map_or(0, |active| active.version);
+            self.store().newest_policy().is_none_or(|newest| newest == version)
+        };
+        if is_current() {
+            return Ok(false);
+        }
+        // One question loads it, and others wait.
+        let _turn = self.turn().await?;
+        if !is_current() {
+            let active = match self.store().policy(None).await? {
+                Some(policy) => Some(Arc::new(view::off_the_workers(move || Active::of(&policy)).await??)),
+                None => None,
+            };
+            self.activate(active);
+        }
+        Ok(true)
+    }
+}
