@@ -1,8 +1,18 @@
-//! The data folder of a command: from `--data`, or else from the settings.
+//! Where the data of a command is: in the folder of `--data`, or else where the settings say.
 
-use super::error::CliError;
-use crate::config::{Config, Flags};
+use super::error::{ArgumentError, CliError};
+use crate::config::{Config, Flags, StoreUrl};
+use crate::store::postgres::Address;
 use std::path::PathBuf;
+
+/// Where environments are.
+#[derive(Debug)]
+pub(super) enum DataPlace {
+    /// In a data folder, which need not exist.
+    Folder(PathBuf),
+    /// In a PostgreSQL database.
+    Database(Address),
+}
 
 /// The flags for the data folder.
 #[derive(Debug, clap::Args)]
@@ -16,11 +26,28 @@ pub(super) struct DataFolder {
 }
 
 impl DataFolder {
-    /// The folder, which need not exist.
+    /// The folder, which need not exist. Refused if the settings name a database instead.
     pub(super) fn find(self) -> Result<PathBuf, CliError> {
-        match self.data {
-            Some(data) => Ok(data),
-            None => Ok(Config::load(self.config, Flags::new())?.config.data),
+        match self.place()? {
+            DataPlace::Folder(data) => Ok(data),
+            DataPlace::Database(_) => Err(ArgumentError::NeedsFolder.into()),
         }
     }
+
+    /// The folder, or the database that the settings name.
+    pub(super) fn place(self) -> Result<DataPlace, CliError> {
+        if let Some(data) = self.data {
+            return Ok(DataPlace::Folder(data));
+        }
+        let config = Config::load(self.config, Flags::new())?.config;
+        Ok(match &config.store {
+            Some(url) => DataPlace::Database(store_address(url)?),
+            None => DataPlace::Folder(config.data),
+        })
+    }
+}
+
+/// The address of a store, with the certificates that it names.
+pub(super) fn store_address(StoreUrl(url): &StoreUrl) -> Result<Address, CliError> {
+    Ok(Address::parse(url).map_err(ArgumentError::StoreAddress)?)
 }

@@ -4,7 +4,7 @@
 //! itself, after its last request.
 
 use super::backup::described;
-use super::data::DataFolder;
+use super::data::{DataFolder, DataPlace};
 use super::error::{CliError, ServiceError, of_store};
 use super::output::{self, Format};
 use super::{Verdict, admin, shown};
@@ -125,7 +125,7 @@ fn preview(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError>
 fn delete(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError> {
     check_environment_name(name)?;
     let command = AdminCommand::DeleteEnvironment { environment: name.to_owned() };
-    accepted(admin::carry_out(data, &command)?)?;
+    accepted(admin::carry_out(&DataPlace::Folder(data.to_owned()), &command)?)?;
     output::to_stdout(&match format {
         Format::Text => format!("`{name}` was deleted"),
         Format::Json => format!("{:#}", json!({ "deleted": true, "environment": { "name": name } })),

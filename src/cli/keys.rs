@@ -11,8 +11,9 @@ use crate::http::DEFAULT_ENVIRONMENT;
 use clap::Subcommand;
 
 const EXPLAINED: &str =
-    "Run it on the machine of the service, with the service's data folder. A new key works, and a revoked \
-one is refused, from the next request on.
+    "Run it on the machine of the service, with the service's data folder; or anywhere with the same \
+PORTCULLIS_STORE, if a PostgreSQL database is the store. A new key works, and a revoked one is refused, \
+from the next request on.
 
 Examples:
   portcullis keys create --name billing
@@ -58,14 +59,14 @@ enum KeysCommand {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let Args { data, environment, command } = args;
-    let data = data.find()?;
+    let place = data.place()?;
     check_environment_name(&environment)?;
     let command = match command {
         KeysCommand::Create { name, read_only } => AdminCommand::CreateKey { environment, name, read_only },
         KeysCommand::List => AdminCommand::ListKeys { environment },
         KeysCommand::Revoke { id } => AdminCommand::RevokeKey { environment, id },
     };
-    show(admin::carry_out(&data, &command)?)
+    show(admin::carry_out(&place, &command)?)
 }
 
 /// Checks a name that must fit on one line of a list.

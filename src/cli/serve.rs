@@ -1,13 +1,16 @@
 //! `portcullis serve`: the service.
 
+use super::data::store_address;
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
 use super::{Verdict, open_files, output, policy_file, precautions};
 use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
-use crate::engine::{Engine, EngineSettings, PolicyOptions, open_environments};
-use crate::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, Tls};
+use crate::engine::{Engine, EngineSettings, PolicyOptions, connect_environments, open_environments};
+use crate::http::{
+    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, SharedStore, Tls,
+};
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -27,7 +30,8 @@ PORTCULLIS_API_KEY or the file; `portcullis keys create` creates other keys.
 Examples:
   portcullis serve --dev --policy policy.polar
   portcullis serve --listen 0.0.0.0:8081 --data /var/lib/portcullis
-  portcullis serve --config /etc/portcullis/portcullis.toml"
+  portcullis serve --config /etc/portcullis/portcullis.toml
+  portcullis serve --store postgres://portcullis@db.internal/portcullis"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -57,7 +61,11 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let decision_log = DecisionLog::open(&config)?.map(Arc::new);
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = http::engine_settings(&config);
-    let environments = open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?;
+    let store = config.store.as_ref().map(store_address).transpose()?;
+    let environments = match &store {
+        None => open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?,
+        Some(address) => connect_environments(address, DEFAULT_ENVIRONMENT, &settings).await?,
+    };
     precautions::warn_of_readable(&config, values);
     open_files::fit_connections(&mut config);
     if let Some(path) = &config.policy
@@ -73,15 +81,16 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         Some(address) => Some(listen(address).await?),
         None => None,
     };
-    let admin = admin_socket(&config.data);
-    let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config);
+    // The keys of a store in a database are managed in the database.
+    let admin = if store.is_none() { admin_socket(&config.data) } else { None };
+    let (place, keys_command) = match &store {
+        None => (config.data.display().to_string(), format!("keys create --data {}", config.data.display())),
+        Some(store) => (store.to_string(), "keys create".to_owned()),
+    };
+    let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config, &place);
     if !has_key {
-        let lines = [
-            "\nthere is no key yet, so no request is answered; create one with",
-            "\n  portcullis keys create --data ",
-        ];
-        lines.iter().for_each(|line| welcome.push_str(line));
-        welcome.push_str(&config.data.display().to_string());
+        welcome.push_str("\nthere is no key yet, so no request is answered; create one with\n  portcullis ");
+        welcome.push_str(&keys_command);
     }
     let stop = stop_signal();
     // A collector has nothing to open again.
@@ -91,6 +100,10 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
     let state = AppState::new(config, environments);
+    let state = match store {
+        Some(store) => state.with_shared_store(SharedStore::new(store, settings.clone())),
+        None => state,
+    };
     let state = match tls {
         Some(tls) => state.with_tls(tls),
         None => state,
@@ -151,10 +164,9 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
 }
 
 /// The message once the service answers.
-fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config) -> String {
+fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config, place: &str) -> String {
     let base = format!("{}://{address}/api", config.scheme());
-    let mut lines =
-        vec![format!("portcullis is listening on {base}; its data is in {}", config.data.display())];
+    let mut lines = vec![format!("portcullis is listening on {base}; its data is in {place}")];
     lines.extend(metrics.map(|address| format!("metrics without a key are on http://{address}/metrics")));
     if config.dev {
         let key = DEVELOPMENT_KEY;

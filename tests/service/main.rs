@@ -3,6 +3,7 @@
 
 mod commands;
 mod http;
+mod nodes;
 mod openapi;
 mod operations;
 mod running;

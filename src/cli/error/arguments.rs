@@ -77,6 +77,11 @@ pub(in crate::cli) enum ArgumentError {
     /// An address that is not a store's.
     #[error(transparent)]
     StoreAddress(DatabaseError),
+    /// A command that works on a data folder, where the settings name a database.
+    #[error(
+        "this command works on a data folder, and the settings name a PostgreSQL database as the store: give `--data DIR`, or use the tools of PostgreSQL"
+    )]
+    NeedsFolder,
 }
 
 impl ArgumentError {
@@ -91,9 +96,10 @@ impl ArgumentError {
             Self::Fact { .. } | Self::SeveralFacts(_) | Self::RepeatedVariable { .. } => {
                 CommandCode::InvalidFact
             }
-            Self::ServiceAddress { .. } | Self::DatabaseAddress | Self::StoreAddress(_) => {
-                CommandCode::InvalidArguments
-            }
+            Self::ServiceAddress { .. }
+            | Self::DatabaseAddress
+            | Self::StoreAddress(_)
+            | Self::NeedsFolder => CommandCode::InvalidArguments,
         }
     }
 }

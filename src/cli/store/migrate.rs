@@ -12,7 +12,7 @@ use crate::store::postgres::{self, MigratedSchema};
     after_help = "A new store has the default environment. The role needs the right to create schemas in the
 database; who else uses the store needs the same role, or one that is a member of it. Run it again
 after each upgrade: it does only what is left to do, and a killed run leaves a complete format.
-Other processes that migrate at the same time wait. `serve` uses the embedded store only.
+Other processes that migrate at the same time wait. `serve --store` makes a new store by itself.
 
 Missing parts of the address are completed as psql does, from PGHOST, PGPORT, PGUSER, PGDATABASE,
 PGPASSWORD and ~/.pgpass. The connection is encrypted if the server can; with sslmode=require,

@@ -4,12 +4,14 @@
 #![expect(
     clippy::unwrap_used,
     clippy::expect_used,
+    clippy::indexing_slicing,
     reason = "a test that cannot go on should stop where it is"
 )]
 
 mod encryption;
 mod refused;
 mod schema;
+mod serving;
 
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::program::portcullis;
@@ -32,7 +34,7 @@ impl Server {
     fn start() -> Self {
         // A port that was free a moment ago.
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let cluster = Cluster::start_at(port, &["shared_buffers=16MB", "max_connections=30"]);
+        let cluster = Cluster::start_at(port, &["shared_buffers=16MB", "max_connections=100"]);
         Self { cluster: cluster.expect("a PostgreSQL"), port }
     }
 

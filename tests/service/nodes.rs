@@ -1,0 +1,191 @@
+//! Several nodes over one store in PostgreSQL: what one has acknowledged holds on the others with their next
+//! request.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
+
+use portcullis::http::DEFAULT_ENVIRONMENT;
+use portcullis::store::postgres::{Address, migrate};
+use portcullis::store::{Access, Store, StoreOptions};
+use portcullis_testkit::hosted::RUNTIME;
+use portcullis_testkit::postgres::{administer, new_database};
+use portcullis_testkit::server::{POLICY, Server};
+use portcullis_testkit::wire::{bearer, fact_json, question};
+use serde_json::{Value as Json, json};
+
+/// How often a race is run.
+const RACES: usize = 200;
+
+/// Nodes over one new store, with a policy.
+fn nodes<const N: usize>() -> ([Server; N], String) {
+    let database = new_database().unwrap();
+    let nodes = [(); N].map(|()| Server::node(&database));
+    set_policy(&nodes[0], POLICY);
+    (nodes, database)
+}
+
+fn set_policy(node: &Server, policy: &str) {
+    let answer = node.post("/api/policy", &json!({ "src": policy }));
+    assert_eq!(answer.status, 200, "{}", answer.text);
+}
+
+/// The store as a command opens it.
+fn store(database: &str, environment: &str) -> Store {
+    let address = Address::parse(database).unwrap();
+    RUNTIME.block_on(Store::connect(&address, environment, &StoreOptions::default())).unwrap()
+}
+
+fn create_key(store: &Store, environment: &str, access: Access) -> (String, String) {
+    let made = RUNTIME.block_on(store.create_key(environment.to_owned(), "test".to_owned(), access)).unwrap();
+    (made.key.id, made.text)
+}
+
+fn send(node: &Server, key: &str, path: &str, body: &Json) -> u16 {
+    let headers = [&*bearer(key), "Content-Type: application/json"];
+    node.send("POST", path, &headers, body.to_string().as_bytes()).status
+}
+
+fn inserting(fact: &[&str]) -> Json {
+    json!([{ "inserts": [fact_json(fact)] }])
+}
+
+#[test]
+fn a_fact_that_one_node_stores_counts_on_the_others() {
+    let ([one, two, three], _) = nodes();
+    assert!(!two.may("ada", "write", "a"));
+    one.add(&[&["has_role", "User:ada", "String:writer", "Repo:a"]]);
+    assert!(two.may("ada", "write", "a") && three.may("ada", "write", "a"));
+    // A relation that no node has heard of.
+    two.add(&[&["is_public", "Repo:b"]]);
+    assert!(one.may("nobody", "read", "b") && three.may("nobody", "read", "b"));
+    let removed = three.post("/api/batch", &json!([{ "deletes": [fact_json(&["is_public", "Repo:b"])] }]));
+    assert_eq!(removed.status, 200, "{}", removed.text);
+    assert!(!one.may("nobody", "read", "b") && !two.may("nobody", "read", "b"));
+    assert_eq!(one.stored(), two.stored());
+}
+
+#[test]
+fn a_policy_that_one_node_stores_decides_on_the_others() {
+    let ([one, two], _) = nodes();
+    one.add(&[&["has_role", "User:ada", "String:reader", "Repo:a"]]);
+    assert!(two.may("ada", "read", "a"));
+    let stricter = POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#);
+    for _ in 0..RACES / 4 {
+        set_policy(&one, &stricter);
+        assert!(!two.may("ada", "read", "a"), "an answer of the old policy");
+        let policy = two.get("/api/policy").json();
+        assert!(policy["policy"]["src"].as_str().is_some_and(|src| src == stricter), "{policy}");
+        set_policy(&two, POLICY);
+        assert!(one.may("ada", "read", "a"), "an answer of the old policy");
+    }
+    let explained = two.post("/api/explain", &question("ada", "read", "a")).json();
+    assert_eq!(explained["allowed"], true, "{explained}");
+    let cleared = one.post("/api/clear_data", &json!({}));
+    assert_eq!(cleared.status, 200, "{}", cleared.text);
+    assert!(!two.may("ada", "read", "a"));
+    assert_eq!(two.stored(), Vec::<String>::new());
+}
+
+#[test]
+fn a_key_that_is_revoked_in_the_store_is_refused_by_every_node() {
+    let ([one, two, three], database) = nodes();
+    let store = store(&database, DEFAULT_ENVIRONMENT);
+    let asked = question("ada", "read", "a");
+    for n in 0..RACES {
+        let (id, key) = create_key(&store, DEFAULT_ENVIRONMENT, Access::ReadWrite);
+        // An unknown key is looked up once a second only; other requests follow the store, too.
+        for node in [&one, &two, &three] {
+            assert!(!node.may("ada", "read", "a"));
+            assert_eq!(send(node, &key, "/api/authorize", &asked), 200, "{n}");
+        }
+        assert!(RUNTIME.block_on(store.revoke_key(id)).unwrap());
+        assert_eq!(send(&one, &key, "/api/authorize", &asked), 401, "{n}");
+        assert_eq!(send(&two, &key, "/api/batch", &inserting(&["is_public", "Repo:z"])), 401, "{n}");
+        assert_eq!(send(&three, &key, "/api/explain", &asked), 401, "{n}");
+    }
+    assert!(!one.may("ada", "read", "z"));
+}
+
+/// A server that has not received the last writes takes over, and a new policy there gets the number of the
+/// lost one.
+#[test]
+fn a_node_that_has_seen_lost_writes_answers_no_more() {
+    let ([one], database) = nodes();
+    one.add(&[&["has_role", "User:ada", "String:reader", "Repo:a"]]);
+    let name = database.rsplit('/').next().unwrap();
+    let cut = || {
+        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+        administer(&format!("{query} '{name}'")).unwrap();
+    };
+    cut();
+    administer(&format!("CREATE DATABASE {name}_standby TEMPLATE {name}")).unwrap();
+    set_policy(&one, &format!("{POLICY}\n# lost"));
+    assert!(one.may("ada", "read", "a"));
+    cut();
+    administer(&format!("ALTER DATABASE {name} RENAME TO {name}_lost")).unwrap();
+    administer(&format!("ALTER DATABASE {name}_standby RENAME TO {name}")).unwrap();
+    let two = Server::node(&database);
+    set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
+    assert!(!two.may("ada", "read", "a"));
+    for _ in 0..2 {
+        let answer = one.post("/api/authorize", &question("ada", "read", "a"));
+        assert_eq!(answer.status, 503, "{}", answer.text);
+        assert_eq!(one.post("/api/batch", &inserting(&["is_public", "Repo:z"])).status, 503);
+        assert_eq!((one.get("/ready").status, one.get("/health").status), (503, 200));
+    }
+    drop(one);
+    let again = Server::node(&database);
+    assert!(!again.may("ada", "read", "a"));
+    assert_eq!(again.stored(), two.stored());
+}
+
+#[test]
+fn the_first_key_of_a_new_environment_opens_it_on_every_node() {
+    let ([one, two], database) = nodes();
+    RUNTIME.block_on(migrate(&Address::parse(&database).unwrap(), "staging")).unwrap();
+    let (_, key) = create_key(&store(&database, "staging"), "staging", Access::ReadWrite);
+    assert_eq!(send(&one, &key, "/api/policy", &json!({ "src": POLICY })), 200);
+    assert_eq!(send(&two, &key, "/api/batch", &inserting(&["is_public", "Repo:z"])), 200);
+    assert_eq!(send(&one, &key, "/api/authorize", &question("ada", "read", "z")), 200);
+    assert!(!one.may("ada", "read", "z"), "environments share no facts");
+    let unknown = key.replace("e_staging_", "e_production_");
+    assert_eq!(send(&one, &unknown, "/api/authorize", &question("ada", "read", "z")), 401);
+}
+
+#[test]
+fn a_page_token_of_one_node_holds_on_another() {
+    let ([one, two], _) = nodes();
+    let ids: Vec<String> = (0..12_000).map(|n| format!("Repo:r{n:05}")).collect();
+    let facts: Vec<Vec<&str>> =
+        ids.iter().map(|id| vec!["has_role", "User:ada", "String:reader", id]).collect();
+    one.add(&facts.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    let mut body = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo", "page_size": 10_000,
+    });
+    let mut found = Vec::new();
+    for turn in 0.. {
+        let node = if turn % 2 == 0 { &one } else { &two };
+        let answer = node.post("/api/list", &body);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let page = answer.json();
+        found.extend(
+            page["results"].as_array().unwrap().iter().map(|id| format!("Repo:{}", id.as_str().unwrap())),
+        );
+        match &page["next_page_token"] {
+            Json::Null => break,
+            token => body["page_token"] = token.clone(),
+        }
+    }
+    assert!(found == ids, "{} of {}", found.len(), ids.len());
+}
+
+#[test]
+fn two_nodes_that_start_on_an_empty_database_make_one_store() {
+    let database = new_database().unwrap();
+    let started: Vec<Server> = std::thread::scope(|scope| {
+        let started = [(); 3].map(|()| scope.spawn(|| Server::node(&database)));
+        started.into_iter().map(|node| node.join().unwrap()).collect()
+    });
+    set_policy(&started[0], POLICY);
+    started[1].add(&[&["is_public", "Repo:a"]]);
+    assert!(started[2].may("nobody", "read", "a"));
+}
