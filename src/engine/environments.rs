@@ -6,7 +6,7 @@
 
 use super::{Engine, EngineError, EngineSettings};
 use crate::store::StoreError;
-use crate::store::postgres::{Address, prepare};
+use crate::store::postgres::{Address, names_at, prepare};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -43,6 +43,11 @@ pub async fn connect_environments(
         environments.push((name, engine));
     }
     Ok(environments)
+}
+
+/// The names of the environments of a store in a PostgreSQL database.
+pub async fn environments_at(address: &Address) -> Result<Vec<String>, EngineError> {
+    Ok(names_at(address).await?)
 }
 
 /// The names of the environments in a data folder, which need not exist.

@@ -2,8 +2,9 @@
 //!
 //! Only a store on PostgreSQL has several. What they add to facts and relations, questions see by themselves.
 //! The policy is different: an engine keeps it in memory with its compiled questions. So each answer tells
-//! which policy was active at its moment ([`Store::newest_policy`]), and one that was made under another
-//! policy is discarded, and asked again under the new one.
+//! which policy was active at its moment ([`Store::newest_policy`]). An answer is discarded, and the question
+//! asked again, if the policy was replaced while it was made, by another process or by this one: it might be
+//! what the old policy says of facts that came after the new one.
 
 use super::versions::Active;
 use super::{Engine, EngineError, view};
@@ -31,9 +32,11 @@ impl Engine {
         let time = self.settings().query_time;
         let until = Instant::now().checked_add(time);
         loop {
+            // Versions are not used again, so all of an answer is of this one if it is still active.
+            let before = self.version();
             let outcome = self.store().consistently(&read).await;
             // An older version stays what it is.
-            if self.older.is_some() || !self.follow_policy().await? {
+            if self.older.is_some() || !self.follow_policy().await? && self.version() == before {
                 return outcome;
             }
             if until.is_some_and(|until| Instant::now() >= until) {
@@ -43,17 +46,19 @@ impl Engine {
         }
     }
 
+    /// The version of the active policy; 0 without one.
+    fn version(&self) -> u64 {
+        self.current().map_or(0, |active| active.version)
+    }
+
     /// Loads the policy that another process has made the active one; returns whether there is such a one.
     pub(super) async fn follow_policy(&self) -> Result<bool, EngineError> {
-        let is_current = || {
-            let version = self.current().map_or(0, |active| active.version);
-            self.store().newest_policy().is_none_or(|newest| newest == version)
-        };
+        let is_current = || self.store().newest_policy().is_none_or(|newest| newest == self.version());
         if is_current() {
             return Ok(false);
         }
         // One question loads it, and others wait.
-        let _turn = self.turn().await?;
+        let _turn = self.shared.following.lock().await;
         if !is_current() {
             let active = match self.store().policy(None).await? {
                 Some(policy) => Some(Arc::new(view::off_the_workers(move || Active::of(&policy)).await??)),

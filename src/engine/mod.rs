@@ -50,7 +50,8 @@ pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, DecisionCount, Lookups};
 pub use environments::{
-    check_name as check_environment_name, connect_environments, environment_names, open_environments,
+    check_name as check_environment_name, connect_environments, environment_names, environments_at,
+    open_environments,
 };
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
@@ -116,6 +117,8 @@ struct EngineState {
     without_policy: OnceLock<Arc<Plans>>,
     /// Held while the active policy is being replaced.
     uploads: Arc<Mutex<()>>,
+    /// Held while a policy is loaded that another process has stored.
+    following: Mutex<()>,
     documents: Documents,
     counted: Arc<Counted>,
     /// Set when questions are no longer answered.
@@ -163,6 +166,7 @@ impl Engine {
             plans: RwLock::new(None),
             without_policy: OnceLock::new(),
             uploads: Arc::default(),
+            following: Mutex::default(),
             documents,
             counted: Arc::default(),
             ending: watch::Sender::default(),

@@ -98,7 +98,7 @@ impl Engine {
     }
 
     /// Waits until no other upload is running, for at most the time limit of one.
-    pub(super) async fn turn(&self) -> Result<OwnedMutexGuard<()>, EngineError> {
+    async fn turn(&self) -> Result<OwnedMutexGuard<()>, EngineError> {
         let turn = Arc::clone(self.uploads()).lock_owned();
         let turn = tokio::time::timeout(self.settings().policy_test_time, turn).await;
         turn.map_err(|_| StoreError::Busy.into())

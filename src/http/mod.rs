@@ -235,7 +235,7 @@ impl AppState {
         match (self.environment(name), &self.shared_store) {
             (Some(environment), _) => Ok(Some(environment)),
             (None, None) => Ok(None),
-            (None, Some(store)) => store.open(self, name).await,
+            (None, Some(store)) => store.find(self, name).await,
         }
     }
 }

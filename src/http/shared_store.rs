@@ -1,34 +1,43 @@
-//! Environments in a store that other nodes use, too: one that another node has made is opened when its first
-//! key arrives.
+//! Environments in a store that other nodes use, too: those that another node has made are opened when a key
+//! of one arrives.
 
 use super::{AppState, Environment};
-use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
+use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name, environments_at};
 use crate::store::postgres::Address;
 use crate::store::{DatabaseError, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// The pause between two look-ups: keys of environments that do not exist are no load on the database.
-const PAUSE: Duration = Duration::from_secs(1);
+/// The pause between two look-ups: keys of environments that do not exist make no load on the database.
+const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub struct SharedStore {
     address: Address,
     settings: EngineSettings,
-    /// When an unknown environment was looked up last. Held while one is opened.
-    looked_up: Mutex<Option<Instant>>,
+    /// The last look-up. Held during one.
+    last: Mutex<Option<LookUp>>,
+}
+
+/// A look-up of all environments.
+#[derive(Debug)]
+struct LookUp {
+    at: Instant,
+    /// Why it failed, if the store did.
+    failed: Option<DatabaseError>,
 }
 
 impl SharedStore {
     /// The store at an address. Environments that are opened get these settings.
     pub fn new(address: Address, settings: EngineSettings) -> Self {
-        Self { address, settings, looked_up: Mutex::default() }
+        Self { address, settings, last: Mutex::default() }
     }
 
-    /// Opens an environment that is not open yet, if there is one of this name.
-    pub(super) async fn open(
+    /// The environment with this name, if it is in the store. All that are new there are opened, whatever the
+    /// name: unknown names must not keep a known one waiting.
+    pub(super) async fn find(
         &self,
         app: &AppState,
         name: &str,
@@ -36,23 +45,30 @@ impl SharedStore {
         if check_environment_name(name).is_err() {
             return Ok(None);
         }
-        let mut looked_up = self.looked_up.lock().await;
-        if let Some(environment) = app.environment(name) {
-            return Ok(Some(environment));
+        let mut last = self.last.lock().await;
+        if last.as_ref().is_none_or(|last| last.at.elapsed() >= LOOK_UP_PAUSE) {
+            let failed = match self.open_new(app).await {
+                Ok(()) => None,
+                Err(EngineError::Store(StoreError::Database(error))) => Some(error),
+                Err(error) => return Err(error),
+            };
+            *last = Some(LookUp { at: Instant::now(), failed });
         }
-        if looked_up.is_some_and(|last| last.elapsed() < PAUSE) {
-            return Ok(None);
+        let failed = last.as_ref().and_then(|last| last.failed.clone());
+        match (app.environment(name), failed) {
+            (None, Some(error)) => Err(StoreError::from(error).into()),
+            (found, _) => Ok(found),
         }
-        *looked_up = Some(Instant::now());
-        match Engine::connect(&self.address, name, self.settings.clone()).await {
-            Ok(engine) => {
-                app.add(Environment { name: name.to_owned(), engine });
+    }
+
+    async fn open_new(&self, app: &AppState) -> Result<(), EngineError> {
+        for name in environments_at(&self.address).await? {
+            if app.environment(&name).is_none() {
+                let engine = Engine::connect(&self.address, &name, self.settings.clone()).await?;
                 tracing::info!(environment = name, "environment opened");
-                *looked_up = None;
-                Ok(app.environment(name))
+                app.add(Environment { name, engine });
             }
-            Err(EngineError::Store(StoreError::Database(DatabaseError::NoEnvironment(_)))) => Ok(None),
-            Err(error) => Err(error),
         }
+        Ok(())
     }
 }

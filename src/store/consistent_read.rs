@@ -9,7 +9,7 @@
 //! share the time limit of one question, and exceeding it is a timeout.
 
 use super::postgres::{AskedRead, Clock, PgReader};
-use super::{Backend, Reader, Relations, Store, StoreError};
+use super::{Backend, PgAnswer, PgBriefRead, PgRead, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -72,7 +72,7 @@ impl Store {
         while self.newest_generation(seen) > self.relations().generation {
             match &self.backend {
                 Backend::Embedded(_) => tokio::time::sleep(COMMIT).await,
-                Backend::Postgres(store) => drop(store.refresh().await?),
+                Backend::Postgres(store) => store.catch_up(0, seen.load(Ordering::SeqCst)).await?,
             }
             self.check_time(until)?;
         }
@@ -132,7 +132,9 @@ impl ConsistentRead<'_> {
             }
             Backend::Postgres(store) => {
                 let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                self.noted(store.read(self.asked(), read).await)
+                let read: PgRead<T> = Box::new(read);
+                let answer: PgAnswer<'_, T> = Box::pin(store.read(self.asked(), read));
+                self.noted(answer.await)
             }
         }
     }
@@ -151,7 +153,9 @@ impl ConsistentRead<'_> {
             }
             Backend::Postgres(store) => {
                 let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                self.noted(store.read_brief(self.asked(), read).await)
+                let read: PgBriefRead<T> = Box::new(read);
+                let answer: PgAnswer<'_, T> = Box::pin(store.read_brief(self.asked(), read));
+                self.noted(answer.await)
             }
         }
     }

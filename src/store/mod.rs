@@ -52,8 +52,9 @@ pub use token::{Nonce, Token};
 use crate::share::Asker;
 use embedded::Embedded;
 use portcullis_compiler::StoreDialect;
-use postgres::{Address, AskedRead, PgReader, PostgresStore};
+use postgres::{Address, AskedRead, Clock, PgReader, PostgresStore};
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 /// A handle to an open store. Clones share the store. Dropping the last one finishes the queued writes and
@@ -70,6 +71,15 @@ enum Backend {
     Embedded(Arc<Embedded>),
     Postgres(Arc<PostgresStore>),
 }
+
+/// What is asked of a reader on PostgreSQL: the code around it is made once for each type of answers.
+type PgRead<T> = Box<dyn FnOnce(&PgReader) -> Result<T, StoreError> + Send>;
+
+/// The same, if it may be asked again.
+type PgBriefRead<T> = Box<dyn Fn(&PgReader) -> Result<T, StoreError> + Send>;
+
+/// The answer to come, with the clock that was read with it.
+type PgAnswer<'s, T> = Pin<Box<dyn Future<Output = Result<(T, Option<Clock>), StoreError>> + Send + 's>>;
 
 impl Store {
     /// Opens the store in a directory, which is created if it does not exist. Blocks while it checks the
@@ -189,7 +199,9 @@ impl Store {
             }
             Backend::Postgres(store) => {
                 let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                Ok(store.read(AskedRead::by(self.asker), read).await?.0)
+                let read: PgRead<T> = Box::new(read);
+                let answer: PgAnswer<'_, T> = Box::pin(store.read(AskedRead::by(self.asker), read));
+                Ok(answer.await?.0)
             }
         }
     }
@@ -207,7 +219,9 @@ impl Store {
             }
             Backend::Postgres(store) => {
                 let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                Ok(store.read_brief(AskedRead::by(self.asker), read).await?.0)
+                let read: PgBriefRead<T> = Box::new(read);
+                let answer: PgAnswer<'_, T> = Box::pin(store.read_brief(AskedRead::by(self.asker), read));
+                Ok(answer.await?.0)
             }
         }
     }

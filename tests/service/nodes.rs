@@ -11,6 +11,7 @@ use portcullis_testkit::postgres::{administer, new_database};
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, fact_json, question};
 use serde_json::{Value as Json, json};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How often a race is run.
 const RACES: usize = 200;
@@ -188,4 +189,38 @@ fn two_nodes_that_start_on_an_empty_database_make_one_store() {
     set_policy(&started[0], POLICY);
     started[1].add(&[&["is_public", "Repo:a"]]);
     assert!(started[2].may("nobody", "read", "a"));
+}
+
+/// While it runs, the policy is replaced, and then a fact is stored that only the old policy counts.
+#[test]
+fn an_answer_is_not_of_an_old_policy_and_later_facts() {
+    let ([one, two], _) = nodes();
+    let stricter = POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#);
+    let is_over = &AtomicBool::new(false);
+    let wrong = std::thread::scope(|scope| {
+        let asked: Vec<_> = [&one, &two, &one, &two]
+            .map(|node| {
+                scope.spawn(move || {
+                    let (mut wrong, mut n) = (0, 0);
+                    while !is_over.load(Ordering::SeqCst) {
+                        wrong += usize::from(node.may("ada", "read", "a"));
+                        n += 1;
+                    }
+                    assert!(n > 20, "{n} questions only");
+                    wrong
+                })
+            })
+            .into();
+        for turn in 0..RACES / 4 {
+            let node = if turn % 2 == 0 { &one } else { &two };
+            set_policy(node, &stricter);
+            two.add(&[&["has_role", "User:ada", "String:reader", "Repo:a"]]);
+            let removed = fact_json(&["has_role", "User:ada", "String:reader", "Repo:a"]);
+            assert_eq!(two.post("/api/batch", &json!([{ "deletes": [removed] }])).status, 200);
+            set_policy(node, POLICY);
+        }
+        is_over.store(true, Ordering::SeqCst);
+        asked.into_iter().map(|asked| asked.join().unwrap()).sum::<usize>()
+    });
+    assert_eq!(wrong, 0);
 }

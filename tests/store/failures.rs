@@ -2,7 +2,7 @@
 //! acknowledged.
 
 use super::proxy::{Fault, Proxy};
-use super::{Place, SERVER, facts, insert, options, public, relation};
+use super::{Place, SERVER, delete, facts, insert, options, pattern, public, relation};
 use portcullis::store::postgres::AskedRead;
 use portcullis::store::{DatabaseError, StoreError, StoreOptions};
 use std::time::{Duration, Instant};
@@ -56,6 +56,39 @@ async fn a_batch_whose_end_is_unknown_is_reported_as_such() {
     proxy.set(Fault::None);
     let (applied, _) = store.apply_within(insert([public("7")]), None).await.unwrap();
     assert_eq!((applied.offset, applied.inserted), (2, 0));
+}
+
+/// Meanwhile another node removes what they stored.
+#[tokio::test]
+async fn batches_whose_end_is_unknown_are_not_sent_again() {
+    let place = Place::new("unknowns").await;
+    let proxy = Proxy::start(SERVER.1);
+    let brief = StoreOptions { query_wait: Duration::from_secs(1), ..options() };
+    let store = place.open_at(proxy.port, &brief).await;
+    store.apply_within(insert([public("first")]), None).await.unwrap();
+    let other = place.open().await;
+    proxy.set(Fault::LostServer);
+    let ids = ["a", "b", "c", "d"];
+    let write = async {
+        let write = |id: &str| store.apply_within(insert([public(id)]), None);
+        tokio::join!(write("a"), write("b"), write("c"), write("d"))
+    };
+    let interfere = async {
+        tokio::time::sleep(Duration::from_millis(1_300)).await;
+        let found = facts(&other, AskedRead::default()).await.unwrap();
+        let removed = ids.map(|id| pattern("is_public", &[&format!("Repository:{id}")]));
+        other.apply_within(delete(&removed), None).await.unwrap();
+        proxy.set(Fault::None);
+        found.len()
+    };
+    let ((a, b, c, d), n_found) = tokio::join!(write, interfere);
+    assert!(n_found > 1, "the commit was lost, not its answer");
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let all = facts(&other, AskedRead::default()).await.unwrap();
+    for (id, written) in ids.into_iter().zip([a, b, c, d]) {
+        let is_stored = all.iter().any(|fact| fact.contains(&format!("({id})")));
+        assert_eq!(is_stored, written.is_ok(), "{id}: {written:?}, {all:?}");
+    }
 }
 
 #[tokio::test]

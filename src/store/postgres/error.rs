@@ -44,7 +44,9 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         "42501" => DatabaseError::Rights { reason, help: MISSING_GRANT.to_owned() }.into(),
         "53100" => StoreError::Full,
         "53300" => DatabaseError::Crowded(reason).into(),
-        "55P03" => StoreError::Busy,
+        // A lock that was not free in time, a statement that was cancelled, two that waited for
+        // each other, too little memory: another attempt may succeed.
+        "55P03" | "57014" | "40001" | "40P01" | "53200" => StoreError::Busy,
         // The server stops, or ends the connection.
         code if code.starts_with("08") || code.starts_with("57P") => {
             DatabaseError::Unreachable { at: at.to_owned(), reason }.into()

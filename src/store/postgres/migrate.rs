@@ -73,6 +73,13 @@ pub async fn prepare(address: &Address, environment: &str) -> Result<Vec<String>
     Ok(all.into_iter().map(|found| found.name).collect())
 }
 
+/// The names of all environments of the store at an address.
+pub async fn names_at(address: &Address) -> Result<Vec<String>, StoreError> {
+    let (client, server) = connect(address, WantedServer::ReadWrite).await?;
+    let all = schema::environments(PgSession::new(&client, &server.at)).await?;
+    Ok(all.into_iter().map(|found| found.name).collect())
+}
+
 impl SchemaMigration<'_> {
     async fn run(&self, client: &mut Client) -> Result<MigratedSchema, StoreError> {
         let wait = LOCK_TIME.as_millis();

@@ -46,7 +46,7 @@ pub use address::Address;
 pub use check::{FindingState, StoreFinding, check};
 pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
-pub use migrate::{MigratedSchema, migrate, prepare};
+pub use migrate::{MigratedSchema, migrate, names_at, prepare};
 pub use pool::AskedRead;
 pub use reader::PgReader;
 pub use reading::PgFactReading;
@@ -68,7 +68,11 @@ use reading::{LIFETIME, PgReadings};
 use session::PgSession;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+use tokio::sync::Mutex;
 use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
+
+/// How long the clock may take before a request: it is one row.
+const FOLLOW_TIME: Duration = Duration::from_secs(5);
 
 /// An environment in a PostgreSQL database.
 ///
@@ -92,6 +96,8 @@ pub struct PostgresStore {
     environment: StoredEnvironment,
     secret: [u8; 32],
     published: Arc<PublishedState>,
+    /// Held while keys and relations are read again.
+    refreshing: Mutex<()>,
     readers: ReaderPool,
     readings: PgReadings,
     writer: BatchWriter,
@@ -134,7 +140,16 @@ impl PostgresStore {
             published: Arc::clone(&published),
         })?;
         let address = address.clone();
-        Ok(Self { address, environment, secret, published, readers, readings, writer })
+        Ok(Self {
+            address,
+            environment,
+            secret,
+            published,
+            refreshing: Mutex::default(),
+            readers,
+            readings,
+            writer,
+        })
     }
 
     /// The name of the environment.
@@ -151,6 +166,16 @@ impl PostgresStore {
     /// generation was made with the wrong ones.
     pub fn relations(&self) -> Arc<Relations> {
         self.published.relations()
+    }
+
+    /// Waits until this process knows the keys and relations of these generations, or newer ones. Whoever
+    /// comes first reads them, and the others wait.
+    pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
+        let _one_reads = self.refreshing.lock().await;
+        if self.keys_generation() < keys || self.relations().generation < relations {
+            self.refresh().await?;
+        }
+        Ok(())
     }
 
     /// Reads the relations and the keys again, after another process has changed them.
@@ -192,9 +217,11 @@ impl PostgresStore {
         Instant::now().checked_add(self.query_time())
     }
 
-    /// Why no server took the last write for as long as it waited; `None` once one answers again.
+    /// Why no server took the last write for as long as it waited; `None` once one answers again. And that
+    /// writes were lost, for good.
     pub fn fault(&self) -> Option<StoreError> {
-        self.published.fault().map(StoreError::from)
+        let taken_over = self.published.lost().map(|revision| DatabaseError::TakenOver { revision });
+        taken_over.or_else(|| self.published.fault()).map(StoreError::from)
     }
 
     /// Applies a batch: all of it in order, or nothing. Fails if a pattern of a deletion matches more facts
@@ -253,11 +280,16 @@ impl PostgresStore {
     /// Reads the clock, and what other processes have changed of keys and relations.
     ///
     /// # Errors
-    /// [`DatabaseError::TakenOver`] from the moment on at which another server turns out not to have what
-    /// this process has seen: its policy, keys and relations may be of lost writes.
+    /// [`DatabaseError::TakenOver`] once another server turns out not to have what this process has seen: its
+    /// policy, keys and relations may be of lost writes.
     pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
-        let asked = AskedRead { after: Some(self.published.seen().token), ..AskedRead::by(asker) };
+        let until = Instant::now().checked_add(FOLLOW_TIME.min(self.query_time()));
+        let asked = AskedRead { after: Some(self.published.seen().token), until, asker };
         let confirmed = self.read_brief(asked, PgReader::confirm).await;
+        if let Err(StoreError::Timeout(_)) = confirmed {
+            let reason = format!("no answer within {FOLLOW_TIME:?}");
+            return Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into());
+        }
         if let Err(StoreError::Database(DatabaseError::LostWrite { revision })) = &confirmed {
             self.published.note_lost(*revision);
         }
@@ -265,9 +297,13 @@ impl PostgresStore {
             return Err(DatabaseError::TakenOver { revision }.into());
         }
         let (clock, _) = confirmed?;
-        let generation = i64::try_from(self.relations().generation).unwrap_or(i64::MAX);
-        if clock.keys > self.keys_generation() || clock.catalog > generation {
-            self.refresh().await?;
+        self.catch_up_with(clock).await
+    }
+
+    async fn catch_up_with(&self, clock: Clock) -> Result<(), StoreError> {
+        let relations = u64::try_from(clock.catalog).unwrap_or_default();
+        if clock.keys > self.keys_generation() || relations > self.relations().generation {
+            self.catch_up(clock.keys, relations).await?;
         }
         Ok(())
     }

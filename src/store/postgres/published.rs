@@ -1,5 +1,5 @@
-//! What a process knows of an environment: its relations and keys, how far it has seen, and whether it can
-//! be written.
+//! What a process knows of an environment: its relations and keys, how far it has seen, and whether it
+//! accepts writes.
 
 use super::clock::Clock;
 use super::keys::LoadedKeys;

@@ -20,7 +20,7 @@ use tokio_postgres::types::Type;
 /// How long a revision is kept, as PostgreSQL reads it.
 const KEPT: &str = "24 hours";
 
-/// How many of the oldest revisions a transaction looks at.
+/// How many of the oldest revisions are looked at, at least, when old ones are removed.
 const LOOKED_AT: i64 = 256;
 
 /// After so many transactions, old revisions and retired tables are removed.
@@ -33,6 +33,8 @@ pub(super) struct WriterConnection {
     /// The relations, equal to those of the database whenever the clock says so.
     catalog: Option<Catalog>,
     n_transactions: u64,
+    /// How many revisions were made since old ones were removed.
+    n_revisions: i64,
 }
 
 /// A transaction that can be committed.
@@ -65,7 +67,7 @@ impl WriterConnection {
              SET idle_in_transaction_session_timeout = {limit}"
         );
         PgSession::new(&client, &server.at).run(&settings).await?;
-        Ok(Self { client, at: server.at, catalog: None, n_transactions: 0 })
+        Ok(Self { client, at: server.at, catalog: None, n_transactions: 0, n_revisions: 0 })
     }
 
     pub(super) fn session(&self) -> PgSession<'_, Client> {
@@ -80,6 +82,9 @@ impl WriterConnection {
         group: &[QueuedBatch],
     ) -> Result<PreparedWrite, StoreError> {
         let known = self.catalog.take();
+        let is_cleaning = self.n_transactions.is_multiple_of(CLEANED);
+        // Twice as many as were made, so that they do not become more and more.
+        let n_old = LOOKED_AT.max(2 * self.n_revisions);
         let mut open = OpenTransaction::begin(self.session(), schema, environment, known).await?;
         let (generation, keys) = (open.catalog.generation, open.keys);
         let mut outcomes = Vec::new();
@@ -89,13 +94,15 @@ impl WriterConnection {
         let stamp = open.raise_clock().await?;
         // Read before the commit: nothing may fail between the commit and its acknowledgement.
         let keys = if open.keys == keys { None } else { Some(open.load_keys().await?) };
-        if self.n_transactions.is_multiple_of(CLEANED) {
-            open.remove_old_revisions().await?;
+        if is_cleaning {
+            open.remove_old_revisions(n_old).await?;
             catalog::drop_retired(open.session, schema, *limit).await?;
         }
         let OpenTransaction { catalog, .. } = open;
         let relations = (catalog.generation != generation).then(|| catalog.published(schema));
         self.n_transactions += 1;
+        let made = i64::try_from(group.len()).unwrap_or(i64::MAX);
+        self.n_revisions = if is_cleaning { made } else { self.n_revisions.saturating_add(made) };
         self.catalog = Some(catalog);
         Ok(PreparedWrite { outcomes, stamp, relations, keys })
     }
@@ -304,14 +311,14 @@ impl<'t> OpenTransaction<'t> {
         Ok(Some(stamp))
     }
 
-    /// Removes revisions that are too old to be asked for, at most [`LOOKED_AT`] of them.
-    async fn remove_old_revisions(&self) -> Result<(), StoreError> {
+    /// Removes those of the `n` oldest revisions that are too old to be asked for.
+    async fn remove_old_revisions(&self, n: i64) -> Result<(), StoreError> {
         let Self { session, schema, .. } = self;
         let remove = format!(
             "DELETE FROM {schema}.revision WHERE revision IN (
                SELECT o.revision FROM (SELECT * FROM {schema}.revision ORDER BY revision LIMIT $1) o
                WHERE o.at < now() - $2::text::interval)"
         );
-        session.execute(&remove, &[(&LOOKED_AT, Type::INT8), (&KEPT, Type::TEXT)]).await.map(|_| ())
+        session.execute(&remove, &[(&n, Type::INT8), (&KEPT, Type::TEXT)]).await.map(|_| ())
     }
 }

@@ -26,6 +26,7 @@ use crate::store::policy::PolicyVersion;
 use crate::store::token::Token;
 use flume::RecvTimeoutError;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
@@ -80,6 +81,7 @@ impl WriteDone {
 /// A batch that waits.
 pub(super) struct QueuedBatch {
     pub(super) work: BatchWork,
+    queued: Instant,
     reply: oneshot::Sender<Written>,
 }
 
@@ -125,12 +127,14 @@ pub(super) struct BatchWriter {
     /// `None` once the store is closing.
     queue: Option<flume::Sender<QueuedBatch>>,
     thread: Option<JoinHandle<()>>,
+    is_closing: Arc<AtomicBool>,
 }
 
 /// The thread.
 struct WriterThread {
     source: WriterSource,
     connection: Option<WriterConnection>,
+    is_closing: Arc<AtomicBool>,
     // Dropped last: the connection runs on it.
     runtime: OwnRuntime,
 }
@@ -139,7 +143,10 @@ impl BatchWriter {
     /// Starts the thread, which connects at its first batch.
     pub(super) fn start(source: WriterSource) -> Result<Self, StoreError> {
         let (queue, batches) = flume::bounded::<QueuedBatch>(QUEUE);
-        let mut state = WriterThread { source, connection: None, runtime: OwnRuntime::new()? };
+        let is_closing = Arc::new(AtomicBool::new(false));
+        let closing = Arc::clone(&is_closing);
+        let mut state =
+            WriterThread { is_closing: closing, source, connection: None, runtime: OwnRuntime::new()? };
         let serve = move || {
             while let Some(first) = state.next(&batches) {
                 let mut weight = first.weight();
@@ -151,25 +158,30 @@ impl BatchWriter {
                     group.push(next);
                 }
                 state.write_all(group);
+                if state.is_closing.load(Ordering::SeqCst) && state.connection.is_none() {
+                    // No server answers, and the process must end.
+                    batches.try_iter().for_each(|batch| batch.reply(Err(StoreError::Closed)));
+                }
             }
             state.save_uses(1);
         };
         let thread = thread::Builder::new().name("store-writer".into()).spawn(serve);
         let thread = thread.map_err(|error| StoreError::no_thread(&error))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread) })
+        Ok(Self { queue: Some(queue), thread: Some(thread), is_closing })
     }
 
     /// Queues a batch and waits until it is committed. It is carried out even if the future is dropped.
     pub(super) async fn write(&self, work: BatchWork) -> Written {
         let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
         let (reply, written) = oneshot::channel();
-        let batch = QueuedBatch { work, reply };
+        let batch = QueuedBatch { work, queued: Instant::now(), reply };
         queue.send_async(batch).await.map_err(|_| StoreError::Closed)?;
         written.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// Finishes the queued batches, then closes the connection.
+    /// Finishes the queued batches, then closes the connection. If no server answers, they fail.
     pub(super) fn stop(&mut self) {
+        self.is_closing.store(true, Ordering::SeqCst);
         self.queue = None;
         if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the writer panicked");
@@ -233,7 +245,7 @@ impl WriterThread {
         &mut self,
         work: impl AsyncFnOnce(&WriterConnection) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let Self { source, connection, runtime } = self;
+        let Self { source, connection, runtime, .. } = self;
         let done = runtime.block_on(async {
             let done = async {
                 let connection = match connection {
@@ -250,11 +262,17 @@ impl WriterThread {
         done
     }
 
-    /// Writes a group in one transaction. If that fails, each batch is tried alone: one that is too large for
-    /// the server must not take the others with it.
+    /// Writes a group in one transaction. If that fails and the server answers, each batch is tried
+    /// alone: one that is too large for the server must not take the others with it. A group that may
+    /// be stored must not be sent again.
     fn write_all(&mut self, mut group: Vec<QueuedBatch>) {
         match self.write(&group) {
             Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(batch, written)| batch.reply(written)),
+            Err(error) if of_whole_group(&error).is_some() => {
+                for batch in group {
+                    batch.reply(Err(of_whole_group(&error).unwrap_or(StoreError::Busy)));
+                }
+            }
             Err(error) => match group.pop() {
                 Some(only) if group.is_empty() => only.reply(Err(error)),
                 last => {
@@ -267,8 +285,10 @@ impl WriterThread {
 
     /// Writes a group in one transaction, as soon as there is a primary.
     fn write(&mut self, group: &[QueuedBatch]) -> Result<Vec<Written>, StoreError> {
-        let Self { source, connection, runtime } = self;
-        let until = Instant::now().checked_add(source.wait);
+        let Self { source, connection, is_closing, runtime } = self;
+        // Batches that waited behind others have less time left.
+        let first = group.iter().map(|batch| batch.queued).min().unwrap_or_else(Instant::now);
+        let until = first.checked_add(source.wait);
         let mut sent = None;
         runtime.block_on(async {
             let mut pause = PAUSE.0;
@@ -281,7 +301,8 @@ impl WriterThread {
                     Err(error) => error,
                 };
                 *connection = None;
-                let is_late = until.is_some_and(|until| Instant::now() + pause >= until);
+                let is_late = until.is_some_and(|until| Instant::now() + pause >= until)
+                    || is_closing.load(Ordering::SeqCst);
                 let passing = passing(&error);
                 if passing.is_none() || is_late {
                     if let Some(fault) = passing {
@@ -351,6 +372,15 @@ impl WriterSource {
             DatabaseError::Unreachable { at: self.address.to_string(), reason }
         };
         timeout(self.limit, work).await.map_err(silent)?
+    }
+}
+
+/// The same error, if it is none of a single batch.
+fn of_whole_group(error: &StoreError) -> Option<StoreError> {
+    match error {
+        StoreError::Busy => Some(StoreError::Busy),
+        StoreError::Database(DatabaseError::UnknownWrite) => Some(DatabaseError::UnknownWrite.into()),
+        other => passing(other).map(|reason| reason.clone().into()),
     }
 }
 
