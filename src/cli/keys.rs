@@ -1,6 +1,7 @@
 //! `portcullis keys`: the keys of an environment.
 //!
-//! A running service carries the command out, and its next request sees the change.
+//! A running service carries the command out, and its next request sees the change. In a database, the
+//! command does it itself, and the services follow.
 
 use super::data::DataFolder;
 use super::error::{CliError, ServiceError};
@@ -12,8 +13,8 @@ use clap::Subcommand;
 
 const EXPLAINED: &str =
     "Run it on the machine of the service, with the service's data folder; or anywhere with the same \
-PORTCULLIS_STORE, if a PostgreSQL database is the store. A new key works, and a revoked one is refused, \
-from the next request on.
+PORTCULLIS_STORE, if a PostgreSQL database is the store. A revoked key is refused from the next request \
+on; a new one works at once, or with a database within a second.
 
 Examples:
   portcullis keys create --name billing

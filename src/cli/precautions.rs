@@ -131,13 +131,16 @@ fn step(pair: &[char]) -> i64 {
 
 /// Warns of files with secrets that every user of the machine can read.
 pub(super) fn warn_of_readable(config: &Config, values: &[InForce]) {
-    let settings = values.iter().find_map(|value| match (&value.origin, value.name) {
-        (SettingOrigin::File { path, .. }, "api_key") => Some(path.clone()),
-        _ => None,
-    });
+    let in_file = |setting: &str| {
+        values.iter().find_map(|value| match &value.origin {
+            SettingOrigin::File { path, .. } if value.name == setting => Some(path.clone()),
+            _ => None,
+        })
+    };
     let what = |what: &'static str| move |path: PathBuf| (path, what);
     let mut files: Vec<(PathBuf, &str)> = Vec::new();
-    files.extend(settings.map(what("the key with full access is in")));
+    files.extend(in_file("api_key").map(what("the key with full access is in")));
+    files.extend(in_file("store").map(what("the address of the store, perhaps with a password, is in")));
     files.extend(config.tls_key.clone().map(what("the private key of the certificate is in")));
     let stores = std::fs::read_dir(&config.data).into_iter().flatten().filter_map(Result::ok);
     let stores = stores.map(|entry| entry.path().join("store.db"));

@@ -5,6 +5,8 @@ use portcullis_testkit::program::{self, Caller, Program, Service, portcullis};
 use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::{fact_json, question};
 use serde_json::{Value as Json, json};
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -152,4 +154,25 @@ fn facts_move_from_the_embedded_store_and_back() {
     run(&["facts", "import", "moved.jsonl", "--url", &back.caller.url]);
     run(&["facts", "export", "back.jsonl", "--data", "e"]);
     assert!(lines("facts.jsonl") == lines("back.jsonl"));
+}
+
+#[test]
+fn the_address_may_be_in_the_settings_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = database("in_file").replace("postgres@", "postgres:s3cret@");
+    let settings = folder.path().join("portcullis.toml");
+    std::fs::write(&settings, format!("store = \"{url}\"\n")).unwrap();
+    for (path, mode) in [(folder.path(), 0o755), (&*settings, 0o644)] {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    }
+    let node = Service::start(folder.path(), &["--dev", "--config", "portcullis.toml"]);
+    assert_eq!(node.post("/api/policy", &json!({ "src": POLICY }), &[]), 200);
+    let log = node.stop();
+    assert!(
+        log.contains("the address of the store, perhaps with a password, is in a file that every"),
+        "{log}"
+    );
+    assert!(!log.contains("s3cret"), "{log}");
+    let (_, shown, _) = program::run(folder.path(), &["config", "show", "--config", "portcullis.toml"]);
+    assert!(shown.contains("(set)") && !shown.contains("s3cret"), "{shown}");
 }
