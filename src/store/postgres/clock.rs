@@ -209,7 +209,7 @@ mod tests {
     }
 
     fn row(revision: u64, is_standby: bool, found: Option<Nonce>) -> ClockRow {
-        let token = Token { revision, nonce: Nonce(1) };
+        let token = Token { revision, nonce: found.unwrap_or(Nonce(1)) };
         ClockRow { clock: Clock { token, policy: 0, catalog: 0, keys: 0, is_standby }, found }
     }
 
@@ -221,6 +221,7 @@ mod tests {
         assert_eq!(row(9, true, Some(NONCE)).sight(token), Sight::Seen);
         // The revision is no longer kept.
         assert_eq!(row(9, false, None).sight(token), Sight::Seen);
+        assert_eq!(row(7, false, None).sight(token), Sight::Lost);
         assert_eq!(row(6, true, None).sight(token), Sight::Behind);
         assert_eq!(row(6, false, None).sight(token), Sight::Lost);
         assert_eq!(row(9, false, Some(Nonce(6))).sight(token), Sight::Lost);
