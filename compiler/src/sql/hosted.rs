@@ -116,6 +116,9 @@ impl<'l> Lowering<'l, Hosted<'_>> {
         let by = names
             .iter()
             .map(|name| build::ascending(self.in_byte_order(build::column(table, build::ident(name)))));
+        // The store's readers expect any value before all others, where SQLite sorts NULL by itself.
+        let nulls_first = !paged && self.inputs.features.values == ValueForm::Bytes;
+        let by = by.map(|by| if nulls_first { build::nulls_first(by) } else { by });
         let query = build::ordered(query, by.collect());
         Ok(if paged { build::limited(query, self.value(Slot::PageLimit)?) } else { query })
     }

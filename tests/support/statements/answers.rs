@@ -36,8 +36,8 @@ pub(super) fn answer(
     dialect: Dialect,
     form: Form,
 ) -> Result<Answer, String> {
-    // SQLite puts NULL first, PostgreSQL last.
-    let nulls_last = dialect == Dialect::Postgresql;
+    // SQLite puts NULL first, PostgreSQL last, unless the statement is for a store.
+    let nulls_last = dialect == Dialect::Postgresql && matches!(form, Form::Text);
     if !rows.is_sorted_by(|before, after| keys(before, form, nulls_last) < keys(after, form, nulls_last)) {
         return Err(format!("rows twice or out of order: {rows:?}"));
     }

@@ -240,6 +240,11 @@ pub(in crate::sql) fn ascending(expr: Expr) -> OrderByExpr {
     OrderByExpr { expr, options: OrderByOptions { sort: None, nulls_first: None }, with_fill: None }
 }
 
+/// The same with NULL before all values
+pub(in crate::sql) fn nulls_first(by: OrderByExpr) -> OrderByExpr {
+    OrderByExpr { options: OrderByOptions { nulls_first: Some(true), ..by.options }, ..by }
+}
+
 /// `expr DESC` in an `ORDER BY`
 pub(in crate::sql) fn descending(expr: Expr) -> OrderByExpr {
     let options = OrderByOptions { sort: Some(OrderBySort::Desc), nulls_first: None };
