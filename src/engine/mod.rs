@@ -232,8 +232,8 @@ impl Engine {
         self.counted().read()
     }
 
-    /// The key with this text, unless it is unknown or revoked. What other processes have changed by now is
-    /// known afterwards, the policy too.
+    /// The key with this text, unless it is unknown or revoked. Also learns what other processes have
+    /// changed, the policy too.
     pub async fn find_key(&self, text: &str) -> Result<Option<Key>, EngineError> {
         let key = self.store().find_key(text).await?;
         self.follow_policy().await?;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// The pause between two look-ups: keys of environments that do not exist make no load on the database.
+/// The pause between two look-ups: keys of environments that do not exist must not load the database.
 const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 
 /// A store in a PostgreSQL database.

@@ -8,8 +8,8 @@
 //! A writer that keeps adding relations could repeat a question forever, so all attempts after the first
 //! share the time limit of one question, and exceeding it is a timeout.
 
-use super::postgres::{AskedRead, Clock, PgReader};
-use super::{Backend, PgAnswer, PgBriefRead, PgRead, Reader, Relations, Store, StoreError};
+use super::postgres::Clock;
+use super::{Backend, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -125,18 +125,7 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        match &self.store.backend {
-            Backend::Embedded(store) => {
-                let read = move |reader: &_| read(&Reader::Embedded(reader));
-                store.read(self.store.asker, self.until, read).await
-            }
-            Backend::Postgres(store) => {
-                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                let read: PgRead<T> = Box::new(read);
-                let answer: PgAnswer<'_, T> = Box::pin(store.read(self.asked(), read));
-                self.noted(answer.await)
-            }
-        }
+        self.store.ask(self.until, read).await.map(|answer| self.noted(answer))
     }
 
     /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
@@ -146,30 +135,14 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        match &self.store.backend {
-            Backend::Embedded(store) => {
-                let read = move |reader: &_| read(&Reader::Embedded(reader));
-                store.read_brief(self.store.asker, self.until, read).await
-            }
-            Backend::Postgres(store) => {
-                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                let read: PgBriefRead<T> = Box::new(read);
-                let answer: PgAnswer<'_, T> = Box::pin(store.read_brief(self.asked(), read));
-                self.noted(answer.await)
-            }
-        }
+        self.store.ask_briefly(self.until, read).await.map(|answer| self.noted(answer))
     }
 
-    fn asked(&self) -> AskedRead {
-        AskedRead { asker: self.store.asker, after: None, until: self.until }
-    }
-
-    /// The answer of a question, whose relations are now known.
-    fn noted<T>(&self, outcome: Result<(T, Option<Clock>), StoreError>) -> Result<T, StoreError> {
-        let (answer, clock) = outcome?;
+    /// The answer, whose relations are now known.
+    fn noted<T>(&self, (answer, clock): (T, Option<Clock>)) -> T {
         if let Some(clock) = clock {
             self.seen.fetch_max(u64::try_from(clock.catalog).unwrap_or_default(), Ordering::SeqCst);
         }
-        Ok(answer)
+        answer
     }
 }

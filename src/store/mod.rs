@@ -52,10 +52,11 @@ pub use token::{Nonce, Token};
 use crate::share::Asker;
 use embedded::Embedded;
 use portcullis_compiler::StoreDialect;
-use postgres::{Address, AskedRead, Clock, PgReader, PostgresStore};
+use postgres::{Address, Clock, PgReader, PostgresStore};
 use std::path::Path;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A handle to an open store. Clones share the store. Dropping the last one finishes the queued writes and
 /// closes it.
@@ -193,15 +194,25 @@ impl Store {
         T: Send + 'static,
         F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        Ok(self.ask(None, read).await?.0)
+    }
+
+    /// The same until a deadline, or for the time of one question. Returns also the clock of a store on
+    /// PostgreSQL, if it was read.
+    async fn ask<T, F>(&self, until: Option<Instant>, read: F) -> Result<(T, Option<Clock>), StoreError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
         match &self.backend {
             Backend::Embedded(store) => {
-                store.read(self.asker, None, move |reader| read(&Reader::Embedded(reader))).await
+                let read = move |reader: &_| read(&Reader::Embedded(reader));
+                Ok((store.read(self.asker, until, read).await?, None))
             }
             Backend::Postgres(store) => {
-                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                let read: PgRead<T> = Box::new(read);
-                let answer: PgAnswer<'_, T> = Box::pin(store.read(AskedRead::by(self.asker), read));
-                Ok(answer.await?.0)
+                let read: PgRead<T> = Box::new(move |reader| read(&Reader::Postgres(reader)));
+                let answer: PgAnswer<'_, T> = Box::pin(store.read(store.asked(self.asker, until), read));
+                store.unless_taken_over(answer.await)
             }
         }
     }
@@ -213,15 +224,29 @@ impl Store {
         T: Send + 'static,
         F: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
+        Ok(self.ask_briefly(None, read).await?.0)
+    }
+
+    /// The same with a deadline and a clock, as for [`ask`](Self::ask).
+    async fn ask_briefly<T, F>(
+        &self,
+        until: Option<Instant>,
+        read: F,
+    ) -> Result<(T, Option<Clock>), StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+    {
         match &self.backend {
             Backend::Embedded(store) => {
-                store.read_brief(self.asker, None, move |reader| read(&Reader::Embedded(reader))).await
+                let read = move |reader: &_| read(&Reader::Embedded(reader));
+                Ok((store.read_brief(self.asker, until, read).await?, None))
             }
             Backend::Postgres(store) => {
-                let read = move |reader: &PgReader| read(&Reader::Postgres(reader));
-                let read: PgBriefRead<T> = Box::new(read);
-                let answer: PgAnswer<'_, T> = Box::pin(store.read_brief(AskedRead::by(self.asker), read));
-                Ok(answer.await?.0)
+                let read: PgBriefRead<T> = Box::new(move |reader| read(&Reader::Postgres(reader)));
+                let answer: PgAnswer<'_, T> =
+                    Box::pin(store.read_brief(store.asked(self.asker, until), read));
+                store.unless_taken_over(answer.await)
             }
         }
     }

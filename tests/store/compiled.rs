@@ -2,7 +2,7 @@
 
 use super::{Place, insert, relation};
 use portcullis::store::postgres::{AskedRead, PostgresStore};
-use portcullis::store::{Fact, Param, RowQuery, StoredArg, StoredRelation, Value};
+use portcullis::store::{Fact, Param, Reader, RowQuery, StoredArg, StoredRelation, Value};
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question, Shape, Slot, Statement};
@@ -85,7 +85,8 @@ async fn page(program: &Program, store: &PostgresStore, question: &str, after: P
     let read = move |reader: &portcullis::store::postgres::PgReader| {
         let mut found = Vec::new();
         let query = RowQuery { sql: &statement.sql, n_columns: 1 };
-        reader.rows(query, &params, |row| found.extend(row[0].take().map(std::borrow::Cow::into_owned)))?;
+        Reader::Postgres(reader)
+            .rows(query, &params, |row| found.extend(row[0].take().map(std::borrow::Cow::into_owned)))?;
         Ok(found)
     };
     store.read(AskedRead::default(), read).await.unwrap().0

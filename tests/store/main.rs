@@ -18,10 +18,11 @@ mod proxy;
 mod questions;
 mod readings;
 mod states;
+mod subjects;
 
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore, migrate};
 use portcullis::store::{
-    ArgPattern, Change, Fact, FactPage, FactPattern, Param, RowQuery, StoreError, StoreOptions, Value,
+    ArgPattern, Change, Fact, FactPage, FactPattern, Param, Reader, RowQuery, StoreError, StoreOptions, Value,
 };
 use portcullis_testkit::cluster::Cluster;
 use std::net::TcpListener;
@@ -124,7 +125,7 @@ async fn facts(store: &PostgresStore, asked: AskedRead) -> Result<Vec<String>, S
             let columns = columns.join(", ");
             let sql = format!("SELECT {columns} FROM {schema}.{} ORDER BY {columns}", relation.table);
             let query = RowQuery { sql: &sql, n_columns: relation.columns().count() };
-            reader.rows(query, &[], |row| {
+            Reader::Postgres(reader).rows(query, &[], |row| {
                 let ids: Vec<String> = row.iter_mut().map(|id| id.take().unwrap().into_owned()).collect();
                 found.push(format!("{}({})", relation.predicate, ids.join(", ")));
             })?;

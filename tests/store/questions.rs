@@ -2,7 +2,7 @@
 
 use super::{Place, facts, insert, is_public, options, public, relation};
 use portcullis::store::postgres::{AskedRead, PgReader};
-use portcullis::store::{DatabaseError, Nonce, Param, RowQuery, StoreError, StoreOptions, Token};
+use portcullis::store::{DatabaseError, Nonce, Param, Reader, RowQuery, StoreError, StoreOptions, Token};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -57,7 +57,7 @@ async fn rows_come_in_order_until_the_reader_has_enough() {
     let read = move |reader: &PgReader| {
         let query = RowQuery { sql: &sql, n_columns: 1 };
         let (mut all, mut some) = (Vec::new(), Vec::new());
-        reader.rows(query, &[Param::Least, Param::Limit(5_000)], |row| {
+        Reader::Postgres(reader).rows(query, &[Param::Least, Param::Limit(5_000)], |row| {
             all.extend(row[0].take().map(std::borrow::Cow::into_owned));
         })?;
         reader.rows_until(query, &[Param::Number(9), Param::Limit(5_000)], |row| {

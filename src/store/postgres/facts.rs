@@ -75,14 +75,14 @@ impl PgReader {
             }
         }
         if !is_read {
-            // That there is nothing is also true of one moment.
+            // An empty answer is of one moment, too.
             self.confirm()?;
         }
         Ok(page)
     }
 
     /// Runs a statement and calls `each` with the values of its first `most` rows; returns whether there are
-    /// more. The server makes no further ones.
+    /// more. The server computes no more than that.
     pub fn first_rows(
         &self,
         query: RowQuery<'_>,
@@ -110,9 +110,10 @@ impl PgReader {
     pub fn look_up(&self, lookup: &Lookup<'_>) -> Result<Vec<Vec<String>>, StoreError> {
         let (sql, params) = statement(self.schema(), lookup);
         let mut found = Vec::new();
-        self.rows(RowQuery { sql: &sql, n_columns: lookup.columns.len() }, &params, |row| {
+        self.rows_until(RowQuery { sql: &sql, n_columns: lookup.columns.len() }, &params, |row| {
             let values = row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned());
             found.push(values.collect());
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(found)
     }

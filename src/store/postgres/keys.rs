@@ -54,8 +54,8 @@ impl PostgresStore {
         self.published.keys().verify(text)
     }
 
-    /// [`verify_key`](Self::verify_key), after what other processes have changed of the keys is read. An
-    /// unknown key is looked up once a second, so that guessing keys makes no load on the database.
+    /// Like [`verify_key`](Self::verify_key), but first reads what other processes have changed. An unknown
+    /// key is looked up at most once a second, so guessing keys does not load the database.
     pub async fn find_key(&self, asker: Asker, text: &str) -> Result<Option<Key>, StoreError> {
         if self.verify_key(text).is_some() || self.published.may_look_up_keys() {
             self.follow(asker).await?;
@@ -70,7 +70,7 @@ impl PostgresStore {
     }
 }
 
-/// Reads the keys and the number of their state.
+/// Reads the keys, and how often their set has changed.
 pub(super) async fn load(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,

@@ -168,8 +168,8 @@ impl PostgresStore {
         self.published.relations()
     }
 
-    /// Waits until this process knows the keys and relations of these generations, or newer ones. Whoever
-    /// comes first reads them, and the others wait.
+    /// Reads keys and relations again unless these generations, or newer ones, are known. Concurrent callers
+    /// share one read.
     pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
         let _one_reads = self.refreshing.lock().await;
         if self.keys_generation() < keys || self.relations().generation < relations {
@@ -194,7 +194,7 @@ impl PostgresStore {
 
     /// The revision of the last write that this process has acknowledged, or seen in an answer.
     pub fn offset(&self) -> u64 {
-        self.published.seen().token.revision
+        self.published.latest().revision
     }
 
     /// How many questions are running and waiting.
@@ -277,6 +277,23 @@ impl PostgresStore {
         outcome
     }
 
+    /// A question that must see all that this process has seen.
+    pub(super) fn asked(&self, asker: Asker, until: Option<Instant>) -> AskedRead {
+        AskedRead { asker, after: Some(self.published.latest()), until }
+    }
+
+    /// The outcome of such a question. If what this process has seen is lost, so may be its policy, its keys
+    /// and its relations, from now on.
+    pub(super) fn unless_taken_over<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(StoreError::Database(DatabaseError::LostWrite { revision })) = &outcome {
+            self.published.note_lost(*revision);
+        }
+        match self.published.lost() {
+            Some(revision) => Err(DatabaseError::TakenOver { revision }.into()),
+            None => outcome,
+        }
+    }
+
     /// Reads the clock, and what other processes have changed of keys and relations.
     ///
     /// # Errors
@@ -284,23 +301,12 @@ impl PostgresStore {
     /// policy, keys and relations may be of lost writes.
     pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
         let until = Instant::now().checked_add(FOLLOW_TIME.min(self.query_time()));
-        let asked = AskedRead { after: Some(self.published.seen().token), until, asker };
-        let confirmed = self.read_brief(asked, PgReader::confirm).await;
+        let confirmed = self.read_brief(self.asked(asker, until), PgReader::confirm).await;
         if let Err(StoreError::Timeout(_)) = confirmed {
             let reason = format!("no answer within {FOLLOW_TIME:?}");
             return Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into());
         }
-        if let Err(StoreError::Database(DatabaseError::LostWrite { revision })) = &confirmed {
-            self.published.note_lost(*revision);
-        }
-        if let Some(revision) = self.published.lost() {
-            return Err(DatabaseError::TakenOver { revision }.into());
-        }
-        let (clock, _) = confirmed?;
-        self.catch_up_with(clock).await
-    }
-
-    async fn catch_up_with(&self, clock: Clock) -> Result<(), StoreError> {
+        let (clock, _) = self.unless_taken_over(confirmed)?;
         let relations = u64::try_from(clock.catalog).unwrap_or_default();
         if clock.keys > self.keys_generation() || relations > self.relations().generation {
             self.catch_up(clock.keys, relations).await?;
@@ -311,7 +317,7 @@ impl PostgresStore {
     /// The version of the policy that was active at the latest moment that this process has seen, 0 for
     /// none.
     pub fn newest_policy(&self) -> u64 {
-        self.published.seen().policy
+        self.published.policy()
     }
 
     /// The stored facts that match now, to be read in parts. Blocks while it connects, so it must not be
@@ -325,7 +331,7 @@ impl PostgresStore {
 
     /// The size of the environment's tables and their indexes in bytes.
     pub async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {
-        Ok(self.read_brief(AskedRead::by(asker), PgReader::bytes).await?.0)
+        Ok(self.read_brief(AskedRead { asker, ..AskedRead::default() }, PgReader::bytes).await?.0)
     }
 }
 

@@ -29,13 +29,6 @@ pub struct AskedRead {
     pub until: Option<Instant>,
 }
 
-impl AskedRead {
-    /// A question of this asker that may be answered from any moment.
-    pub fn by(asker: Asker) -> Self {
-        Self { asker, ..Self::default() }
-    }
-}
-
 /// The readers of one server or group of servers.
 #[derive(Debug)]
 pub(super) struct ReaderPool {

@@ -20,7 +20,9 @@ pub(super) struct PublishedState {
     relations: RwLock<Arc<Relations>>,
     keys: RwLock<PublishedKeys>,
     /// The latest moment that was acknowledged or read.
-    seen: Mutex<SeenMoment>,
+    latest: Mutex<Token>,
+    /// The latest moment of which the policy is known. A write of this process does not tell it.
+    policy: Mutex<SeenMoment>,
     /// The revision that was lost when another server took over, if one was.
     lost: OnceLock<u64>,
     /// When an unknown key was looked up in the database last.
@@ -55,7 +57,8 @@ impl PublishedState {
         Self {
             relations: RwLock::new(Arc::new(relations)),
             keys: RwLock::new(PublishedKeys { generation: keys.generation, ring }),
-            seen: Mutex::new(seen),
+            latest: Mutex::new(seen.token),
+            policy: Mutex::new(seen),
             lost: OnceLock::new(),
             looked_up: Mutex::default(),
             fault: RwLock::default(),
@@ -94,23 +97,29 @@ impl PublishedState {
     }
 
     /// The latest moment that this process has seen, whichever process made it.
-    pub(super) fn seen(&self) -> SeenMoment {
-        *self.seen.lock()
+    pub(super) fn latest(&self) -> Token {
+        *self.latest.lock()
+    }
+
+    /// The policy that is active, as far as this process has seen; 0 for none.
+    pub(super) fn policy(&self) -> u64 {
+        self.policy.lock().policy
     }
 
     /// Notes a moment and its policy.
     pub(super) fn note(&self, moment: SeenMoment) {
-        let mut seen = self.seen.lock();
-        if seen.token.revision <= moment.token.revision {
-            *seen = moment;
+        self.note_write(moment.token);
+        let mut policy = self.policy.lock();
+        if policy.token.revision <= moment.token.revision {
+            *policy = moment;
         }
     }
 
-    /// Notes the moment after a write that has not changed the policy.
+    /// Notes the moment after a write.
     pub(super) fn note_write(&self, token: Token) {
-        let mut seen = self.seen.lock();
-        if seen.token.revision < token.revision {
-            seen.token = token;
+        let mut latest = self.latest.lock();
+        if latest.revision < token.revision {
+            *latest = token;
         }
     }
 
@@ -128,7 +137,7 @@ impl PublishedState {
     }
 
     /// Whether an unknown key may be looked up in the database: not more often than every
-    /// [`LOOK_UP_PAUSE`], so that guessing keys is no load on it.
+    /// [`LOOK_UP_PAUSE`], so guessing keys does not load it.
     pub(super) fn may_look_up_keys(&self) -> bool {
         let mut last = self.looked_up.lock();
         let may = last.is_none_or(|last| last.elapsed() >= LOOK_UP_PAUSE);

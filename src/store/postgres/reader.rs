@@ -122,20 +122,8 @@ impl PgReader {
         answer.ok_or_else(|| StoreError::Bug("a decision has no answer".to_owned()))
     }
 
-    /// Runs a statement and calls `each` with the values of each row, which it may take. NULL is `None`.
-    pub fn rows(
-        &self,
-        query: RowQuery<'_>,
-        params: &[Param],
-        mut each: impl FnMut(&mut [Option<Cow<'_, str>>]),
-    ) -> Result<(), StoreError> {
-        self.rows_until(query, params, |row| {
-            each(row);
-            Ok(ControlFlow::Continue(()))
-        })
-    }
-
-    /// Like [`rows`](Self::rows), until `each` breaks or fails.
+    /// Runs a statement and calls `each` with the values of each row, which it may take, until it breaks or
+    /// fails. NULL is `None`.
     pub fn rows_until(
         &self,
         query: RowQuery<'_>,

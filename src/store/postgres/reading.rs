@@ -98,8 +98,8 @@ impl PgReadings {
         Ok(PgFactReading { clock, cursor })
     }
 
-    /// Ends the readings whose clients have taken too long. One of which a part is being read notices it
-    /// itself.
+    /// Ends the readings whose clients have taken too long. A reading that is being read right now
+    /// notices by itself.
     fn end_old(&self) {
         let mut all = self.all.lock();
         all.retain(|reading| reading.strong_count() > 0);
@@ -247,7 +247,7 @@ fn idle_until(until: Instant) -> String {
     format!("SET idle_in_transaction_session_timeout = {}", left.as_millis())
 }
 
-/// The outcome of something that a network that hangs must not keep from ending.
+/// The outcome of work that must end even if the network hangs.
 async fn within<T>(
     limit: Duration,
     work: impl Future<Output = Result<T, StoreError>>,

@@ -67,7 +67,7 @@ pub(super) enum WriteDone {
 }
 
 impl WriteDone {
-    /// It is not what was to be done.
+    /// The error for the result of another kind of work.
     pub(super) fn unexpected(self) -> StoreError {
         let what = match self {
             Self::Applied(_) => "facts",
@@ -365,7 +365,7 @@ impl WriterSource {
         committed.outcomes
     }
 
-    /// The outcome of something that a network that hangs must not keep from ending.
+    /// The outcome of work that must end even if the network hangs.
     async fn within<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
         let silent = |_| {
             let reason = format!("no answer within {:?}", self.limit);
@@ -375,7 +375,7 @@ impl WriterSource {
     }
 }
 
-/// The same error, if it is none of a single batch.
+/// The error for each batch of a group, if it is not the fault of one of them.
 fn of_whole_group(error: &StoreError) -> Option<StoreError> {
     match error {
         StoreError::Busy => Some(StoreError::Busy),
