@@ -45,7 +45,7 @@ mod versions;
 mod view;
 mod why;
 
-pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value};
+pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage, Value, WriteMark};
 pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, DecisionCount, Lookups};
@@ -80,7 +80,7 @@ pub use why::{
 
 use crate::share::{Account, Turns};
 use crate::store::postgres::Address;
-use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store};
+use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store, Token};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -188,6 +188,12 @@ impl Engine {
         Self { store, account: Some(account), ..self.clone() }
     }
 
+    /// The same engine, whose questions must see all writes up to a moment ([`WriteMark::token`]).
+    #[must_use]
+    pub fn after(&self, after: Option<Token>) -> Self {
+        Self { store: self.store.after(after), ..self.clone() }
+    }
+
     /// The same engine for questions with these attributes. Those that the policy reads are context facts.
     #[must_use]
     pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Self {
@@ -238,6 +244,19 @@ impl Engine {
         let key = self.store().find_key(text).await?;
         self.follow_policy().await?;
         Ok(key)
+    }
+
+    /// The key with this text, unless it is unknown or revoked, as far as this process knows. A request that
+    /// only asks questions may use it, and see at its end whether the key [was valid](Self::was_valid). In a
+    /// store that other processes change, that takes one statement less.
+    pub fn known_key(&self, text: &str) -> Option<Key> {
+        self.store().known_key(text)
+    }
+
+    /// Whether a known key was still valid when the request began on whose
+    /// [account](Self::on_account) this engine answers.
+    pub async fn was_valid(&self, text: &str) -> Result<bool, EngineError> {
+        Ok(self.store().was_valid(text).await?)
     }
 
     /// All keys, oldest first, including revoked ones.

@@ -14,7 +14,7 @@
 use super::error::PolicyRefusal;
 use super::versions::Active;
 use super::{Engine, EngineError, policy_tests};
-use crate::store::{Reader, StoreError, aside};
+use crate::store::{Reader, StoreError, WriteMark, aside};
 use portcullis_compiler::diagnostic::{Code, Diagnostic, Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
@@ -43,8 +43,8 @@ pub struct PolicyOutcome {
     pub message: String,
     /// The version that is now active.
     pub version: u64,
-    /// The store's offset, which later reads may require.
-    pub offset: u64,
+    /// The moment after it, which later questions may require.
+    pub mark: WriteMark,
 }
 
 /// Whether an upload changed the policy.
@@ -71,7 +71,7 @@ impl Engine {
             source.text() == src && source.name() == filename
         };
         if let Some(active) = active.filter(same) {
-            return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().offset()));
+            return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().last_write()));
         }
         let source = SourceMap::new(&*filename, &*src);
         let time = self.settings().policy_test_time;
@@ -92,7 +92,7 @@ impl Engine {
             let version = engine.store().put_policy(src, filename).await?.id;
             let active = Arc::new(Active { version, program: Arc::new(program), lints });
             engine.activate(Some(Arc::clone(&active)));
-            Ok(active.outcome(PolicyChange::Updated, options, engine.store().offset()))
+            Ok(active.outcome(PolicyChange::Updated, options, engine.store().last_write()))
         });
         stored.await.map_err(|error| EngineError::Bug(error.to_string()))?
     }
@@ -104,21 +104,21 @@ impl Engine {
         turn.map_err(|_| StoreError::Busy.into())
     }
 
-    /// Removes every fact, and the policy; returns the store's offset.
-    pub async fn clear(&self) -> Result<u64, EngineError> {
+    /// Removes every fact, and the policy; returns the moment after it.
+    pub async fn clear(&self) -> Result<WriteMark, EngineError> {
         let (engine, turn) = (self.clone(), self.turn().await?);
         let clear = tokio::spawn(async move {
             let _turn = turn;
             let cleared = engine.store().clear().await?;
             engine.activate(None);
-            Ok(cleared.offset)
+            Ok(cleared.mark())
         });
         clear.await.map_err(|error| EngineError::Bug(error.to_string()))?
     }
 }
 
 impl Active {
-    fn outcome(&self, change: PolicyChange, options: PolicyOptions, offset: u64) -> PolicyOutcome {
+    fn outcome(&self, change: PolicyChange, options: PolicyOptions, mark: WriteMark) -> PolicyOutcome {
         let mut message = match change {
             PolicyChange::Updated => "The policy was updated.",
             PolicyChange::Unchanged => "The policy was not updated because it is unchanged.",
@@ -130,7 +130,7 @@ impl Active {
             message.push_str("\n\n");
             message.push_str(&render::render(&self.program.source, lint));
         }
-        PolicyOutcome { change, message, version: self.version, offset }
+        PolicyOutcome { change, message, version: self.version, mark }
     }
 }
 

@@ -3,7 +3,7 @@
 //! In: changes or a pattern from the wire. Out: the store's offset, or facts. Facts pass the checks of
 //! [`facts`] before they reach the store.
 
-use super::{Change, Engine, EngineError, Fact, FactPattern, FactReading, facts};
+use super::{Change, Engine, EngineError, Fact, FactPattern, FactReading, WriteMark, facts};
 
 /// How many facts are read at once; more are read in parts.
 const FEW_FACTS: usize = 1_000;
@@ -20,11 +20,11 @@ pub enum FoundFacts {
 }
 
 impl Engine {
-    /// Applies changes in order, all or none, and returns the store's offset. They are durable once this
+    /// Applies changes in order, all or none, and returns the moment after them. They are durable once this
     /// returns.
     ///
     /// The active policy must accept all inserted facts.
-    pub async fn apply(&self, changes: Vec<Change>) -> Result<u64, EngineError> {
+    pub async fn apply(&self, changes: Vec<Change>) -> Result<WriteMark, EngineError> {
         let n: usize = changes.iter().map(facts::size).sum();
         if let Some(limit) = self.settings().batch_facts
             && n > limit
@@ -49,7 +49,7 @@ impl Engine {
         let write = async move {
             let applied = engine.store().apply_within(changes, reach).await?;
             engine.counted().wrote(applied.inserted, applied.deleted);
-            Ok::<_, EngineError>(applied.offset)
+            Ok::<_, EngineError>(applied.mark())
         };
         if self.account.as_ref().is_some_and(|account| account.bytes() > 0) {
             tokio::spawn(write).await.map_err(|error| EngineError::Bug(error.to_string()))?

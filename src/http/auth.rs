@@ -1,18 +1,22 @@
 //! Authentication: from the `Authorization` header to an environment and an access level.
 //!
-//! [`ReadAccess`] and [`WriteAccess`] are extractors of the request's head. A handler names the one it needs
-//! as its first argument, so no handler can forget the check, and a body is read only after the key has been
-//! found valid (401) and sufficient (403).
+//! [`QuestionAccess`], [`ReadAccess`] and [`WriteAccess`] are extractors of the request's head. A handler
+//! names the one it needs as its first argument, so no handler can forget the check, and a body is read only
+//! after the key has been found valid (401) and sufficient (403).
 //!
 //! A key is `e_<environment>_<key id>_<secret>`. Almost all keys are in the store of their environment. The
 //! embedded store checks them in memory: one hash and one look-up. A store on PostgreSQL, which other nodes
 //! change, reads its clock first. So results are not cached, and a revoked key is refused, and a new policy
-//! decides, from the very next request on. A [`FixedKey`] comes from the configuration, lasts as long
-//! as the process, and is kept as a hash too. Digests are compared in constant time. If keys have a rate
-//! limit, it is enforced here too (429).
+//! decides, from the very next request on. Questions read the clock with their answer: their key is looked up
+//! in memory, and once more before the answer leaves.
+//!
+//! A [`FixedKey`] comes from the configuration, lasts as long as the process, and is kept as a hash too.
+//! Digests are compared in constant time. If keys have a rate limit, it is enforced here too (429).
 
 use super::error::ApiError;
+use super::headers::sent_offset;
 use super::{AppState, Environment, RequestShare};
+use crate::engine::{Engine, EngineError};
 use crate::share::{Account, Asker};
 use crate::store::{Access, KeyDigest};
 use axum::extract::FromRequestParts;
@@ -50,6 +54,14 @@ impl KeyName {
     }
 }
 
+/// A request whose key may ask questions.
+#[derive(Debug)]
+pub(super) struct QuestionAccess {
+    environment: Arc<Environment>,
+    /// The key that must still be valid when an answer leaves.
+    provisional: Option<String>,
+}
+
 /// A request whose key may read.
 #[derive(Debug)]
 pub(super) struct ReadAccess(pub(super) Arc<Environment>);
@@ -57,6 +69,38 @@ pub(super) struct ReadAccess(pub(super) Arc<Environment>);
 /// A request whose key may change facts and policy.
 #[derive(Debug)]
 pub(super) struct WriteAccess(pub(super) Arc<Environment>);
+
+/// A key that was found.
+struct FoundKey {
+    environment: Arc<Environment>,
+    access: Access,
+    name: String,
+    /// Whether another process may have revoked it.
+    is_provisional: bool,
+}
+
+impl FromRequestParts<Arc<AppState>> for QuestionAccess {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
+        let key = sent_key(&head.headers)?.to_owned();
+        let known = match fixed(&key, app) {
+            Some(found) => Some(found),
+            None => known(&key, app),
+        };
+        let found = match known {
+            Some(found) => found,
+            None => stored(&key, app).await?,
+        };
+        let is_provisional = found.is_provisional;
+        let (environment, access) = admit(head, app, &key, found)?;
+        match access {
+            Access::ReadWrite | Access::ReadOnly => {
+                Ok(Self { environment, provisional: is_provisional.then_some(key) })
+            }
+        }
+    }
+}
 
 impl FromRequestParts<Arc<AppState>> for ReadAccess {
     type Rejection = ApiError;
@@ -81,20 +125,54 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     }
 }
 
-/// The environment with its engine set up for this request, and the access level of the key.
-async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
-    let key = sent_key(&head.headers).ok_or(ApiError::Unauthorized(
-        "no API key: the header `Authorization: Bearer <API_KEY>` is expected",
-    ))?;
-    let found = match fixed(key, &app.fixed_keys) {
-        Some((environment, access)) => {
-            environment.engine.follow().await?;
-            Some((environment, access, KeyName::CONFIGURED.to_owned()))
+impl QuestionAccess {
+    /// The name of the environment.
+    pub(super) fn environment(&self) -> &str {
+        &self.environment.name
+    }
+
+    /// The secret that authenticates page tokens.
+    pub(super) fn secret(&self) -> &[u8; 32] {
+        self.environment.engine.secret()
+    }
+
+    /// The answer to a question. Neither it nor why there is none leaves the service if the key was revoked.
+    pub(super) async fn ask<T>(
+        &self,
+        question: impl AsyncFnOnce(&Engine) -> Result<T, EngineError>,
+    ) -> Result<T, ApiError> {
+        let engine = &self.environment.engine;
+        let outcome = question(engine).await;
+        match &self.provisional {
+            Some(key) if !engine.was_valid(key).await? => Err(ApiError::Unauthorized(UNKNOWN_KEY)),
+            Some(_) | None => Ok(outcome?),
         }
-        None => stored(key, app).await?,
+    }
+}
+
+const UNKNOWN_KEY: &str = "the API key is unknown or was revoked: send another one";
+
+/// The environment with its engine set up for this request, and the access level of the key, which is valid
+/// whatever other processes have done before.
+async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+    let key = sent_key(&head.headers)?.to_owned();
+    let found = match fixed(&key, app) {
+        Some(found) => {
+            found.environment.engine.follow().await?;
+            found
+        }
+        None => stored(&key, app).await?,
     };
-    let (environment, access, name) =
-        found.ok_or(ApiError::Unauthorized("the API key is unknown or was revoked: send another one"))?;
+    admit(head, app, &key, found)
+}
+
+/// Counts the request for its key, and sets the environment's engine up for it.
+fn admit(
+    head: &mut Parts,
+    app: &AppState,
+    key: &str,
+    FoundKey { environment, access, name, .. }: FoundKey,
+) -> Result<(Arc<Environment>, Access), ApiError> {
     tracing::Span::current().record("environment", environment.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
@@ -108,16 +186,28 @@ async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environme
     if app.decision_log.is_some() {
         head.extensions.insert(KeyName(name.into()));
     }
-    let engine = environment.engine.on_account(account);
+    let engine = environment.engine.on_account(account).after(sent_offset(&head.headers));
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }
 
-/// What a key in the store of its environment gives access to, and its name.
-async fn stored(key: &str, app: &AppState) -> Result<Option<(Arc<Environment>, Access, String)>, ApiError> {
-    let name = key.split('_').nth(1).unwrap_or_default();
-    let Some(environment) = app.find_environment(name).await? else { return Ok(None) };
-    let known = environment.engine.find_key(key).await?;
-    Ok(known.map(|known| (environment, known.access, known.name)))
+/// A key in the store of its environment, if this process knows it.
+fn known(key: &str, app: &AppState) -> Option<FoundKey> {
+    let environment = app.environment(named_environment(key))?;
+    let known = environment.engine.known_key(key)?;
+    Some(FoundKey { environment, access: known.access, name: known.name, is_provisional: true })
+}
+
+/// A key in the store of its environment, which is asked what other processes have changed.
+async fn stored(key: &str, app: &AppState) -> Result<FoundKey, ApiError> {
+    let unknown = || ApiError::Unauthorized(UNKNOWN_KEY);
+    let environment = app.find_environment(named_environment(key)).await?.ok_or_else(unknown)?;
+    let known = environment.engine.find_key(key).await?.ok_or_else(unknown)?;
+    Ok(FoundKey { environment, access: known.access, name: known.name, is_provisional: false })
+}
+
+/// The environment that a key names.
+fn named_environment(key: &str) -> &str {
+    key.split('_').nth(1).unwrap_or_default()
 }
 
 /// The account of a request.
@@ -125,22 +215,32 @@ pub(super) fn account(extensions: &Extensions, app: &AppState) -> Arc<Account> {
     extensions.get().cloned().unwrap_or_else(|| Arc::new(Account::new(&app.budget)))
 }
 
-/// What a configured key gives access to. All of them are compared, whichever matches.
-fn fixed(key: &str, fixed_keys: &[FixedKey]) -> Option<(Arc<Environment>, Access)> {
-    if fixed_keys.is_empty() {
+/// A configured key. All of them are compared, whichever matches.
+fn fixed(key: &str, app: &AppState) -> Option<FoundKey> {
+    if app.fixed_keys.is_empty() {
         return None;
     }
     let sent = KeyDigest::of(key);
     let fits = |known: &FixedKey| known.digest.is(&sent);
-    let found = fixed_keys.iter().fold(None, |found, known| if fits(known) { Some(known) } else { found })?;
-    Some((Arc::clone(&found.environment), Access::ReadWrite))
+    let found =
+        app.fixed_keys.iter().fold(None, |found, known| if fits(known) { Some(known) } else { found })?;
+    Some(FoundKey {
+        environment: Arc::clone(&found.environment),
+        access: Access::ReadWrite,
+        name: KeyName::CONFIGURED.to_owned(),
+        is_provisional: false,
+    })
 }
 
 /// The key in the header. The oldest client sends it after `Basic`, unencoded.
-fn sent_key(headers: &HeaderMap) -> Option<&str> {
-    let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
-    let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic");
-    Some(key.trim()).filter(|key| known && !key.is_empty())
+fn sent_key(headers: &HeaderMap) -> Result<&str, ApiError> {
+    let key = || {
+        let (scheme, key) = headers.get(AUTHORIZATION)?.to_str().ok()?.trim().split_once(' ')?;
+        let known = scheme.eq_ignore_ascii_case("bearer") || scheme.eq_ignore_ascii_case("basic");
+        Some(key.trim()).filter(|key| known && !key.is_empty())
+    };
+    key()
+        .ok_or(ApiError::Unauthorized("no API key: the header `Authorization: Bearer <API_KEY>` is expected"))
 }
 
 #[cfg(test)]
@@ -150,7 +250,7 @@ mod tests {
 
     fn sent(text: &str) -> Option<String> {
         let headers = HeaderMap::from_iter([(AUTHORIZATION, HeaderValue::from_str(text).unwrap())]);
-        sent_key(&headers).map(ToOwned::to_owned)
+        sent_key(&headers).ok().map(ToOwned::to_owned)
     }
 
     #[test]
@@ -161,6 +261,6 @@ mod tests {
         assert_eq!(sent("Digest e_1_2_x"), None);
         assert_eq!(sent("Bearer "), None);
         assert_eq!(sent("e_1_2_x"), None);
-        assert_eq!(sent_key(&HeaderMap::new()), None);
+        assert!(sent_key(&HeaderMap::new()).is_err());
     }
 }

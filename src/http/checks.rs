@@ -4,7 +4,7 @@
 //! a request, apply only to it, and are not stored.
 
 use super::AppState;
-use super::auth::ReadAccess;
+use super::auth::QuestionAccess;
 use super::decision_log::{Decided, Outcome, Witness};
 use super::error::ApiError;
 use super::headers::RequestId;
@@ -12,7 +12,7 @@ use super::json::{Json, Object, Results};
 use super::openapi::{ManyActions, Name, Text};
 use super::page::{Bound, MIN_PAGE, PagePosition};
 use super::values::{FactIn, FactsIn, ValueIn, ValueOut, facts};
-use crate::engine::{ActionsQuestion, Decision, Page, Value};
+use crate::engine::{ActionsQuestion, Decision, Engine, Page, Value};
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -67,7 +67,7 @@ struct DecisionOut {
     responses((status = 200, description = "The decision", body = DecisionOut, example = json!({"allowed": true}))),
 )]
 async fn authorize(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     State(app): State<Arc<AppState>>,
     request: RequestId,
     witness: Witness,
@@ -76,11 +76,12 @@ async fn authorize(
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
     let resource = Value { ty: asked.resource_type, id: asked.resource_id };
     let context = facts(asked.context_facts);
-    let decision = environment.engine.decide(&actor, &asked.action, &resource, &context).await?;
+    let decide = async |engine: &Engine| engine.decide(&actor, &asked.action, &resource, &context).await;
+    let decision = access.ask(decide).await?;
     let allowed = decision.answer;
-    app.decisions.keep(&environment.name, &request, allowed);
+    app.decisions.keep(access.environment(), &request, allowed);
     witness.note(Decided {
-        environment: &environment.name,
+        environment: access.environment(),
         actor: &actor,
         action: &asked.action,
         resource: &resource,
@@ -123,7 +124,7 @@ struct ResourcesIn {
     }))),
 )]
 async fn authorize_resources(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     witness: Witness,
     Json(Object(asked)): Json<Object<ResourcesIn>>,
 ) -> Result<Json<Results<ValueOut>>, ApiError> {
@@ -131,13 +132,14 @@ async fn authorize_resources(
     let resources: Vec<Value> = asked.resources.into_iter().map(Value::from).collect();
     let context = facts(asked.context_facts);
     let noted = if witness.is_watching() { resources.clone() } else { Vec::new() };
-    let decision = environment.engine.decide_each(&actor, &asked.action, resources, &context).await?;
+    let decide = async |engine: &Engine| engine.decide_each(&actor, &asked.action, resources, &context).await;
+    let decision = access.ask(decide).await?;
     let Decision { answer: allowed, policy, offset } = decision;
     // INVARIANT: what is allowed keeps the order and the duplicates of what was asked.
     let mut rest = allowed.iter().peekable();
     for resource in &noted {
         let outcome = Outcome::Answer { allowed: rest.next_if_eq(&resource).is_some(), policy, offset };
-        let (environment, actor, action) = (environment.name.as_str(), &actor, asked.action.as_str());
+        let (environment, actor, action) = (access.environment(), &actor, asked.action.as_str());
         let context = context.as_slice();
         witness.note(Decided { environment, actor, action, resource, outcome, context });
     }
@@ -200,20 +202,22 @@ enum ListOut {
     }))),
 )]
 async fn list(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<ListIn>>,
 ) -> Result<Json<ListOut>, ApiError> {
     let actor = Value { ty: asked.actor_type, id: asked.actor_id };
     let context = facts(asked.context_facts);
     let question = [&*actor.ty, &*actor.id, &*asked.action, &*asked.resource_type];
-    let bound = Bound { environment: &environment.name, question: &question, context: &context };
-    let secret = environment.engine.secret();
+    let bound = Bound { environment: access.environment(), question: &question, context: &context };
+    let secret = access.secret();
     let place = bound.position(secret, asked.page_token.as_deref(), asked.page_size, MIN_PAGE)?;
     let page = place.as_ref().map(|place| Page { size: place.size, after: place.after.clone() });
     let (question_actor, action, resource_type) =
         (actor.clone(), asked.action.clone(), asked.resource_type.clone());
-    let answer =
-        environment.engine.list(question_actor, action, resource_type, page, context.clone()).await?;
+    let list = async |engine: &Engine| {
+        engine.list(question_actor, action, resource_type, page, context.clone()).await
+    };
+    let answer = access.ask(list).await?;
     let results = answer.ids;
     Ok(Json(match place {
         None => ListOut::Whole { results },
@@ -265,12 +269,13 @@ impl ActionsIn {
     responses((status = 200, description = "The actions", body = Results<String>, example = json!({"results": ["open_issue", "read"]}))),
 )]
 async fn actions(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(mut asked)): Json<Object<ActionsIn>>,
 ) -> Result<Json<Results<String>>, ApiError> {
     let context = facts(asked.context_facts.take());
     let ActionsQuestion { actor, resource } = asked.question();
-    Ok(Json(Results { results: environment.engine.actions(actor, resource, context).await? }))
+    let actions = async |engine: &Engine| engine.actions(actor, resource, context).await;
+    Ok(Json(Results { results: access.ask(actions).await? }))
 }
 
 /// List what actors may do to resources, several questions at once
@@ -290,11 +295,11 @@ async fn actions(
     ]))),
 )]
 async fn bulk_actions(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(mut asked): Json<Vec<Object<ActionsIn>>>,
 ) -> Result<Json<Vec<Results<String>>>, ApiError> {
     let context = facts(asked.first_mut().and_then(|Object(first)| first.context_facts.take()));
     let questions = asked.into_iter().map(|Object(asked)| asked.question()).collect();
-    let answers = environment.engine.bulk_actions(questions, context).await?;
+    let answers = access.ask(async |engine: &Engine| engine.bulk_actions(questions, context).await).await?;
     Ok(Json(answers.into_iter().map(|results| Results { results }).collect()))
 }

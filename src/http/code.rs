@@ -78,6 +78,8 @@ codes! {
     NotFound = "not_found", NOT_FOUND;
     /// The path has no such method.
     MethodNotAllowed = "method_not_allowed", METHOD_NOT_ALLOWED;
+    /// A write that the request must see was lost.
+    LostWrite = "lost_write", CONFLICT;
     /// The body did not arrive in time.
     SlowBody = "slow_body", REQUEST_TIMEOUT;
     /// Over a limit of size.

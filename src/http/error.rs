@@ -3,21 +3,21 @@
 //! One enum, whose variants have the codes of [`ErrorCode`]. Every answer is JSON with a text `message`,
 //! which clients rely on, and a `code`, by which programs distinguish errors. Mistakes of the client are
 //! explained in full. Faults of the service (500, 503) are logged inside the span with the request's id; the
-//! answer says only that it is a fault of the service. `POST /policy` has a wider form, [`PolicyError`].
+//! answer says only that it is a fault of the service. `POST /policy` has a wider form,
+//! [`PolicyError`](super::policy_error::PolicyError).
 
 use super::code::ErrorCode;
 use super::json::with_status;
 use super::rate::whole_seconds;
 use crate::engine::{EngineError, PolicyRefusal, RefusedQuestion};
 use crate::share::{Lost, NoRoom};
-use crate::store::StoreError;
+use crate::store::{DatabaseError, StoreError};
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use std::num::NonZeroU32;
 use std::time::Duration;
-use utoipa::ToSchema;
 
 /// After how many seconds a client may retry a temporary refusal.
 const RETRY_SECONDS: u64 = 1;
@@ -54,6 +54,8 @@ pub(super) enum ApiError {
     MethodNotAllowed,
     /// 408: the body did not arrive within this time.
     SlowBody(Duration),
+    /// 409: a write that the request must see was lost.
+    LostWrite(String),
     /// 413: over a limit, which the text names.
     TooLarge(String),
     /// 415: the body is not `application/json`.
@@ -86,6 +88,7 @@ impl ApiError {
             Self::Forbidden => ErrorCode::ReadOnlyKey,
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
+            Self::LostWrite(_) => ErrorCode::LostWrite,
             Self::SlowBody(_) => ErrorCode::SlowBody,
             Self::TooLarge(_) => ErrorCode::LimitExceeded,
             Self::UnsupportedMediaType => ErrorCode::UnsupportedMediaType,
@@ -107,6 +110,7 @@ impl ApiError {
             | Self::InvalidBindings(text)
             | Self::Contradiction(text)
             | Self::NotFound(text)
+            | Self::LostWrite(text)
             | Self::TooLarge(text) => text,
             Self::Refused(refused) => refused.message,
             Self::InvalidPolicy(refusal) => refusal.to_string(),
@@ -168,6 +172,7 @@ impl ApiError {
             | Self::Forbidden
             | Self::NotFound(_)
             | Self::MethodNotAllowed
+            | Self::LostWrite(_)
             | Self::SlowBody(_)
             | Self::TooLarge(_)
             | Self::UnsupportedMediaType
@@ -176,7 +181,10 @@ impl ApiError {
     }
 
     /// The answer, with a body made from code and message.
-    fn answer<B: Serialize + Send + 'static>(self, body: impl FnOnce(ErrorCode, String) -> B) -> Response {
+    pub(super) fn answer<B: Serialize + Send + 'static>(
+        self,
+        body: impl FnOnce(ErrorCode, String) -> B,
+    ) -> Response {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
@@ -267,6 +275,7 @@ impl From<StoreError> for ApiError {
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed => {
                 Self::Unavailable(error.to_string())
             }
+            StoreError::Database(DatabaseError::LostWrite { .. }) => Self::LostWrite(error.to_string()),
             StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
@@ -287,114 +296,5 @@ impl From<StoreError> for ApiError {
             | StoreError::NotMigrated { .. }
             | StoreError::Bug(_) => Self::Internal(error.to_string()),
         }
-    }
-}
-
-/// Why `POST /policy` failed; each form has its `error_type`.
-#[derive(Debug)]
-pub(super) enum PolicyError {
-    /// The request failed like any other.
-    Generic(ApiError),
-    /// The policy was refused, and the active one stays.
-    Refused(PolicyRefusal),
-}
-
-impl From<ApiError> for PolicyError {
-    fn from(error: ApiError) -> Self {
-        Self::Generic(error)
-    }
-}
-
-impl From<EngineError> for PolicyError {
-    fn from(error: EngineError) -> Self {
-        match error {
-            EngineError::Policy(refusal) => Self::Refused(refusal),
-            EngineError::BadRequest(_)
-            | EngineError::Refused(_)
-            | EngineError::UnknownPredicate { .. }
-            | EngineError::Bindings(_)
-            | EngineError::Contradiction(_)
-            | EngineError::NotFound(_)
-            | EngineError::TooLarge(_)
-            | EngineError::Timeout(_)
-            | EngineError::Store(_)
-            | EngineError::Bug(_) => Self::Generic(error.into()),
-        }
-    }
-}
-
-/// One entry of a refused policy.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct ValidationFailure {
-    error_type: &'static str,
-    message: String,
-}
-
-/// The result of one policy test.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = TestResult)]
-pub(super) struct TestJson {
-    name: String,
-    passed: usize,
-    total: usize,
-}
-
-/// The results of a policy's tests.
-#[derive(Debug, Serialize, ToSchema)]
-pub(super) struct TestResults {
-    success: bool,
-    errors: Vec<String>,
-    tests: Vec<TestJson>,
-}
-
-/// The body of a failed `POST /policy`.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = PolicyError)]
-#[serde(tag = "error_type")]
-pub(super) enum PolicyErrorBody {
-    Generic {
-        message: String,
-        code: ErrorCode,
-    },
-    #[serde(rename = "Validation")]
-    Invalid {
-        message: String,
-        code: ErrorCode,
-        errors: Vec<ValidationFailure>,
-    },
-    TestsFailed {
-        message: String,
-        code: ErrorCode,
-        test_results: TestResults,
-    },
-}
-
-impl IntoResponse for PolicyError {
-    fn into_response(self) -> Response {
-        let failure = |message| ValidationFailure { error_type: "ValidationFailed", message };
-        let body = match self {
-            Self::Generic(error) => {
-                return error.answer(|code, message| PolicyErrorBody::Generic { code, message });
-            }
-            Self::Refused(PolicyRefusal::Validation { message, errors }) => PolicyErrorBody::Invalid {
-                code: ErrorCode::InvalidPolicy,
-                message,
-                errors: errors.into_iter().map(failure).collect(),
-            },
-            Self::Refused(PolicyRefusal::Tests { message, report }) => PolicyErrorBody::TestsFailed {
-                code: ErrorCode::PolicyTestsFailed,
-                message,
-                test_results: TestResults {
-                    success: false,
-                    errors: report.errors(),
-                    tests: report
-                        .tests
-                        .into_iter()
-                        .map(|test| TestJson { name: test.name, passed: test.passed, total: test.total })
-                        .collect(),
-                },
-            },
-        };
-        with_status(StatusCode::BAD_REQUEST, body)
     }
 }

@@ -165,8 +165,8 @@ async fn add(
     Json(sent): Json<Object<FactIn>>,
 ) -> Result<(Offset, Json<FactOut>), ApiError> {
     let fact = Fact::from(sent);
-    let offset = environment.engine.apply(vec![Change::Insert(vec![fact.clone()])]).await?;
-    Ok((Offset(offset), Json(fact.into())))
+    let mark = environment.engine.apply(vec![Change::Insert(vec![fact.clone()])]).await?;
+    Ok((Offset(mark), Json(fact.into())))
 }
 
 /// Delete the facts that match a pattern
@@ -193,13 +193,13 @@ async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Don
     responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts and the policy were cleared."}))),
 )]
 async fn clear(WriteAccess(environment): WriteAccess) -> Done {
-    let offset = environment.engine.clear().await?;
-    Ok((Offset(offset), Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
+    let mark = environment.engine.clear().await?;
+    Ok((Offset(mark), Json(Message { message: "The facts and the policy were cleared.".to_owned() })))
 }
 
 async fn done(WriteAccess(environment): WriteAccess, changes: Vec<Change>) -> Done {
-    let offset = environment.engine.apply(changes).await?;
-    Ok((Offset(offset), Json(Message { message: "The facts were updated.".to_owned() })))
+    let mark = environment.engine.apply(changes).await?;
+    Ok((Offset(mark), Json(Message { message: "The facts were updated.".to_owned() })))
 }
 
 /// Read the stored facts that match

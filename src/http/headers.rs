@@ -1,10 +1,13 @@
 //! The headers of every answer: request id, offset of a write, duration.
 //!
 //! `X-Request-ID` is echoed, or generated if the client sent none that is fit for a log. `OsoOffset` is the
-//! number of the write that a mutation was. It is opaque to clients, which send it back with their reads;
-//! reads ignore it, because a write is acknowledged only when every later read sees it. Clients subtract
+//! moment after a mutation. It is opaque to clients, which send it back with their reads. Every read sees all
+//! acknowledged writes anyway, unless the database of the store has lost some: then a read that carries the
+//! offset of a lost write is refused. Clients subtract
 //! `Server-Timing: oso;dur=MS` to get the time on the network.
 
+use crate::engine::WriteMark;
+use crate::store::Token;
 use axum::extract::FromRequestParts;
 use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
@@ -94,13 +97,20 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 
 /// The offset of a mutation, for its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Offset(pub(super) u64);
+pub(super) struct Offset(pub(super) WriteMark);
+
+/// The writes that a request must see. A text that no store in a database gave is not one of its moments.
+pub(super) fn sent_offset(headers: &HeaderMap) -> Option<Token> {
+    WriteMark::token(headers.get(&OFFSET)?.to_str().ok()?)
+}
 
 impl IntoResponseParts for Offset {
     type Error = std::convert::Infallible;
 
     fn into_response_parts(self, mut response: ResponseParts) -> Result<ResponseParts, Self::Error> {
-        response.headers_mut().insert(OFFSET, HeaderValue::from(self.0));
+        if let Ok(mark) = HeaderValue::try_from(self.0.to_string()) {
+            response.headers_mut().insert(OFFSET, mark);
+        }
         Ok(response)
     }
 }

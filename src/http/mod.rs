@@ -47,6 +47,7 @@ mod page;
 mod params;
 mod parity;
 mod policy;
+mod policy_error;
 mod queries;
 mod rate;
 mod review;
@@ -84,7 +85,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use error::{ApiError, PolicyError};
+use error::ApiError;
 use headers::RequestId;
 use metrics::{Metrics, Refused, UNKNOWN_PATH};
 use parity::Decisions;
@@ -110,7 +111,7 @@ pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 
 /// The message for a path without an endpoint.
 const NO_PATH: &str =
-    "there is no such path: `/api/docs` describes all paths, `/api/openapi.json` is for programs";
+    "there is no such path: `/api/docs` describes them, `/api/openapi.json` is for programs";
 
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";
@@ -289,9 +290,8 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     let is_large = headers::is_large(request.headers());
     let is_upload = method == Method::POST && path.as_ref().is_some_and(|path| policy::is_at(path.as_str()));
     let outcome = within_limits(&app, request, next).instrument(span.clone()).await;
-    let mut response = outcome.unwrap_or_else(|error| {
-        if is_upload { PolicyError::from(error).into_response() } else { error.into_response() }
-    });
+    let mut response = outcome
+        .unwrap_or_else(|error| if is_upload { policy::refused(error) } else { error.into_response() });
     if path.as_ref().is_some_and(|path| path.as_str().starts_with(authzen::PREFIX)) {
         response = authzen::as_text(response);
     }

@@ -4,11 +4,12 @@
 //! extractors run inside the handler.
 
 use super::auth::{ReadAccess, WriteAccess};
-use super::error::{ApiError, PolicyError, PolicyErrorBody};
+use super::error::ApiError;
 use super::headers::Offset;
 use super::json::{Json, Message, Object, with_status};
 use super::openapi::{EXAMPLE, Error, Text};
 use super::params::{flag, pairs, version};
+use super::policy_error::{PolicyError, PolicyErrorBody};
 use super::{AppState, PREFIX};
 use crate::engine::{PolicyChange, PolicyOptions};
 use axum::extract::{FromRequest, FromRequestParts, Request, State};
@@ -93,7 +94,12 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
         PolicyChange::Unchanged => StatusCode::ACCEPTED,
     };
     let answer = with_status(status, Message { message: outcome.message });
-    Ok((Offset(outcome.offset), answer).into_response())
+    Ok((Offset(outcome.mark), answer).into_response())
+}
+
+/// The answer to an upload that failed before it was handled.
+pub(super) fn refused(error: ApiError) -> Response {
+    PolicyError::from(error).into_response()
 }
 
 #[derive(Debug, Serialize, ToSchema)]

@@ -5,12 +5,12 @@
 //! the id `null`.
 
 use super::AppState;
-use super::auth::ReadAccess;
+use super::auth::QuestionAccess;
 use super::error::ApiError;
 use super::json::{Json, Object, Results};
 use super::openapi::{Call as CallShape, Name, Text};
 use super::values::{FactIn, FactOut, FactsIn, PatternIn, facts};
-use crate::engine::{EvaluateQuery, EvaluateVar};
+use crate::engine::{Engine, EvaluateQuery, EvaluateVar};
 use serde::de::{Error as _, IgnoredAny, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeMap;
@@ -53,10 +53,11 @@ struct QueryIn {
     ]}))),
 )]
 async fn query(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<QueryIn>>,
 ) -> Result<Json<Results<FactOut>>, ApiError> {
-    let answers = environment.engine.query(asked.fact.into(), facts(asked.context_facts)).await?;
+    let (pattern, context) = (asked.fact.into(), facts(asked.context_facts));
+    let answers = access.ask(async |engine: &Engine| engine.query(pattern, context).await).await?;
     let results = answers.into_iter().map(|fact| FactOut::new(fact.predicate, fact.args)).collect();
     Ok(Json(Results { results }))
 }
@@ -173,9 +174,10 @@ type AssignmentOut = BTreeMap<String, Option<String>>;
     )),
 )]
 async fn evaluate(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(mut asked)): Json<Object<EvaluateIn>>,
 ) -> Result<Json<Results<AssignmentOut>>, ApiError> {
     let context = facts(asked.context_facts.take());
-    Ok(Json(Results { results: environment.engine.evaluate(asked.query(), context).await? }))
+    let evaluate = async |engine: &Engine| engine.evaluate(asked.query(), context).await;
+    Ok(Json(Results { results: access.ask(evaluate).await? }))
 }

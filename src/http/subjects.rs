@@ -4,13 +4,13 @@
 //! it is neither expanded nor left out. Pages work as those of `/list`; a token contains the last actor.
 
 use super::AppState;
-use super::auth::ReadAccess;
+use super::auth::QuestionAccess;
 use super::error::ApiError;
 use super::json::{Json, Object};
 use super::openapi::{Name, Text};
 use super::page::{Bound, MIN_PAGE, PagePosition, bad_token};
 use super::values::{FactIn, FactsIn, ValueOut, facts};
-use crate::engine::{ANY, ArgPattern, SubjectsPage, SubjectsQuestion, Value};
+use crate::engine::{ANY, ArgPattern, Engine, SubjectsPage, SubjectsQuestion, Value};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -82,7 +82,7 @@ enum SubjectsOut {
     }))),
 )]
 async fn list_subjects(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<SubjectsIn>>,
 ) -> Result<Json<SubjectsOut>, ApiError> {
     let resource = Value { ty: asked.resource_type, id: asked.resource_id };
@@ -90,11 +90,12 @@ async fn list_subjects(
     let question = SubjectsQuestion { action: asked.action, resource, types: asked.actor_types };
     let parts = determined_by(&question);
     let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
-    let bound = Bound { environment: &environment.name, question: &parts, context: &context };
-    let secret = environment.engine.secret();
+    let bound = Bound { environment: access.environment(), question: &parts, context: &context };
+    let secret = access.secret();
     let place = bound.position(secret, asked.page_token.as_deref(), asked.page_size, MIN_PAGE)?;
     let page = place.as_ref().map(page).transpose()?;
-    let answer = environment.engine.list_subjects(question, page, context.clone()).await?;
+    let list = async |engine: &Engine| engine.list_subjects(question, page, context.clone()).await;
+    let answer = access.ask(list).await?;
     let results = answer.subjects.into_iter().map(shown).collect();
     Ok(Json(match place {
         None => SubjectsOut::Whole { results },

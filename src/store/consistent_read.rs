@@ -11,7 +11,7 @@
 use super::postgres::Clock;
 use super::{Backend, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// About how long a commit takes.
@@ -27,20 +27,35 @@ pub struct ConsistentRead<'s> {
     /// The deadline, not counting waits for a reader. `None` for the first attempt, each read of which has
     /// the full time limit: compiling does not count.
     until: Option<Instant>,
-    /// The newest generation of relations that an answer was of; 0 before the first.
-    seen: Arc<AtomicU64>,
+    seen: Arc<SeenClock>,
+}
+
+/// The newest generation of relations that a clock told during a question; negative before the first.
+#[derive(Debug)]
+struct SeenClock(AtomicI64);
+
+impl SeenClock {
+    fn note(&self, clock: Clock) {
+        self.0.fetch_max(clock.catalog, Ordering::SeqCst);
+    }
+
+    /// `None` if no clock was read yet.
+    fn generation(&self) -> Option<u64> {
+        u64::try_from(self.0.load(Ordering::SeqCst)).ok()
+    }
 }
 
 impl Store {
     /// Runs a closure that reads from the attempt's relations, and repeats it if a relation was added
-    /// meanwhile.
+    /// meanwhile. Afterwards this process has [followed](Self::follow) all that other processes had changed
+    /// when it began.
     pub async fn consistently<'s, T, E, F>(&'s self, read: impl Fn(ConsistentRead<'s>) -> F) -> Result<T, E>
     where
         E: From<StoreError>,
         F: Future<Output = Result<T, E>>,
     {
         let (mut is_first, mut until) = (true, None);
-        let seen = Arc::new(AtomicU64::new(0));
+        let seen = Arc::new(SeenClock(AtomicI64::new(-1)));
         loop {
             // In this order: the relations contain the facts of all writes up to the offset.
             let (offset, relations) = (self.offset(), self.relations());
@@ -48,6 +63,7 @@ impl Store {
             let attempt =
                 ConsistentRead { store: self, offset, relations, is_first, until, seen: Arc::clone(&seen) };
             let outcome = read(attempt).await;
+            self.see_clock(&seen, until).await?;
             if self.newest_generation(&seen) <= generation {
                 return outcome;
             }
@@ -59,20 +75,32 @@ impl Store {
         }
     }
 
+    /// Reads the clock if no statement of the question has: the answer may be of a policy that another
+    /// process has replaced.
+    async fn see_clock(&self, seen: &SeenClock, until: Option<Instant>) -> Result<(), StoreError> {
+        if let Backend::Postgres(store) = &self.backend
+            && seen.generation().is_none()
+        {
+            seen.note(store.confirm(self.asker, until).await?);
+            self.has_clock.store(true, Ordering::SeqCst);
+        }
+        Ok(())
+    }
+
     /// The generation of relations that contains all facts that a question may have seen.
-    fn newest_generation(&self, seen: &AtomicU64) -> u64 {
+    fn newest_generation(&self, seen: &SeenClock) -> u64 {
         match &self.backend {
             Backend::Embedded(store) => store.pending_generation(),
-            Backend::Postgres(_) => seen.load(Ordering::SeqCst),
+            Backend::Postgres(_) => seen.generation().unwrap_or_default(),
         }
     }
 
     /// Waits until the newest relations are published.
-    async fn catch_up(&self, seen: &AtomicU64, until: Option<Instant>) -> Result<(), StoreError> {
+    async fn catch_up(&self, seen: &SeenClock, until: Option<Instant>) -> Result<(), StoreError> {
         while self.newest_generation(seen) > self.relations().generation {
             match &self.backend {
                 Backend::Embedded(_) => tokio::time::sleep(COMMIT).await,
-                Backend::Postgres(store) => store.catch_up(0, seen.load(Ordering::SeqCst)).await?,
+                Backend::Postgres(store) => store.catch_up(0, self.newest_generation(seen)).await?,
             }
             self.check_time(until)?;
         }
@@ -141,7 +169,7 @@ impl ConsistentRead<'_> {
     /// The answer, whose relations are now known.
     fn noted<T>(&self, (answer, clock): (T, Option<Clock>)) -> T {
         if let Some(clock) = clock {
-            self.seen.fetch_max(u64::try_from(clock.catalog).unwrap_or_default(), Ordering::SeqCst);
+            self.seen.note(clock);
         }
         answer
     }

@@ -4,6 +4,7 @@
 //! here.
 
 use super::signature::{StoredArg, StoredRelation};
+use super::token::{Nonce, WriteMark};
 
 /// A typed reference: an entity, a String, an Integer or a Boolean.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -121,10 +122,19 @@ impl Change {
 pub struct Applied {
     /// The number of changing writes up to and including this one, over the store's whole life.
     pub offset: u64,
+    /// The random number of its batch in a store in a database.
+    pub nonce: Option<Nonce>,
     /// Facts that were not stored before their insertion.
     pub inserted: u64,
     /// Facts that were removed.
     pub deleted: u64,
+}
+
+impl Applied {
+    /// The moment after it.
+    pub fn mark(&self) -> WriteMark {
+        WriteMark { offset: self.offset, nonce: self.nonce }
+    }
 }
 
 /// Stored facts in a fixed order: by signature, then ids, of which numbers come first.

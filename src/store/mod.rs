@@ -14,6 +14,7 @@
 //!
 //! Not here: which facts a policy accepts, and how a question becomes SQL (`engine`).
 
+mod asking;
 mod consistent_read;
 mod database_error;
 mod digest;
@@ -47,16 +48,15 @@ pub use query::{Lookup, Param, RowQuery, Work};
 pub use reader::{Reader, aside};
 pub use reading::FactReading;
 pub use signature::{Relations, StoredArg, StoredRelation};
-pub use token::{Nonce, Token};
+pub use token::{Nonce, Token, WriteMark};
 
 use crate::share::Asker;
 use embedded::Embedded;
 use portcullis_compiler::StoreDialect;
-use postgres::{Address, Clock, PgReader, PostgresStore};
+use postgres::{Address, PostgresStore};
 use std::path::Path;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A handle to an open store. Clones share the store. Dropping the last one finishes the queued writes and
 /// closes it.
@@ -64,6 +64,10 @@ use std::time::Instant;
 pub struct Store {
     backend: Backend,
     asker: Asker,
+    /// Writes that its questions must see, besides those that this process has seen.
+    after: Option<Token>,
+    /// Whether the clock was read for this request. Always false in the embedded store.
+    has_clock: Arc<AtomicBool>,
 }
 
 /// What keeps the data of a store.
@@ -72,15 +76,6 @@ enum Backend {
     Embedded(Arc<Embedded>),
     Postgres(Arc<PostgresStore>),
 }
-
-/// What is asked of a reader on PostgreSQL: the code around it is made once for each type of answers.
-type PgRead<T> = Box<dyn FnOnce(&PgReader) -> Result<T, StoreError> + Send>;
-
-/// The same, if it may be asked again.
-type PgBriefRead<T> = Box<dyn Fn(&PgReader) -> Result<T, StoreError> + Send>;
-
-/// The answer to come, with the clock that was read with it.
-type PgAnswer<'s, T> = Pin<Box<dyn Future<Output = Result<(T, Option<Clock>), StoreError>> + Send + 's>>;
 
 impl Store {
     /// Opens the store in a directory, which is created if it does not exist. Blocks while it checks the
@@ -102,17 +97,30 @@ impl Store {
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
         let store = PostgresStore::open(address, environment, options).await?;
-        Ok(Self { backend: Backend::Postgres(Arc::new(store)), asker: Asker::default() })
+        Ok(Self::over(Backend::Postgres(Arc::new(store))))
     }
 
     fn embedded(store: Embedded) -> Self {
-        Self { backend: Backend::Embedded(Arc::new(store)), asker: Asker::default() }
+        Self::over(Backend::Embedded(Arc::new(store)))
     }
 
-    /// The same store, with its reads accounted to this asker.
+    fn over(backend: Backend) -> Self {
+        Self { backend, asker: Asker::default(), after: None, has_clock: Arc::default() }
+    }
+
+    /// The same store for one request, with its reads accounted to this asker.
     #[must_use]
     pub fn asked_by(&self, asker: Asker) -> Self {
-        Self { backend: self.backend.clone(), asker }
+        Self { backend: self.backend.clone(), asker, after: None, has_clock: Arc::default() }
+    }
+
+    /// The same store, whose questions must see all writes up to a moment. The embedded store ignores it: its
+    /// questions see all acknowledged writes anyway.
+    ///
+    /// A question fails with [`DatabaseError::LostWrite`] if one of them was lost.
+    #[must_use]
+    pub fn after(&self, after: Option<Token>) -> Self {
+        Self { after, ..self.clone() }
     }
 
     /// What its statements must be written in.
@@ -159,7 +167,15 @@ impl Store {
     pub fn offset(&self) -> u64 {
         match &self.backend {
             Backend::Embedded(store) => store.offset(),
-            Backend::Postgres(store) => store.offset(),
+            Backend::Postgres(store) => store.latest().revision,
+        }
+    }
+
+    /// The last write that this process has acknowledged or seen.
+    pub fn last_write(&self) -> WriteMark {
+        match &self.backend {
+            Backend::Embedded(store) => WriteMark { offset: store.offset(), nonce: None },
+            Backend::Postgres(store) => store.latest().into(),
         }
     }
 
@@ -185,69 +201,6 @@ impl Store {
         match &self.backend {
             Backend::Embedded(store) => store.clear().await,
             Backend::Postgres(store) => Ok(store.clear().await?.0),
-        }
-    }
-
-    /// Runs a possibly slow closure with a reader, on a thread that may block.
-    pub async fn read<T, F>(&self, read: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        Ok(self.ask(None, read).await?.0)
-    }
-
-    /// The same until a deadline, or for the time of one question. Returns also the clock of a store on
-    /// PostgreSQL, if it was read.
-    async fn ask<T, F>(&self, until: Option<Instant>, read: F) -> Result<(T, Option<Clock>), StoreError>
-    where
-        T: Send + 'static,
-        F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        match &self.backend {
-            Backend::Embedded(store) => {
-                let read = move |reader: &_| read(&Reader::Embedded(reader));
-                Ok((store.read(self.asker, until, read).await?, None))
-            }
-            Backend::Postgres(store) => {
-                let read: PgRead<T> = Box::new(move |reader| read(&Reader::Postgres(reader)));
-                let answer: PgAnswer<'_, T> = Box::pin(store.read(store.asked(self.asker, until), read));
-                store.unless_taken_over(answer.await)
-            }
-        }
-    }
-
-    /// Like [`Store::read`], for a closure that is probably fast. A slow one is started again as a long
-    /// question.
-    pub async fn read_brief<T, F>(&self, read: F) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        Ok(self.ask_briefly(None, read).await?.0)
-    }
-
-    /// The same with a deadline and a clock, as for [`ask`](Self::ask).
-    async fn ask_briefly<T, F>(
-        &self,
-        until: Option<Instant>,
-        read: F,
-    ) -> Result<(T, Option<Clock>), StoreError>
-    where
-        T: Send + 'static,
-        F: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        match &self.backend {
-            Backend::Embedded(store) => {
-                let read = move |reader: &_| read(&Reader::Embedded(reader));
-                Ok((store.read_brief(self.asker, until, read).await?, None))
-            }
-            Backend::Postgres(store) => {
-                let read: PgBriefRead<T> = Box::new(move |reader| read(&Reader::Postgres(reader)));
-                let answer: PgAnswer<'_, T> =
-                    Box::pin(store.read_brief(store.asked(self.asker, until), read));
-                store.unless_taken_over(answer.await)
-            }
         }
     }
 
@@ -356,11 +309,33 @@ impl Store {
         }
     }
 
-    /// The key with this text, unless it is unknown or revoked.
+    /// The key with this text, unless it is unknown or revoked. Also [follows](Self::follow) other processes.
     pub async fn find_key(&self, text: &str) -> Result<Option<Key>, StoreError> {
         match &self.backend {
             Backend::Embedded(store) => Ok(store.keys().verify(text)),
             Backend::Postgres(store) => store.find_key(self.asker, text).await,
+        }
+    }
+
+    /// The key with this text, unless it is unknown or revoked, as far as this process knows.
+    pub fn known_key(&self, text: &str) -> Option<Key> {
+        match &self.backend {
+            Backend::Embedded(store) => store.keys().verify(text),
+            Backend::Postgres(store) => store.verify_key(text),
+        }
+    }
+
+    /// Whether a known key was still valid when its request began, whose store this is
+    /// ([`asked_by`](Self::asked_by)). To be called at the end of the request: the clock of any answer tells.
+    pub async fn was_valid(&self, text: &str) -> Result<bool, StoreError> {
+        match &self.backend {
+            Backend::Embedded(_) => Ok(true),
+            Backend::Postgres(store) => {
+                if !self.has_clock.load(Ordering::SeqCst) {
+                    self.follow().await?;
+                }
+                Ok(store.verify_key_again(text).await?.is_some())
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
-use portcullis::http::DEFAULT_ENVIRONMENT;
+use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use portcullis::store::postgres::{Address, migrate};
 use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::hosted::RUNTIME;
@@ -24,9 +24,11 @@ fn nodes<const N: usize>() -> ([Server; N], String) {
     (nodes, database)
 }
 
-fn set_policy(node: &Server, policy: &str) {
+/// Stores a policy; returns the offset of the write.
+fn set_policy(node: &Server, policy: &str) -> String {
     let answer = node.post("/api/policy", &json!({ "src": policy }));
     assert_eq!(answer.status, 200, "{}", answer.text);
+    answer.header("osooffset").unwrap().to_owned()
 }
 
 /// The store as a command opens it.
@@ -78,6 +80,12 @@ fn a_policy_that_one_node_stores_decides_on_the_others() {
         set_policy(&two, POLICY);
         assert!(one.may("ada", "read", "a"), "an answer of the old policy");
     }
+    // Of an action that the old policy does not know, no fact is read.
+    assert!(!two.may("ada", "fork", "a"));
+    let fork = "allow(_: Actor, \"fork\", _: Resource);";
+    set_policy(&one, &format!("{POLICY}\n{fork}"));
+    assert!(two.may("ada", "fork", "a"), "an answer of the old policy");
+    set_policy(&one, POLICY);
     let explained = two.post("/api/explain", &question("ada", "read", "a")).json();
     assert_eq!(explained["allowed"], true, "{explained}");
     let cleared = one.post("/api/clear_data", &json!({}));
@@ -103,6 +111,36 @@ fn a_key_that_is_revoked_in_the_store_is_refused_by_every_node() {
         assert_eq!(send(&two, &key, "/api/batch", &inserting(&["is_public", "Repo:z"])), 401, "{n}");
         assert_eq!(send(&three, &key, "/api/explain", &asked), 401, "{n}");
     }
+    let (id, key) = create_key(&store, DEFAULT_ENVIRONMENT, Access::ReadOnly);
+    for node in [&one, &two, &three] {
+        assert!(!node.may("ada", "read", "a"));
+        assert_eq!(send(node, &key, "/api/authorize", &asked), 200);
+    }
+    assert!(RUNTIME.block_on(store.revoke_key(id)).unwrap());
+    // No answer leaves, nor what is wrong with a question, and whether or not a fact is read.
+    let pages = [
+        ("authorize", asked.clone()),
+        (
+            "list",
+            json!({ "actor_type": "Nobody", "actor_id": "a", "action": "b", "resource_type": "Nothing" }),
+        ),
+        ("query", json!({ "fact": { "predicate": "no_such_predicate", "args": [] } })),
+        ("evaluate_query", json!({ "predicate": ["no_such_predicate", []], "constraints": {} })),
+        ("actions", json!({ "actor_type": "", "actor_id": "", "resource_type": "", "resource_id": "" })),
+    ];
+    for (page, body) in pages {
+        let path = format!("/api/{page}");
+        let now = send(&one, &key, &path, &body);
+        assert_eq!(now, 401, "{page}");
+    }
+    for path in ["/access/v1/evaluation", "/access/v1/evaluations"] {
+        let record = json!({ "type": "Repo", "id": "a" });
+        let part = json!({
+            "subject": { "type": "User", "id": "ada" }, "action": { "name": "read" }, "resource": record,
+        });
+        let body = if path.ends_with('s') { json!({ "evaluations": [part] }) } else { part };
+        assert_eq!(send(&two, &key, path, &body), 401, "{path}");
+    }
     assert!(!one.may("ada", "read", "z"));
 }
 
@@ -111,7 +149,8 @@ fn a_key_that_is_revoked_in_the_store_is_refused_by_every_node() {
 #[test]
 fn a_node_that_has_seen_lost_writes_answers_no_more() {
     let ([one], database) = nodes();
-    one.add(&[&["has_role", "User:ada", "String:reader", "Repo:a"]]);
+    let added = one.post("/api/batch", &inserting(&["has_role", "User:ada", "String:reader", "Repo:a"]));
+    let kept = added.header("osooffset").unwrap();
     let name = database.rsplit('/').next().unwrap();
     let cut = || {
         let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
@@ -119,7 +158,7 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     };
     cut();
     administer(&format!("CREATE DATABASE {name}_standby TEMPLATE {name}")).unwrap();
-    set_policy(&one, &format!("{POLICY}\n# lost"));
+    let lost = set_policy(&one, &format!("{POLICY}\n# lost"));
     assert!(one.may("ada", "read", "a"));
     cut();
     administer(&format!("ALTER DATABASE {name} RENAME TO {name}_lost")).unwrap();
@@ -127,6 +166,18 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     let two = Server::node(&database);
     set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
     assert!(!two.may("ada", "read", "a"));
+    // A caller that names the lost write is told so; its number has been given again.
+    let ask = |offset: &str| {
+        let (offset, key) = (format!("OsoOffset: {offset}"), bearer(DEVELOPMENT_KEY));
+        let headers = [&*key, &*offset, "Content-Type: application/json"];
+        two.send("POST", "/api/authorize", &headers, question("ada", "read", "a").to_string().as_bytes())
+    };
+    let refused = ask(&lost);
+    assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("lost_write")), "{}", refused.text);
+    assert_eq!(ask("4000000000-0000000000000001").status, 409, "the server has not so many writes");
+    for offset in [kept, "7", "?!"] {
+        assert_eq!(ask(offset).status, 200, "{offset}");
+    }
     for _ in 0..2 {
         let answer = one.post("/api/authorize", &question("ada", "read", "a"));
         assert_eq!(answer.status, 503, "{}", answer.text);

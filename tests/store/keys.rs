@@ -21,13 +21,13 @@ async fn a_key_opens_until_it_is_revoked() {
     let store = place.open().await;
     assert_eq!(store.keys(), std::slice::from_ref(&made.key));
     assert_eq!(store.verify_key(&made.text).unwrap().access, Access::ReadOnly);
-    let before = store.offset();
+    let before = store.latest().revision;
     assert!(store.revoke_key(made.key.id.clone()).await.unwrap());
     assert_eq!(store.verify_key(&made.text), None);
     assert!(store.keys()[0].revoked);
-    assert_eq!((store.keys_generation(), store.offset()), (2, before + 1));
+    assert_eq!((store.keys_generation(), store.latest().revision), (2, before + 1));
     assert!(!store.revoke_key("'; DROP TABLE key; --".into()).await.unwrap());
-    assert_eq!((store.keys_generation(), store.offset()), (2, before + 1), "nothing changed");
+    assert_eq!((store.keys_generation(), store.latest().revision), (2, before + 1), "nothing changed");
 }
 
 #[tokio::test]
@@ -118,12 +118,12 @@ async fn last_uses_are_saved_when_the_writer_is_idle_and_when_it_ends() {
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(place.number("SELECT used FROM portcullis_e1.key_use").await, 5);
     store.verify_key(&second.text).unwrap();
-    let offset = store.offset();
+    let offset = store.latest().revision;
     drop(store);
     assert_eq!(place.number(n_uses).await, 2);
     let store = place.open().await;
     assert_eq!(store.key_last_used(&first.key.id), Some(5));
     assert!(store.key_last_used(&second.key.id).unwrap() >= used);
     assert_eq!(store.key_last_used(&unused.key.id), None);
-    assert_eq!(store.offset(), offset, "a use is no write");
+    assert_eq!(store.latest().revision, offset, "a use is no write");
 }

@@ -37,17 +37,17 @@ async fn the_secret_is_of_the_environment() {
 async fn the_offset_is_the_last_revision_that_was_acknowledged_or_read() {
     let place = Place::new("offsets").await;
     let (here, there) = (place.open().await, place.open().await);
-    assert_eq!((here.offset(), there.offset()), (0, 0));
+    assert_eq!((here.latest().revision, there.latest().revision), (0, 0));
     here.apply_within(insert([public("1")]), None).await.unwrap();
     here.apply_within(insert([public("1")]), None).await.unwrap();
     here.put_policy("one".into(), String::new()).await.unwrap();
-    assert_eq!((here.offset(), there.offset()), (2, 0));
+    assert_eq!((here.latest().revision, there.latest().revision), (2, 0));
     there.read_brief(AskedRead::default(), PgReader::confirm).await.unwrap();
-    assert_eq!(there.offset(), 2);
+    assert_eq!(there.latest().revision, 2);
     here.clear().await.unwrap();
     there.apply_within(Vec::new(), None).await.unwrap();
-    assert_eq!((here.offset(), there.offset()), (3, 3));
-    assert_eq!(place.open().await.offset(), 3);
+    assert_eq!((here.latest().revision, there.latest().revision), (3, 3));
+    assert_eq!(place.open().await.latest().revision, 3);
 }
 
 /// A decision that takes a minute.

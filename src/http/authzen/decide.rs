@@ -2,7 +2,7 @@
 
 use super::input::{ActionIn, EntityIn, Properties, Taken};
 use crate::engine::{Decision, Engine, EngineError, Value};
-use crate::http::Environment;
+use crate::http::auth::QuestionAccess;
 use crate::http::decision_log::{Decided, Outcome, Witness};
 use crate::http::error::ApiError;
 use crate::http::json::{Object, decode_fields};
@@ -45,62 +45,71 @@ struct PreparedEvaluation {
 }
 
 impl PreparedEvaluation {
-    fn of(environment: &Environment, asked: EvaluationIn) -> Self {
+    fn of(engine: &Engine, asked: EvaluationIn) -> Self {
         let mut taken = Taken::default();
         let (subject, action) = (taken.subject(asked.subject), taken.action(asked.action));
         let resource = taken.resource(asked.resource);
         taken.context(asked.context);
-        let engine = environment.engine.with_attributes(taken.attributes);
+        let engine = engine.with_attributes(taken.attributes);
         Self { engine, subject, action, resource }
     }
 
-    async fn decide(&self) -> Result<Decision<bool>, EngineError> {
-        self.engine.decide(&self.subject, &self.action, &self.resource, &[]).await
+    /// The question, and its decision or what is wrong with it.
+    async fn decided(
+        access: &QuestionAccess,
+        asked: EvaluationIn,
+    ) -> Result<(Self, Result<Decision<bool>, EngineError>), ApiError> {
+        let decide = async |engine: &Engine| {
+            let asked = Self::of(engine, asked);
+            let decision = asked.engine.decide(&asked.subject, &asked.action, &asked.resource, &[]).await;
+            Ok((asked, decision))
+        };
+        access.ask(decide).await
     }
 
-    fn note(&self, environment: &Environment, witness: &Witness, outcome: Outcome<'_>) {
+    fn note(&self, environment: &str, witness: &Witness, outcome: Outcome<'_>) {
         if !witness.is_watching() {
             return;
         }
         // Wrong attributes are the reason for a denial, and are not facts.
         let context = self.engine.attribute_facts().unwrap_or_default();
         let Self { subject: actor, action, resource, .. } = self;
-        let (environment, context) = (environment.name.as_str(), context.as_slice());
+        let context = context.as_slice();
         witness.note(Decided { environment, actor, action, resource, outcome, context });
     }
 }
 
 /// The decision of a single evaluation; an error if the evaluation is wrong.
 pub(super) async fn decide(
-    environment: &Environment,
+    access: &QuestionAccess,
     witness: &Witness,
     asked: EvaluationIn,
-) -> Result<bool, EngineError> {
-    let asked = PreparedEvaluation::of(environment, asked);
-    let decision = asked.decide().await?;
-    asked.note(environment, witness, (&decision).into());
+) -> Result<bool, ApiError> {
+    let (asked, decision) = PreparedEvaluation::decided(access, asked).await?;
+    let decision = decision?;
+    asked.note(access.environment(), witness, (&decision).into());
     Ok(decision.answer)
 }
 
 /// The decision of one of several evaluations. One that is wrong is denied, and logged if it names subject,
 /// action and resource.
 pub(super) async fn decide_part(
-    environment: &Environment,
+    access: &QuestionAccess,
     witness: &Witness,
     evaluation: Map<String, Json>,
 ) -> Result<EvaluationOut, ApiError> {
-    let asked = match decode_fields(evaluation) {
-        Ok(asked) => PreparedEvaluation::of(environment, asked),
+    let (asked, decision) = match decode_fields(evaluation) {
+        Ok(asked) => PreparedEvaluation::decided(access, asked).await?,
         Err(error) => return Ok(Mistake::of(error)?.into()),
     };
-    match asked.decide().await {
+    match decision {
         Ok(decision) => {
-            asked.note(environment, witness, (&decision).into());
+            asked.note(access.environment(), witness, (&decision).into());
             Ok(EvaluationOut { decision: decision.answer, context: None })
         }
         Err(error) => {
             let mistake = Mistake::of(error.into())?;
-            asked.note(environment, witness, Outcome::Mistake(&mistake.message));
+            asked.note(access.environment(), witness, Outcome::Mistake(&mistake.message));
             Ok(mistake.into())
         }
     }

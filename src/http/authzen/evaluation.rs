@@ -5,7 +5,7 @@
 
 use super::TAG;
 use super::decide::{EvaluationIn, EvaluationOut, decide, decide_part};
-use crate::http::auth::ReadAccess;
+use crate::http::auth::QuestionAccess;
 use crate::http::decision_log::Witness;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object, decode_fields};
@@ -91,11 +91,11 @@ pub(super) enum EvaluationsOut {
     responses((status = 200, description = "The decision", body = EvaluationOut, example = json!({"decision": true}))),
 )]
 pub(super) async fn evaluate(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationIn>>,
 ) -> Result<Json<EvaluationOut>, ApiError> {
-    let decision = decide(&environment, &witness, asked).await?;
+    let decision = decide(&access, &witness, asked).await?;
     Ok(Json(EvaluationOut { decision, context: None }))
 }
 
@@ -118,7 +118,7 @@ pub(super) async fn evaluate(
     }))),
 )]
 pub(super) async fn evaluate_each(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     witness: Witness,
     Json(Object(asked)): Json<Object<EvaluationsIn>>,
 ) -> Result<Json<EvaluationsOut>, ApiError> {
@@ -131,7 +131,7 @@ pub(super) async fn evaluate_each(
     let defaults: Map<String, Value> = parts.filter_map(part).collect();
     let evaluations = evaluations.unwrap_or_default();
     if evaluations.is_empty() {
-        let decision = decide(&environment, &witness, decode_fields(defaults)?).await?;
+        let decision = decide(&access, &witness, decode_fields(defaults)?).await?;
         return Ok(Json(EvaluationsOut::Single { decision }));
     }
     if evaluations.len() > MOST {
@@ -148,7 +148,7 @@ pub(super) async fn evaluate_each(
     let semantic = options.and_then(|Object(options)| options.evaluations_semantic).unwrap_or_default();
     let mut decisions = Vec::with_capacity(evaluations.len());
     for Object(evaluation) in evaluations {
-        let decision = decide_part(&environment, &witness, with_defaults(evaluation, &defaults)).await?;
+        let decision = decide_part(&access, &witness, with_defaults(evaluation, &defaults)).await?;
         let is_last = match semantic {
             Semantic::ExecuteAll => false,
             Semantic::DenyOnFirstDeny => !decision.decision,

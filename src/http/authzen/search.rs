@@ -5,8 +5,8 @@
 
 use super::TAG;
 use super::input::{ActionIn, EntitiesIn, EntityIn, PageIn, Properties, Taken};
-use crate::engine::{Page, SubjectsQuestion, Value};
-use crate::http::auth::ReadAccess;
+use crate::engine::{Engine, Page, SubjectsQuestion, Value};
+use crate::http::auth::QuestionAccess;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object};
 use crate::http::page::{Bound, PagePosition, bad_token};
@@ -113,7 +113,7 @@ impl<T> ResultsOut<T> {
     }))),
 )]
 pub(super) async fn subjects(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<SubjectSearchIn>>,
 ) -> Result<Json<ResultsOut<ValueOut>>, ApiError> {
     let mut taken = Taken::default();
@@ -122,14 +122,16 @@ pub(super) async fn subjects(
     taken.context(asked.context);
     let attributes = taken.written();
     let question = [SUBJECTS, &ty, &action, &resource.ty, &resource.id, &attributes];
-    let bound = Bound { environment: &environment.name, question: &question, context: &[] };
-    let secret = environment.engine.secret();
+    let bound = Bound { environment: access.environment(), question: &question, context: &[] };
+    let secret = access.secret();
     let place = position(&bound, secret, asked.page)?;
     let page = place.as_ref().map(subjects::page).transpose()?;
     let types = Some(BTreeSet::from([ty.clone()]));
     let question = SubjectsQuestion { action: action.clone(), resource: resource.clone(), types };
-    let engine = environment.engine.with_attributes(taken.attributes);
-    let list = engine.list_subjects(question, page, Vec::new()).await?;
+    let list = async |engine: &Engine| {
+        engine.with_attributes(taken.attributes).list_subjects(question, page, Vec::new()).await
+    };
+    let list = access.ask(list).await?;
     let results = list.subjects.into_iter().map(subjects::shown).collect();
     let after = list.next_after.map(|after| subjects::written(&after));
     Ok(Json(ResultsOut::new(results, token(&bound, secret, place, after))))
@@ -153,7 +155,7 @@ pub(super) async fn subjects(
     }))),
 )]
 pub(super) async fn resources(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<ResourceSearchIn>>,
 ) -> Result<Json<ResultsOut<ValueOut>>, ApiError> {
     let mut taken = Taken::default();
@@ -162,12 +164,15 @@ pub(super) async fn resources(
     taken.context(asked.context);
     let attributes = taken.written();
     let question = [RESOURCES, &subject.ty, &subject.id, &action, &ty, &attributes];
-    let bound = Bound { environment: &environment.name, question: &question, context: &[] };
-    let secret = environment.engine.secret();
+    let bound = Bound { environment: access.environment(), question: &question, context: &[] };
+    let secret = access.secret();
     let place = position(&bound, secret, asked.page)?;
     let page = place.as_ref().map(|place| Page { size: place.size, after: place.after.clone() });
-    let engine = environment.engine.with_attributes(taken.attributes);
-    let list = engine.list(subject.clone(), action.clone(), ty.clone(), page, Vec::new()).await?;
+    let list = async |engine: &Engine| {
+        let engine = engine.with_attributes(taken.attributes);
+        engine.list(subject.clone(), action.clone(), ty.clone(), page, Vec::new()).await
+    };
+    let list = access.ask(list).await?;
     let results = list.ids.into_iter().map(|id| ValueOut::from(Value { ty: ty.clone(), id })).collect();
     Ok(Json(ResultsOut::new(results, token(&bound, secret, place, list.next_after))))
 }
@@ -188,7 +193,7 @@ pub(super) async fn resources(
     }))),
 )]
 pub(super) async fn actions(
-    ReadAccess(environment): ReadAccess,
+    access: QuestionAccess,
     Json(Object(asked)): Json<Object<ActionSearchIn>>,
 ) -> Result<Json<ResultsOut<ActionOut>>, ApiError> {
     let mut taken = Taken::default();
@@ -200,8 +205,10 @@ pub(super) async fn actions(
             return Err(bad_token());
         }
     }
-    let engine = environment.engine.with_attributes(taken.attributes);
-    let actions = engine.actions(subject, resource, Vec::new()).await?;
+    let actions = async |engine: &Engine| {
+        engine.with_attributes(taken.attributes).actions(subject, resource, Vec::new()).await
+    };
+    let actions = access.ask(actions).await?;
     Ok(Json(ResultsOut::new(actions.into_iter().map(|name| ActionOut { name }).collect(), None)))
 }
 

@@ -106,7 +106,7 @@ const ELSEWHERE: &[ErrorExample] = &[
         "There is no such path",
         (
             ErrorCode::NotFound,
-            "there is no such path: `/api/docs` describes all paths, `/api/openapi.json` is for programs",
+            "there is no such path: `/api/docs` describes them, `/api/openapi.json` is for programs",
         ),
     ),
     (

@@ -21,7 +21,7 @@ pub(super) fn apply(
     changes: &[Change],
     delete_reach: Option<u64>,
 ) -> Result<Applied, StoreError> {
-    let mut applied = Applied { offset: *transaction.offset, inserted: 0, deleted: 0 };
+    let mut applied = Applied { offset: *transaction.offset, nonce: None, inserted: 0, deleted: 0 };
     for change in changes {
         match change {
             Change::Insert(new) => {

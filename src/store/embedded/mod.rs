@@ -238,7 +238,7 @@ impl Embedded {
             let (tables, deleted) = transaction.directory.clear(transaction.conn)?;
             transaction.pending.retired = tables;
             policy::clear(transaction.conn)?;
-            Ok(Applied { offset: transaction.advance(), inserted: 0, deleted })
+            Ok(Applied { offset: transaction.advance(), nonce: None, inserted: 0, deleted })
         })
         .await
     }

@@ -13,9 +13,10 @@
 //!
 //! `$k` is the revision that the question must see. A server that has not seen it evaluates nothing. In rows,
 //! the clock comes first: without a parallel plan, which the sessions of readers exclude, PostgreSQL runs the
-//! arms of `UNION ALL` in order. `$k+1` is the same revision, or NULL, to look up its nonce.
+//! arms of `UNION ALL` in order. `$k+1` and `$k+2` are the revisions whose nonces are looked up, or NULL.
 
 use super::session::{PgSession, value};
+use super::value::SentParam;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::token::{Nonce, Token};
@@ -23,7 +24,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 
 /// How many columns the clock has in front of those of the statement.
-pub(super) const N_COLUMNS: usize = 7;
+pub(super) const N_COLUMNS: usize = 8;
 
 /// The clock as a question saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub struct Clock {
 
 /// Whether a question saw the writes that it must see.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sight {
+enum Sight {
     /// It saw them.
     Seen,
     /// The server has not received them yet.
@@ -51,14 +52,33 @@ pub(super) enum Sight {
     Lost,
 }
 
-/// A row of the clock: as it is, and the nonce of the revision that was looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct ClockRow {
-    pub(super) clock: Clock,
-    found: Option<Nonce>,
+/// The writes that a question must see.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct WantedWrites {
+    /// Those that this process has seen.
+    pub(super) seen: Option<Token>,
+    /// Those that the question names.
+    pub(super) after: Option<Token>,
 }
 
-/// A statement with one truth value, with the clock. It has these many parameters and gets two more.
+impl WantedWrites {
+    /// The parameters of the clock, which follow those of the statement.
+    pub(super) fn params(self) -> [SentParam; 3] {
+        let [seen, after] = [self.seen, self.after]
+            .map(|token| token.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX)));
+        [seen.max(after).or(Some(0)), seen, after].map(SentParam::Number)
+    }
+}
+
+/// A row of the clock: as it is, and the nonces of the revisions that were looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct ClockRow {
+    clock: Clock,
+    found_seen: Option<Nonce>,
+    found_after: Option<Nonce>,
+}
+
+/// A statement with one truth value, with the clock. It has `n_params` parameters and gets three more.
 pub(super) fn decision(schema: &str, statement: &str, n_params: usize) -> String {
     let (columns, seen) = (columns(schema, n_params), n_params + 1);
     format!("SELECT {columns}, CASE WHEN c.revision >= ${seen} THEN ({statement}) END FROM {schema}.clock c")
@@ -81,7 +101,7 @@ fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String 
     let all = if nulls.is_empty() { "" } else { ", q.*" };
     format!(
         "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
+         NULL, NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
     )
 }
 
@@ -95,8 +115,9 @@ pub(super) async fn read(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,
 ) -> Result<Clock, StoreError> {
-    let params = [(&0_i64 as _, Type::INT8), (&None::<i64> as _, Type::INT8)];
-    ClockRow::read(&session.row(&alone(schema), &params).await?)?.after(None)
+    let none = None::<i64>;
+    let params = [(&0_i64 as _, Type::INT8), (&none as _, Type::INT8), (&none as _, Type::INT8)];
+    ClockRow::read(&session.row(&alone(schema), &params).await?)?.checked(WantedWrites::default())
 }
 
 /// The secret that was made with the environment.
@@ -110,11 +131,9 @@ pub(super) async fn secret(
 }
 
 fn columns(schema: &str, n_params: usize) -> String {
-    let found = n_params + 2;
-    format!(
-        "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
-         (SELECT r.nonce FROM {schema}.revision r WHERE r.revision = ${found})"
-    )
+    let nonce = |param| format!("(SELECT r.nonce FROM {schema}.revision r WHERE r.revision = ${param})");
+    let [seen, after] = [n_params + 2, n_params + 3].map(nonce);
+    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {seen}, {after}")
 }
 
 impl ClockRow {
@@ -126,37 +145,46 @@ impl ClockRow {
         let token = Token { revision, nonce: Nonce(value(row, 1)?) };
         let (policy, catalog, keys) = (value(row, 2)?, value(row, 3)?, value(row, 4)?);
         let clock = Clock { token, policy, catalog, keys, is_standby: value(row, 5)? };
-        Ok(Self { clock, found: value::<Option<i64>>(row, 6)?.map(Nonce) })
+        let found = |column| Ok::<_, StoreError>(value::<Option<i64>>(row, column)?.map(Nonce));
+        Ok(Self { clock, found_seen: found(6)?, found_after: found(7)? })
     }
 
-    /// Whether all writes up to this token were seen. Of a revision that is too old to be looked up, only the
-    /// number is known.
-    pub(super) fn sight(&self, after: Option<Token>) -> Sight {
-        let Self { clock, found } = *self;
-        match after {
+    /// The clock.
+    ///
+    /// # Errors
+    /// [`DatabaseError::TakenOver`] if a write is lost that this process has seen, and
+    /// [`DatabaseError::LostWrite`] if one is lost that the question names. [`DatabaseError::Behind`] on a
+    /// standby that has not received one of them yet.
+    pub(super) fn checked(&self, WantedWrites { seen, after }: WantedWrites) -> Result<Clock, StoreError> {
+        let revision = |token: Option<Token>| token.map_or(0, |token| token.revision);
+        match (self.clock.sight(seen, self.found_seen), self.clock.sight(after, self.found_after)) {
+            (Sight::Lost, _) => Err(DatabaseError::TakenOver { revision: revision(seen) }.into()),
+            (_, Sight::Lost) => Err(DatabaseError::LostWrite { revision: revision(after) }.into()),
+            (Sight::Behind, _) => Err(DatabaseError::Behind { revision: revision(seen) }.into()),
+            (_, Sight::Behind) => Err(DatabaseError::Behind { revision: revision(after) }.into()),
+            (Sight::Seen, Sight::Seen) => Ok(self.clock),
+        }
+    }
+}
+
+impl Clock {
+    /// Whether all writes up to this token were seen. `found` is the nonce of its revision, which is not kept
+    /// for old ones: of these, only the number is known.
+    fn sight(&self, token: Option<Token>, found: Option<Nonce>) -> Sight {
+        match token {
             None => Sight::Seen,
-            Some(token) if clock.token.revision < token.revision => {
-                if clock.is_standby {
+            Some(token) if self.token.revision < token.revision => {
+                if self.is_standby {
                     Sight::Behind
                 } else {
                     Sight::Lost
                 }
             }
-            Some(token) if clock.token.revision == token.revision && clock.token.nonce != token.nonce => {
+            Some(token) if self.token.revision == token.revision && self.token.nonce != token.nonce => {
                 Sight::Lost
             }
             Some(token) if found.is_some_and(|found| found != token.nonce) => Sight::Lost,
             Some(_) => Sight::Seen,
-        }
-    }
-
-    /// The clock; an error if the writes up to this token were not seen.
-    pub(super) fn after(&self, after: Option<Token>) -> Result<Clock, StoreError> {
-        let revision = after.map_or(0, |token| token.revision);
-        match self.sight(after) {
-            Sight::Seen => Ok(self.clock),
-            Sight::Behind => Err(DatabaseError::Behind { revision }.into()),
-            Sight::Lost => Err(DatabaseError::LostWrite { revision }.into()),
         }
     }
 }
@@ -185,7 +213,10 @@ mod tests {
         let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
         let mut connection = source.connect().await.unwrap();
         let wrapped = rows(&source.schema, "SELECT seal FROM portcullis_e1.policy ORDER BY seal", 0, 1);
-        let explain = format!("EXPLAIN (COSTS OFF) {wrapped}").replace("$1", "0").replace("$2", "NULL");
+        let explain = format!("EXPLAIN (COSTS OFF) {wrapped}")
+            .replace("$1", "0")
+            .replace("$2", "NULL")
+            .replace("$3", "NULL");
         let mut plan = Vec::new();
         let mut each = |row: &Row| {
             plan.push(value::<String>(row, 0)?);
@@ -198,9 +229,12 @@ mod tests {
                 InitPlan 1 (returns $0)
                   ->  Result
                         One-Time Filter: false
-          ->  Result
-                One-Time Filter: ($1 >= 0)
                 InitPlan 2 (returns $1)
+                  ->  Result
+                        One-Time Filter: false
+          ->  Result
+                One-Time Filter: ($2 >= 0)
+                InitPlan 3 (returns $2)
                   ->  Seq Scan on clock
                 ->  Sort
                       Sort Key: policy.seal
@@ -208,30 +242,68 @@ mod tests {
         ");
     }
 
-    fn row(revision: u64, is_standby: bool, found: Option<Nonce>) -> ClockRow {
-        let token = Token { revision, nonce: found.unwrap_or(Nonce(1)) };
-        ClockRow { clock: Clock { token, policy: 0, catalog: 0, keys: 0, is_standby }, found }
+    fn clock(revision: u64, is_standby: bool, nonce: Nonce) -> Clock {
+        Clock { token: Token { revision, nonce }, policy: 0, catalog: 0, keys: 0, is_standby }
     }
 
     #[test]
     fn a_server_has_seen_a_write_if_its_revision_has_the_same_nonce() {
         let token = Some(Token { revision: 7, nonce: NONCE });
-        assert_eq!(row(0, false, None).sight(None), Sight::Seen);
-        assert_eq!(row(7, false, Some(NONCE)).sight(token), Sight::Seen);
-        assert_eq!(row(9, true, Some(NONCE)).sight(token), Sight::Seen);
+        let sight = |revision, is_standby, found: Option<Nonce>| {
+            clock(revision, is_standby, found.unwrap_or(Nonce(1))).sight(token, found)
+        };
+        assert_eq!(clock(0, false, NONCE).sight(None, None), Sight::Seen);
+        assert_eq!(sight(7, false, Some(NONCE)), Sight::Seen);
+        assert_eq!(sight(9, true, Some(NONCE)), Sight::Seen);
         // The revision is no longer kept.
-        assert_eq!(row(9, false, None).sight(token), Sight::Seen);
-        assert_eq!(row(7, false, None).sight(token), Sight::Lost);
-        assert_eq!(row(6, true, None).sight(token), Sight::Behind);
-        assert_eq!(row(6, false, None).sight(token), Sight::Lost);
-        assert_eq!(row(9, false, Some(Nonce(6))).sight(token), Sight::Lost);
-        assert_eq!(row(9, true, Some(Nonce(6))).sight(token), Sight::Lost);
+        assert_eq!(sight(9, false, None), Sight::Seen);
+        assert_eq!(sight(7, false, None), Sight::Lost);
+        assert_eq!(sight(6, true, None), Sight::Behind);
+        assert_eq!(sight(6, false, None), Sight::Lost);
+        assert_eq!(sight(9, false, Some(Nonce(6))), Sight::Lost);
+        assert_eq!(sight(9, true, Some(Nonce(6))), Sight::Lost);
     }
 
     #[test]
-    fn statements_are_wrapped_with_two_more_parameters() {
+    fn what_this_process_has_seen_and_what_a_question_names_are_both_looked_up() {
+        let token = |revision, nonce| Some(Token { revision, nonce: Nonce(nonce) });
+        let checked = |revision, is_standby, found: [i64; 2], seen, after| {
+            let [found_seen, found_after] = found.map(|nonce| Some(Nonce(nonce)));
+            let row = ClockRow { clock: clock(revision, is_standby, Nonce(1)), found_seen, found_after };
+            match row.checked(WantedWrites { seen, after }) {
+                Ok(_) => Ok(()),
+                Err(StoreError::Database(error)) => Err(error),
+                Err(other) => panic!("{other}"),
+            }
+        };
+        assert_eq!(checked(9, false, [5, 7], token(5, 5), token(7, 7)), Ok(()));
+        // The server that took over has more writes than this process, and others.
+        let taken_over = Err(DatabaseError::TakenOver { revision: 5 });
+        assert_eq!(checked(9, false, [6, 7], token(5, 5), token(7, 7)), taken_over);
+        assert_eq!(checked(9, false, [6, 7], token(5, 5), token(7, 8)), taken_over);
+        let lost = Err(DatabaseError::LostWrite { revision: 7 });
+        assert_eq!(checked(9, false, [5, 7], token(5, 5), token(7, 8)), lost);
+        assert_eq!(
+            checked(6, true, [5, 7], token(5, 5), token(7, 8)),
+            Err(DatabaseError::Behind { revision: 7 })
+        );
+    }
+
+    #[test]
+    fn the_later_revision_is_the_condition_of_a_statement() {
+        let token = |revision| Some(Token { revision, nonce: NONCE });
+        let params = |seen, after| format!("{:?}", WantedWrites { seen, after }.params());
+        assert_eq!(params(None, None), "[Number(Some(0)), Number(None), Number(None)]");
+        assert_eq!(params(token(5), None), "[Number(Some(5)), Number(Some(5)), Number(None)]");
+        assert_eq!(params(token(5), token(7)), "[Number(Some(7)), Number(Some(5)), Number(Some(7))]");
+        assert_eq!(params(token(9), token(7)), "[Number(Some(9)), Number(Some(9)), Number(Some(7))]");
+    }
+
+    #[test]
+    fn statements_are_wrapped_with_three_more_parameters() {
         let columns = "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
-                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $4)";
+                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $4), \
+                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $5)";
         assert_eq!(
             decision("e", "SELECT $1 = $2", 2),
             format!("SELECT {columns}, CASE WHEN c.revision >= $3 THEN (SELECT $1 = $2) END FROM e.clock c")
@@ -240,7 +312,7 @@ mod tests {
             rows("e", "SELECT a0, a2 FROM e.f1", 2, 2),
             format!(
                 "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, NULL, \
-                 NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
+                 NULL, NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
                  WHERE (SELECT revision FROM e.clock) >= $3)"
             )
         );

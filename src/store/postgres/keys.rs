@@ -54,12 +54,18 @@ impl PostgresStore {
         self.published.keys().verify(text)
     }
 
-    /// Like [`verify_key`](Self::verify_key), but first reads what other processes have changed. An unknown
-    /// key is looked up at most once a second, so guessing keys does not load the database.
+    /// Like [`verify_key`](Self::verify_key), but first reads what other processes have changed. For an
+    /// unknown key, the clock is read at most once a second, so guessing keys does not load the database.
     pub async fn find_key(&self, asker: Asker, text: &str) -> Result<Option<Key>, StoreError> {
-        if self.verify_key(text).is_some() || self.published.may_look_up_keys() {
+        if self.verify_key_again(text).await?.is_some() || self.published.may_look_up_keys() {
             self.follow(asker).await?;
         }
+        Ok(self.verify_key(text))
+    }
+
+    /// Like [`verify_key`](Self::verify_key), with all changes that the clock of an answer has told of.
+    pub async fn verify_key_again(&self, text: &str) -> Result<Option<Key>, StoreError> {
+        self.catch_up(self.published.seen_keys(), 0).await?;
         Ok(self.verify_key(text))
     }
 

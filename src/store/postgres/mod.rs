@@ -71,8 +71,8 @@ use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
 
-/// How long the clock may take before a request: it is one row.
-const FOLLOW_TIME: Duration = Duration::from_secs(5);
+/// How long the clock alone may take: it is one row.
+const CONFIRM_TIME: Duration = Duration::from_secs(5);
 
 /// An environment in a PostgreSQL database.
 ///
@@ -171,9 +171,12 @@ impl PostgresStore {
     /// Reads keys and relations again unless these generations, or newer ones, are known. Concurrent callers
     /// share one read.
     pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
-        let _one_reads = self.refreshing.lock().await;
-        if self.keys_generation() < keys || self.relations().generation < relations {
-            self.refresh().await?;
+        let is_behind = || self.keys_generation() < keys || self.relations().generation < relations;
+        if is_behind() {
+            let _one_reads = self.refreshing.lock().await;
+            if is_behind() {
+                self.refresh().await?;
+            }
         }
         Ok(())
     }
@@ -192,9 +195,9 @@ impl PostgresStore {
         &self.secret
     }
 
-    /// The revision of the last write that this process has acknowledged, or seen in an answer.
-    pub fn offset(&self) -> u64 {
-        self.published.latest().revision
+    /// The last write that this process has acknowledged, or seen in an answer.
+    pub fn latest(&self) -> Token {
+        self.published.latest()
     }
 
     /// How many questions are running and waiting.
@@ -272,20 +275,15 @@ impl PostgresStore {
         outcome: Result<(T, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
-            self.published.note(SeenMoment::of(*clock));
+            self.published.note_clock(*clock);
         }
         outcome
-    }
-
-    /// A question that must see all that this process has seen.
-    pub(super) fn asked(&self, asker: Asker, until: Option<Instant>) -> AskedRead {
-        AskedRead { asker, after: Some(self.published.latest()), until }
     }
 
     /// The outcome of such a question. If what this process has seen is lost, so may be its policy, its keys
     /// and its relations, from now on.
     pub(super) fn unless_taken_over<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Err(StoreError::Database(DatabaseError::LostWrite { revision })) = &outcome {
+        if let Err(StoreError::Database(DatabaseError::TakenOver { revision })) = &outcome {
             self.published.note_lost(*revision);
         }
         match self.published.lost() {
@@ -297,21 +295,27 @@ impl PostgresStore {
     /// Reads the clock, and what other processes have changed of keys and relations.
     ///
     /// # Errors
+    /// Those of [`confirm`](Self::confirm).
+    pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
+        let clock = self.confirm(asker, None).await?;
+        self.catch_up(clock.keys, u64::try_from(clock.catalog).unwrap_or_default()).await
+    }
+
+    /// Reads the clock alone, not after `until`.
+    ///
+    /// # Errors
     /// [`DatabaseError::TakenOver`] once another server turns out not to have what this process has seen: its
     /// policy, keys and relations may be of lost writes.
-    pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
-        let until = Instant::now().checked_add(FOLLOW_TIME.min(self.query_time()));
-        let confirmed = self.read_brief(self.asked(asker, until), PgReader::confirm).await;
+    pub(super) async fn confirm(&self, asker: Asker, until: Option<Instant>) -> Result<Clock, StoreError> {
+        let soon = Instant::now().checked_add(CONFIRM_TIME.min(self.query_time()));
+        let until = until.into_iter().chain(soon).min();
+        let asked = AskedRead { asker, seen: Some(self.latest()), after: None, until };
+        let confirmed = self.read_brief(asked, PgReader::confirm).await;
         if let Err(StoreError::Timeout(_)) = confirmed {
-            let reason = format!("no answer within {FOLLOW_TIME:?}");
+            let reason = format!("no answer within {CONFIRM_TIME:?}");
             return Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into());
         }
-        let (clock, _) = self.unless_taken_over(confirmed)?;
-        let relations = u64::try_from(clock.catalog).unwrap_or_default();
-        if clock.keys > self.keys_generation() || relations > self.relations().generation {
-            self.catch_up(clock.keys, relations).await?;
-        }
-        Ok(())
+        Ok(self.unless_taken_over(confirmed)?.0)
     }
 
     /// The version of the policy that was active at the latest moment that this process has seen, 0 for

@@ -3,7 +3,7 @@
 //! A brief question has [`BRIEF`] of time, and readers that serve nothing else; one that needs more starts
 //! again as a long question. Waiting has a limit of its own.
 
-use super::clock::Clock;
+use super::clock::{Clock, WantedWrites};
 use super::pinned::ReaderSource;
 use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
@@ -23,7 +23,11 @@ const BRIEF: Duration = Duration::from_millis(100);
 pub struct AskedRead {
     /// The asker whose turn it takes.
     pub asker: Asker,
-    /// The writes that it must see.
+    /// The writes that this process has seen. That another server has lost one of them is
+    /// [`TakenOver`](super::super::DatabaseError::TakenOver).
+    pub seen: Option<Token>,
+    /// The writes that it must see besides. That one of them is lost is
+    /// [`LostWrite`](super::super::DatabaseError::LostWrite).
     pub after: Option<Token>,
     /// Until when it may run, not counting the time in which it waits; as long as any question if `None`.
     pub until: Option<Instant>,
@@ -76,8 +80,7 @@ impl ReaderPool {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let (AskedRead { asker, after, until }, limit) = (asked, self.limit);
-        let begin = allowing(after, until, limit);
+        let (asker, begin) = (asked.asker, allowing(asked, self.limit));
         let read = |reader: &PgReader| reader.guarded(read).map(|answer| (answer, reader.seen()));
         self.long.ask(asker, self.wait, begin, read).await
     }
@@ -92,9 +95,8 @@ impl ReaderPool {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let AskedRead { asker, after, until } = asked;
         let time = BRIEF.min(self.limit);
-        let begin = allowing(after, until, time);
+        let (asker, begin) = (asked.asker, allowing(asked, time));
         let tried = move |reader: &PgReader| {
             let outcome = reader.guarded(&read).map(|answer| (answer, reader.seen()));
             Ok((outcome, read))
@@ -121,8 +123,7 @@ impl ReaderPool {
 /// Prepares a reader for a question that may run for so long, and at most until this time, which is put off
 /// while the question waits.
 fn allowing(
-    after: Option<Token>,
-    until: Option<Instant>,
+    AskedRead { seen, after, until, .. }: AskedRead,
     time: Duration,
 ) -> impl FnOnce(&PgReader) -> RunningQuestion + Send + 'static {
     let asked = Instant::now();
@@ -130,6 +131,6 @@ fn allowing(
         let now = Instant::now();
         let end = until.and_then(|until| until.checked_add(now.saturating_duration_since(asked)));
         let late = now.checked_add(time);
-        reader.allow(after, end.into_iter().chain(late).min())
+        reader.allow(WantedWrites { seen, after }, end.into_iter().chain(late).min())
     }
 }

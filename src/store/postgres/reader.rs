@@ -7,7 +7,7 @@
 //! returned nothing yet is then tried once more. A statement that exceeds its time, or whose asker has gone,
 //! is cancelled on the server, and its connection is given up.
 
-use super::clock::{self, Clock, ClockRow, N_COLUMNS};
+use super::clock::{self, Clock, ClockRow, N_COLUMNS, WantedWrites};
 use super::pinned::{PinnedConnection, ReaderSource};
 use super::runtime::OwnRuntime;
 use super::session::value;
@@ -15,7 +15,6 @@ use super::value::{self, SentParam};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::query::{Param, RowQuery, Work};
-use crate::store::token::Token;
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -61,7 +60,7 @@ enum SnapshotState {
 /// What limits the statements of a closure.
 #[derive(Clone, Debug, Default)]
 struct Question {
-    after: Option<Token>,
+    wanted: WantedWrites,
     deadline: Option<Instant>,
     end: Arc<QuestionEnd>,
 }
@@ -203,12 +202,12 @@ impl PgReader {
         self.check()
     }
 
-    /// Sets the limits until the next call: statements must see the writes up to `after`, and fail after
+    /// Sets the limits until the next call: statements must see the `wanted` writes, and fail after
     /// `deadline` or when the returned value is dropped.
-    pub(super) fn allow(&self, after: Option<Token>, deadline: Option<Instant>) -> RunningQuestion {
+    pub(super) fn allow(&self, wanted: WantedWrites, deadline: Option<Instant>) -> RunningQuestion {
         let end = Arc::<QuestionEnd>::default();
         self.seen.set(None);
-        *self.question.borrow_mut() = Question { after, deadline, end: Arc::clone(&end) };
+        *self.question.borrow_mut() = Question { wanted, deadline, end: Arc::clone(&end) };
         RunningQuestion(end)
     }
 
@@ -234,7 +233,7 @@ impl PgReader {
 
     /// Notes the clock in a row, and checks it.
     fn note(&self, row: &Row) -> Result<(), StoreError> {
-        let clock = ClockRow::read(row)?.after(self.question.borrow().after)?;
+        let clock = ClockRow::read(row)?.checked(self.question.borrow().wanted)?;
         self.seen.set(self.seen.get().or(Some(clock)));
         Ok(())
     }
@@ -263,10 +262,7 @@ impl PgReader {
         mut bound: Vec<SentParam>,
         each: &mut dyn FnMut(&Row) -> Result<ControlFlow<()>, StoreError>,
     ) -> Result<(), StoreError> {
-        let revision =
-            self.question.borrow().after.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX));
-        let looked_up = [SentParam::Number(Some(revision.unwrap_or(0))), SentParam::Number(revision)];
-        bound.extend(looked_up);
+        bound.extend(self.question.borrow().wanted.params());
         loop {
             let mut slot = self.connection.try_borrow_mut().map_err(|_| {
                 StoreError::Bug("a statement begins while another one of the same reader runs".to_owned())

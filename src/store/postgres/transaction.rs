@@ -208,7 +208,7 @@ impl<'t> OpenTransaction<'t> {
     }
 
     fn applied(&self, BatchCounts { inserted, deleted }: BatchCounts) -> Applied {
-        Applied { offset: self.token.revision, inserted, deleted }
+        Applied { offset: self.token.revision, nonce: Some(self.token.nonce), inserted, deleted }
     }
 
     async fn change(
