@@ -1,7 +1,7 @@
 //! The clock of an environment: one row that every batch updates first, and that every question reads in its
 //! own statement.
 //!
-//! So the clock and the answer are of the same snapshot, on any server, through any pooler. A statement that
+//! So the clock and the answer are of the same snapshot, whichever server answers. A statement that
 //! was printed for a question is wrapped:
 //!
 //! ```text

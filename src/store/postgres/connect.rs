@@ -1,8 +1,8 @@
 //! Connects to the first server of an address that can be the store.
 //!
 //! Each server has a limited time, so one that accepts a connection and says nothing does not keep the others
-//! from being tried. The settings of the server that matter are read by plain text, which every pooler
-//! forwards.
+//! from being tried. The settings of the server that matter are read as plain text, without a prepared
+//! statement.
 
 use super::address::{Address, ServerAddress};
 use super::error::of_connecting;

@@ -1,6 +1,6 @@
 //! Statements on a connection. Their errors name the server.
 //!
-//! Nothing is prepared under a name, so these statements work through every pooler.
+//! Nothing is prepared under a name, so no statement needs an earlier one. Poolers are not tested.
 
 use super::error::of_statement;
 use crate::store::error::StoreError;
