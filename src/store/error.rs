@@ -142,7 +142,7 @@ pub enum StoreError {
     /// A statement reads its own tables in more places than SQLite has cursors for, after SQLite has expanded
     /// it.
     #[error(
-        "a statement reads its own tables in too many places: give types or values for the question's variables"
+        "the question reads the results of rules in more places than the store takes in one statement: give its variables types or values, or split the rules"
     )]
     TooManyReadings,
     /// A pattern of a deletion matches more facts than allowed.

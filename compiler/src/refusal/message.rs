@@ -132,15 +132,17 @@ fn every(question_vars: &QuestionVars<'_>, holds: impl Fn(&MessageVar<'_>) -> bo
     either(vars.map(|(var, _)| written(question_vars, var)))
 }
 
-/// A variable of the question as its caller wrote it: its name or, without one, the `?` in its place, and
-/// which of them it is if there are several.
+/// A variable of the question as its caller wrote it: its name or, without one, the number of the argument,
+/// or the `?` in its place, and which of them it is if there are several.
 fn written(question_vars: &QuestionVars<'_>, var: QuestionVarId) -> String {
-    // The name that a question in notation gives to a `?`; over HTTP a caller may choose any name.
+    // The names that are given to what has none; over HTTP a caller may choose any name.
+    let argument = format!("argument {}", var.index() + 1);
     let is_unnamed =
         |(id, var): &(QuestionVarId, &MessageVar<'_>)| var.name == format!("?{}", id.index() + 1);
     let unnamed: Vec<QuestionVarId> =
         question_vars.enumerate().filter(is_unnamed).map(|(id, _)| id).collect();
     match (question_vars.find(var), unnamed.iter().position(|id| *id == var)) {
+        (Some(named), None) if named.name == argument => argument,
         (Some(named), None) => format!("`{}`", named.name),
         (Some(_), Some(place)) if unnamed.len() > 1 => format!("the {} `?`", ordinal(place + 1)),
         (Some(_), Some(_)) => "`?`".to_owned(),

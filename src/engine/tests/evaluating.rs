@@ -244,7 +244,7 @@ differs(x, y) if x != y;"
     let refused = engine.query(pattern, vec![]).await.unwrap_err().to_string();
     assert_eq!(
         refused,
-        "the rule at line 6 tests `y`, which may be of any type: give `argument 2` a type, or give `y` a type in the rule"
+        "the rule at line 6 tests `y`, which may be of any type: give argument 2 a type, or give `y` a type in the rule"
     );
 }
 
