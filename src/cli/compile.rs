@@ -90,7 +90,7 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
 
 /// Reads a question and a policy. Warns of each name in the question that the policy does not have.
 pub(super) fn read(text: &str, policy: &Path) -> Result<(Question, Program), CliError> {
-    let question = question(text)?;
+    let question = question_on(policy, text)?;
     let program = PolicyFile::program(policy)?;
     QuestionNames::of_question(&question).warn_in(&program);
     engine::check_predicates(&program, &question)?;
@@ -100,6 +100,14 @@ pub(super) fn read(text: &str, policy: &Path) -> Result<(Question, Program), Cli
 /// Parses the question in an argument.
 pub(super) fn question(text: &str) -> Result<Question, CliError> {
     notation::parse(text).map_err(|error| ArgumentError::Notation { question: text.to_owned(), error }.into())
+}
+
+/// Parses the question about a policy, and says so if the two arguments are exchanged.
+pub(super) fn question_on(policy: &Path, text: &str) -> Result<Question, CliError> {
+    question(text).map_err(|error| {
+        let is_question = policy.to_str().is_some_and(|policy| notation::parse(policy).is_ok());
+        if is_question { ArgumentError::Exchanged(text.to_owned()).into() } else { error }
+    })
 }
 
 /// Describes the columns of the answer in comments.

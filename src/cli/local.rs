@@ -53,7 +53,7 @@ impl LocalArgs {
         question: &str,
         bindings: &Path,
     ) -> Result<(Engine, LocalRequest), CliError> {
-        let parsed = super::compile::question(question)?;
+        let parsed = super::compile::question_on(policy, question)?;
         let unfit = |reason| ArgumentError::Unfit { question: question.to_owned(), reason };
         let request = LocalRequest {
             question: local(&parsed, self.filter.as_deref()).map_err(unfit)?,

@@ -6,7 +6,7 @@ use super::service::Service;
 use crate::config::{Config, Flags, Secret, SettingOrigin};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 // A documentation comment on these structs would be shown as that of the command.
 #[derive(Debug, clap::Args)]
@@ -95,6 +95,14 @@ impl AskedArgs {
 }
 
 impl Origin {
+    /// The policy file, if it is one.
+    pub(super) fn policy(&self) -> Option<&Path> {
+        match self {
+            Self::Files { policy, .. } => Some(policy),
+            Self::Service(_) | Self::Folder(_) => None,
+        }
+    }
+
     fn of(
         policy: Option<PathBuf>,
         facts: Option<PathBuf>,

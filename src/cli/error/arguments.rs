@@ -15,6 +15,9 @@ pub(in crate::cli) enum ArgumentError {
         /// What is wrong with it.
         error: NotationError,
     },
+    /// A policy and a question in the wrong order; this is what stands for the question.
+    #[error("`{0}` is not a question: give the policy first, and then the question")]
+    Exchanged(String),
     /// A question that no service can answer.
     #[error("cannot ask `{question}`: {reason}")]
     Question {
@@ -89,6 +92,7 @@ impl ArgumentError {
     pub(super) fn code(&self) -> CommandCode {
         match self {
             Self::Notation { .. }
+            | Self::Exchanged(_)
             | Self::Question { .. }
             | Self::Unfit { .. }
             | Self::Check(_)

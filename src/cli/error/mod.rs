@@ -2,6 +2,7 @@
 
 mod arguments;
 mod code;
+mod file;
 mod service;
 
 pub(super) use arguments::{ArgumentError, UsageError};
@@ -18,6 +19,7 @@ use crate::engine::EngineError;
 use crate::http::{DecisionLogError, TlsError};
 use crate::lsp::ServerError;
 use crate::store::StoreError;
+use file::{reason, remedy};
 use portcullis_compiler::bindings::BindingsError;
 use serde_json::{Value, json};
 use std::io;
@@ -26,20 +28,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-/// What to do about a file that cannot be read, after the reason; nothing where the reason says it.
-fn remedy(error: &io::Error) -> &'static str {
-    match error.kind() {
-        io::ErrorKind::IsADirectory => "; name a file in it",
-        io::ErrorKind::PermissionDenied => "; run the command as a user who may read it",
-        _ => "",
-    }
-}
-
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     /// A file or a folder cannot be read.
-    #[error("cannot read `{}`: {error}{}", .path.display(), remedy(.error))]
+    #[error("cannot read `{}`: {}{}", .path.display(), reason(.error), remedy(.error))]
     Unreadable {
         /// The file or the folder.
         path: PathBuf,
@@ -47,7 +40,7 @@ pub(super) enum CliError {
         error: io::Error,
     },
     /// A file or a folder cannot be written, created or removed.
-    #[error("cannot write `{}`: {error}", .path.display())]
+    #[error("cannot write `{}`: {}", .path.display(), reason(.error))]
     Unwritable {
         /// The file or the folder.
         path: PathBuf,

@@ -112,7 +112,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             }
         }
         (origin, Some(text), _, _) => {
-            let asked = AskedWhy { question: question(&text)?, context };
+            let asked = AskedWhy { question: question(origin.policy(), &text)?, context };
             let why = explanation(origin, bindings.zip(database), asked)?;
             match format {
                 Format::Text => tree::text(&text, &why, colours),
@@ -145,8 +145,11 @@ fn explanation(
 }
 
 /// The question in an argument: a check, or a conjunction.
-fn question(text: &str) -> Result<WhyQuestion, CliError> {
-    let question = compile::question(text)?;
+fn question(policy: Option<&Path>, text: &str) -> Result<WhyQuestion, CliError> {
+    let question = match policy {
+        Some(policy) => compile::question_on(policy, text)?,
+        None => compile::question(text)?,
+    };
     if let Some(check) = check(&question) {
         return Ok(check);
     }

@@ -204,7 +204,15 @@ fn a_policy_or_question_that_is_wrong_is_explained_on_the_standard_error() {
         error: the policy has no predicate `alow` with 1 argument: correct ";
     assert!(code == 1 && err.starts_with(expected), "{err}");
     let (code, _, err) = run(&["compile", "missing.polar", "p()"]);
-    assert!(code == 1 && err.starts_with("error: cannot read `missing.polar`: "), "{err}");
+    let missing = "error: cannot read `missing.polar`: No such file or directory; check the path\n";
+    assert_eq!((code, err.as_str()), (1, missing));
+    let question = "allow(User:a, \"read\", Repo:r)";
+    for command in ["compile", "explain", "why"] {
+        let (code, _, err) = run(&[command, question, "good.polar"]);
+        let exchanged =
+            "error: `good.polar` is not a question: give the policy first, and then the question\n";
+        assert_eq!((code, err.as_str()), (2, exchanged), "{command}");
+    }
 }
 
 #[test]
