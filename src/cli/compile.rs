@@ -6,12 +6,14 @@
 use super::ask::names::QuestionNames;
 use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
+use super::output::{self, Format, FormatArgs};
 use super::policy_file::PolicyFile;
-use super::{Verdict, output, serve, tables};
+use super::{Verdict, serve, tables};
 use crate::engine::{self, EngineError, notation};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
 use portcullis_compiler::{Dialect, bindings, compile_text};
+use serde_json::json;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,8 @@ pub(super) struct Args {
     dialect: Dialect,
     #[command(flatten)]
     local: LocalArgs,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 const EXAMPLES: &str = r#"A question names a predicate and its arguments:
@@ -46,6 +50,9 @@ With --bindings it reads your own tables, and is what the service answers to /au
 /actions_query, /list_query and /evaluate_query_local, so that it can be reviewed and kept next to
 the policy.
 
+With --format json the document has the SQL in `sql`, and without --bindings in `refused_if` a
+statement that says whether the answer is incomplete, with the message that is then right, or null.
+
 Examples:
   portcullis compile policy.polar 'allow(User:alice, "read", Repo:anvils)'
   portcullis compile policy.polar 'allow(User:alice, "read", Repo:?)' --dialect postgresql
@@ -63,14 +70,25 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)
         .map_err(|error| EngineError::uncompiled(error, &question))?;
-    let refusal = statement.refused_if.map_or_else(String::new, |RefusedIf { sql, refusal, .. }| {
+    let refused_if = statement.refused_if.map(|RefusedIf { sql, refusal, .. }| {
         let message = question.refused(refusal).message.replace('\n', " ");
-        format!(
-            "-- the second statement is the complete answer only if this one is false:\n-- {message}\n{sql};\n\n"
-        )
+        (sql, message)
     });
-    let legend = legend(&question, &statement.answer);
-    output::to_stdout(&format!("{refusal}{legend}{};", statement.sql.trim_end()))?;
+    let sql = statement.sql.trim_end();
+    output::to_stdout(&match args.output.format() {
+        Format::Text => {
+            let refusal = refused_if.map_or_else(String::new, |(sql, message)| {
+                format!(
+                    "-- the second statement is the complete answer only if this one is false:\n-- {message}\n{sql};\n\n"
+                )
+            });
+            format!("{refusal}{}{sql};", legend(&question, &statement.answer))
+        }
+        Format::Json => {
+            let refused_if = refused_if.map(|(sql, message)| json!({ "sql": sql, "message": message }));
+            format!("{:#}", json!({ "sql": sql, "refused_if": refused_if }))
+        }
+    })?;
     Ok(Verdict::Good)
 }
 
@@ -83,8 +101,12 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
         }
         Ok::<_, CliError>(engine.local(request).await?)
     })?;
-    let end = if args.local.is_condition() { "" } else { ";" };
-    output::to_stdout(&format!("{}{end}", sql.trim_end()))?;
+    let sql = sql.trim_end();
+    output::to_stdout(&match args.output.format() {
+        Format::Text if args.local.is_condition() => sql.to_owned(),
+        Format::Text => format!("{sql};"),
+        Format::Json => format!("{:#}", json!({ "sql": sql })),
+    })?;
     Ok(Verdict::Good)
 }
 

@@ -3,7 +3,7 @@
 use super::Verdict;
 use super::error::CliError;
 use super::flags::SettingFlags;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use crate::config::{Config, InForce, SettingOrigin};
 use serde_json::{Map, Value as Json, json};
 use std::fmt::Write;
@@ -31,9 +31,8 @@ Examples:
   portcullis config show --config portcullis.toml --json"
 )]
 struct Show {
-    /// Write one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormatArgs,
     #[command(flatten)]
     settings: SettingFlags,
 }
@@ -41,15 +40,18 @@ struct Show {
 impl Args {
     /// The format of the output.
     pub(super) fn format(&self) -> Format {
-        let ConfigCommand::Show(Show { json, .. }) = &self.command;
-        if *json { Format::Json } else { Format::Text }
+        let ConfigCommand::Show(Show { output, .. }) = &self.command;
+        output.format()
     }
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let ConfigCommand::Show(Show { json, settings }) = args.command;
+    let ConfigCommand::Show(Show { output, settings }) = args.command;
     let values = settings.settled()?.values;
-    output::to_stdout(&if json { format!("{:#}", as_json(&values)) } else { as_table(&values) })?;
+    output::to_stdout(&match output.format() {
+        Format::Text => as_table(&values),
+        Format::Json => format!("{:#}", as_json(&values)),
+    })?;
     Ok(Verdict::Good)
 }
 

@@ -34,7 +34,10 @@ pub(super) struct Args {
     data: DataFolder,
     /// How to write the result
     #[arg(long, value_enum, default_value_t, global = true)]
-    pub(super) format: Format,
+    format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format", global = true)]
+    json: bool,
     #[command(subcommand)]
     command: EnvironmentsCommand,
 }
@@ -55,12 +58,20 @@ enum EnvironmentsCommand {
     },
 }
 
+impl Args {
+    /// The format of the output.
+    pub(super) fn format(&self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    let format = args.format();
     let data = args.data.find()?;
     match args.command {
-        EnvironmentsCommand::List => list(&data, args.format),
-        EnvironmentsCommand::Delete { name, yes: true } => delete(&data, &name, args.format),
-        EnvironmentsCommand::Delete { name, yes: false } => preview(&data, &name, args.format),
+        EnvironmentsCommand::List => list(&data, format),
+        EnvironmentsCommand::Delete { name, yes: true } => delete(&data, &name, format),
+        EnvironmentsCommand::Delete { name, yes: false } => preview(&data, &name, format),
     }
 }
 

@@ -4,16 +4,20 @@
 
 use super::error::CliError;
 use super::local::LocalArgs;
-use super::{Verdict, compile, output, serve, tables};
+use super::output::{self, Format, FormatArgs};
+use super::{Verdict, compile, serve, tables};
 use crate::engine::{
     EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
 };
+use crate::http::ExplanationOut;
 use portcullis_compiler::{Dialect, Explained, Stage, explain};
+use serde_json::{Value as Json, json};
 use std::path::PathBuf;
 
 /// Print every stage between a policy and the SQL of a question
 #[derive(Debug, clap::Args)]
 #[command(after_help = "The question and the tables are those of `portcullis compile`, see its --help.
+With --format json the document has the stages, and with --bindings the answer to /explain_query.
 
 Examples:
   portcullis explain policy.polar 'allow(User:alice, \"read\", Repo:?)'
@@ -28,6 +32,8 @@ pub(super) struct Args {
     dialect: Dialect,
     #[command(flatten)]
     local: LocalArgs,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
@@ -37,14 +43,30 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
             let stages = engine.local_stages(request.clone()).await?;
             Ok::<_, CliError>((stages, engine.explain_local(request).await?))
         })?;
-        output::to_stdout(&local_text(&stages, &explanation))?;
+        output::to_stdout(&match args.output.format() {
+            Format::Text => local_text(&stages, &explanation),
+            Format::Json => {
+                let explanation = ExplanationOut::from(explanation);
+                format!("{:#}", json!({ "stages": as_json(&stages), "explanation": explanation }))
+            }
+        })?;
         return Ok(Verdict::Good);
     }
     let (question, program) = compile::read(&args.question, &args.policy)?;
     let explanation = explain(&program, &tables::catalog(&program)?, &question, args.dialect)
         .map_err(|error| EngineError::uncompiled(error, &question))?;
-    output::to_stdout(&text(&explanation))?;
+    output::to_stdout(&match args.output.format() {
+        Format::Text => text(&explanation),
+        Format::Json => {
+            let Explained { stages, sql } = explanation;
+            format!("{:#}", json!({ "stages": as_json(&stages), "sql": sql }))
+        }
+    })?;
     Ok(Verdict::Good)
+}
+
+fn as_json(stages: &[Stage]) -> Vec<Json> {
+    stages.iter().map(|Stage { title, text }| json!({ "title": title, "text": text })).collect()
 }
 
 fn text(Explained { stages, sql }: &Explained) -> String {

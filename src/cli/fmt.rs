@@ -2,7 +2,7 @@
 
 use super::Verdict;
 use super::error::{CliError, UsageError};
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use super::policy_file::{self, UnreadFile};
 use super::reason::Reason;
 use super::replace;
@@ -34,9 +34,8 @@ pub(super) struct Args {
     /// Show what would change, without changing it
     #[arg(long)]
     check: bool,
-    /// How to write the results
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 /// The result of formatting a file.
@@ -63,7 +62,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     };
     let outcomes: Vec<(PathBuf, FormatOutcome)> =
         policy_file::files(&args.files).into_iter().map(format_file).collect();
-    match args.format {
+    match args.output.format() {
         Format::Text => show(&outcomes, args.check)?,
         Format::Json => output::to_stdout(&as_json(&outcomes))?,
     }
@@ -91,7 +90,7 @@ fn file(path: &Path, args: &Args) -> Result<FormatOutcome, CliError> {
         replace::replace(path, source.text(), &formatted)?;
     }
     let names = [source.name(), &format!("{} (formatted)", source.name())];
-    let is_shown = args.check || args.format == Format::Json;
+    let is_shown = args.check || args.output.format() == Format::Json;
     Ok(FormatOutcome::Changed(is_shown.then(|| replace::diff(source.text(), &formatted, names))))
 }
 
@@ -109,7 +108,7 @@ fn formatted(source: &SourceMap) -> Result<Result<String, Vec<Reason>>, CliError
 }
 
 fn standard_input(args: &Args) -> Result<Verdict, CliError> {
-    if args.files.len() > 1 || args.check || args.format == Format::Json {
+    if args.files.len() > 1 || args.check || args.output.format() == Format::Json {
         return Err(UsageError::FormattedInput.into());
     }
     let text = policy_file::read_from(std::io::stdin().lock(), Path::new("-"))?;

@@ -160,31 +160,31 @@ impl Command {
     /// The format of its output, in which its failure is reported, too.
     fn format(&self) -> Format {
         match self {
-            Self::Authorize(args) => args.format,
-            Self::List(args) => args.format,
-            Self::ListSubjects(args) => args.format,
-            Self::Actions(args) => args.format,
-            Self::Query(args) => args.format,
-            Self::Stats(args) => args.format,
+            Self::Compile(args) => args.output.format(),
+            Self::Explain(args) => args.output.format(),
+            Self::Authorize(args) => args.output.format(),
+            Self::List(args) => args.output.format(),
+            Self::ListSubjects(args) => args.output.format(),
+            Self::Actions(args) => args.output.format(),
+            Self::Query(args) => args.output.format(),
+            Self::Stats(args) => args.output.format(),
             Self::Facts(args) => args.format(),
             Self::Policy(args) => args.format(),
-            Self::Why(args) => args.format(),
+            Self::Why(args) => args.output.format(),
             Self::Review(args) => match args.format() {
                 ReviewFormat::Json => Format::Json,
                 ReviewFormat::Text | ReviewFormat::Csv => Format::Text,
             },
-            Self::Test(args) => args.format,
-            Self::Validate(args) => args.format,
-            Self::Fmt(args) => args.format,
+            Self::Test(args) => args.output.format(),
+            Self::Validate(args) => args.output.format(),
+            Self::Fmt(args) => args.output.format(),
             Self::Bindings(args) => args.format(),
             Self::Config(args) => args.format(),
-            Self::Environments(args) => args.format,
+            Self::Environments(args) => args.format(),
             Self::Store(args) => args.format(),
             Self::Init(_)
             | Self::Serve(_)
             | Self::Lsp(_)
-            | Self::Compile(_)
-            | Self::Explain(_)
             | Self::Keys(_)
             | Self::Login(_)
             | Self::Logout(_)

@@ -15,6 +15,24 @@ pub(super) enum Format {
     Json,
 }
 
+// A documentation comment on this struct would be shown as that of the command.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct FormatArgs {
+    /// How to write the result
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+    /// Short for --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl FormatArgs {
+    /// The format that they name.
+    pub(super) fn format(self) -> Format {
+        if self.json { Format::Json } else { self.format }
+    }
+}
+
 /// Whether an output gets colours: a terminal does, unless `NO_COLOR` is set (<https://no-color.org>).
 pub(super) fn is_coloured(output: &impl IsTerminal) -> bool {
     wants_colours(output.is_terminal(), std::env::var_os("NO_COLOR").as_deref())

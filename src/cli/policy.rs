@@ -3,7 +3,7 @@
 use super::active_policy::NO_POLICY;
 use super::error::{CliError, ServiceError};
 use super::origin::ServiceArgs;
-use super::output::{self, Format, to_stdout_as_is};
+use super::output::{self, Format, FormatArgs, to_stdout_as_is};
 use super::service::PolicySource;
 use super::{Verdict, policy_file, replace, shown};
 use clap::Subcommand;
@@ -37,9 +37,8 @@ struct GetArgs {
     version_id: Option<u64>,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the result
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    output: FormatArgs,
 }
 
 /// Replace the active policy
@@ -59,9 +58,8 @@ struct PushArgs {
     force: bool,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the result
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    output: FormatArgs,
 }
 
 /// Show what a push would change
@@ -76,9 +74,8 @@ struct DiffArgs {
     file: PathBuf,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the result
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
+    #[command(flatten)]
+    output: FormatArgs,
 }
 
 /// What the service says to a new policy.
@@ -91,9 +88,9 @@ impl Args {
     /// The format of what is written, in which a failure is reported, too.
     pub(super) fn format(&self) -> Format {
         match &self.command {
-            PolicyCommand::Get(args) => args.format,
-            PolicyCommand::Push(args) => args.format,
-            PolicyCommand::Diff(args) => args.format,
+            PolicyCommand::Get(args) => args.output.format(),
+            PolicyCommand::Push(args) => args.output.format(),
+            PolicyCommand::Diff(args) => args.output.format(),
         }
     }
 }
@@ -106,9 +103,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     }
 }
 
-fn get(GetArgs { version_id, service, format }: GetArgs) -> Result<Verdict, CliError> {
+fn get(GetArgs { version_id, service, output }: GetArgs) -> Result<Verdict, CliError> {
     match service.service()?.policy_source(version_id)? {
-        Some(PolicySource { filename, src }) => match format {
+        Some(PolicySource { filename, src }) => match output.format() {
             Format::Text => to_stdout_as_is(&src)?,
             Format::Json => {
                 output::to_stdout(&format!("{:#}", json!({ "filename": filename, "src": src })))?;
@@ -119,24 +116,24 @@ fn get(GetArgs { version_id, service, format }: GetArgs) -> Result<Verdict, CliE
     Ok(Verdict::Good)
 }
 
-fn push(PushArgs { file, force, service, format }: PushArgs) -> Result<Verdict, CliError> {
+fn push(PushArgs { file, force, service, output }: PushArgs) -> Result<Verdict, CliError> {
     let src = policy_file::text(&file)?;
     let path = if force { "policy?force=true" } else { "policy" };
     let body = json!({ "filename": file.display().to_string(), "src": src });
     let PushReply { message } = service.service()?.ask(path, &body)?;
-    output::to_stdout(&match format {
+    output::to_stdout(&match output.format() {
         Format::Text => message,
         Format::Json => format!("{:#}", json!({ "message": message })),
     })?;
     Ok(Verdict::Good)
 }
 
-fn diff(DiffArgs { file, service, format }: DiffArgs) -> Result<Verdict, CliError> {
+fn diff(DiffArgs { file, service, output }: DiffArgs) -> Result<Verdict, CliError> {
     let new = policy_file::text(&file)?;
     let active = service.service()?.policy_source(None)?;
     let (name, old) = match active {
         Some(PolicySource { src, .. }) if src == new => {
-            match format {
+            match output.format() {
                 Format::Text => output::to_stderr(&format!("`{}` is the active policy", file.display())),
                 Format::Json => output::to_stdout(&format!("{:#}", json!({ "diff": null })))?,
             }
@@ -147,7 +144,7 @@ fn diff(DiffArgs { file, service, format }: DiffArgs) -> Result<Verdict, CliErro
     };
     let names = [&*shown::printable(&name), &*file.display().to_string()];
     let diff = replace::diff(&old, &new, names);
-    if format == Format::Json {
+    if output.format() == Format::Json {
         output::to_stdout(&format!("{:#}", json!({ "diff": diff })))?;
         return Ok(Verdict::Bad);
     }

@@ -3,7 +3,7 @@
 use super::Verdict;
 use super::error::{CliError, ServiceError};
 use super::origin::ServiceArgs;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use serde::Deserialize;
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
@@ -17,9 +17,8 @@ use std::fmt::Write;
 pub(super) struct Args {
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the numbers
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 /// The answer of `/stats`.
@@ -42,7 +41,7 @@ struct Facts {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let found: Json = args.service.service()?.read("stats")?;
-    let text = match args.format {
+    let text = match args.output.format() {
         Format::Json => format!("{found:#}"),
         Format::Text => {
             let stats = StatsJson::deserialize(&found);

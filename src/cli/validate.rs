@@ -2,7 +2,7 @@
 
 use super::Verdict;
 use super::error::CliError;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use super::policy_file::{PolicyFile, UnreadFile};
 use super::reason::Reason;
 use super::shown::printable;
@@ -26,15 +26,14 @@ pub(super) struct Args {
     /// is the standard input
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How to write the findings
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
     let files = PolicyFile::all(&args.files);
     let bad = files.iter().any(|file| file.as_ref().map_or(true, |file| file.program.is_none()));
-    match args.format {
+    match args.output.format() {
         Format::Text => {
             for file in files {
                 match file {

@@ -68,7 +68,7 @@ pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
 pub use decision_log::{DecisionLog, DecisionLogError};
 pub use engine_settings::engine_settings;
-pub use local::LocalWhyOut;
+pub use local::{ExplanationOut, LocalWhyOut};
 pub use review::{ReviewOut, ReviewRefusedOut, ReviewedTypeOut};
 pub use serve::{serve, serve_metrics};
 pub use shared_store::SharedStore;

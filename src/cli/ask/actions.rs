@@ -3,7 +3,7 @@
 use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
-use crate::cli::output::Format;
+use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
 use crate::engine::{Value, notation};
@@ -23,17 +23,16 @@ pub(in crate::cli) struct Args {
     resource: Value,
     #[command(flatten)]
     asked: AskedArgs,
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { actor, resource, asked, format } = args;
+    let Args { actor, resource, asked, output } = args;
     let source = Source::of(asked.origin()?)?;
     let actions = source.actions(&actor, &resource)?;
     let names = QuestionNames::of_check(&[&actor.ty, &resource.ty], None);
     let text: Vec<String> = actions.iter().map(|action| shown::action(action)).collect();
     let unknown = actions.is_empty().then_some(&names);
-    super::print(&source, format, &text.join("\n"), &json!({ "results": actions }), unknown)
+    super::print(&source, output.format(), &text.join("\n"), &json!({ "results": actions }), unknown)
 }

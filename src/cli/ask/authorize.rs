@@ -4,7 +4,7 @@ use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::local;
 use crate::cli::origin::AskedArgs;
-use crate::cli::output::Format;
+use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, compile};
 use crate::engine::{LocalQuestion, Value, notation};
@@ -29,9 +29,8 @@ pub(in crate::cli) struct Args {
     /// Exit with code 1 if the answer is no (errors exit with 1, too)
     #[arg(long)]
     exit_code: bool,
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -41,7 +40,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let names = QuestionNames::of_check(&[&actor.ty, &resource.ty], Some(&action));
     let text = if allowed { "allowed" } else { "denied" };
     let document = json!({ "allowed": allowed });
-    let verdict = super::print(&source, args.format, text, &document, (!allowed).then_some(&names))?;
+    let verdict = super::print(&source, args.output.format(), text, &document, (!allowed).then_some(&names))?;
     Ok(if args.exit_code && !allowed { Verdict::Bad } else { verdict })
 }
 

@@ -3,7 +3,7 @@
 use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
-use crate::cli::output::Format;
+use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
 use crate::engine::{Reviewed, Value, notation};
@@ -27,13 +27,12 @@ pub(in crate::cli) struct Args {
     resource_type: String,
     #[command(flatten)]
     asked: AskedArgs,
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { actor, action, resource_type, asked, format } = args;
+    let Args { actor, action, resource_type, asked, output } = args;
     let source = Source::of(asked.origin()?)?;
     let mut ids: Vec<String> = Vec::new();
     let refused = source.each_listed(&Reviewed::Actor(actor.clone()), &resource_type, &action, |id| {
@@ -46,5 +45,5 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let names = QuestionNames::of_check(&[&actor.ty, &resource_type], Some(&action));
     let text: Vec<String> = ids.iter().map(|id| shown::listed(&resource_type, id)).collect();
     let unknown = ids.is_empty().then_some(&names);
-    super::print(&source, format, &text.join("\n"), &json!({ "results": ids }), unknown)
+    super::print(&source, output.format(), &text.join("\n"), &json!({ "results": ids }), unknown)
 }

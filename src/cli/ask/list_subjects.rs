@@ -3,7 +3,7 @@
 use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
-use crate::cli::output::Format;
+use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
 use crate::engine::{Value, notation};
@@ -25,13 +25,12 @@ pub(in crate::cli) struct Args {
     types: Vec<String>,
     #[command(flatten)]
     asked: AskedArgs,
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
-    let Args { action, resource, types, asked, format } = args;
+    let Args { action, resource, types, asked, output } = args;
     let source = Source::of(asked.origin()?)?;
     let wanted = (!types.is_empty()).then(|| types.iter().cloned().collect());
     let actors = source.subjects(&action, &resource, wanted)?;
@@ -40,5 +39,5 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let text: Vec<String> = actors.iter().map(|actor| shown::listed(&actor.ty, &actor.id)).collect();
     let results: Vec<Json> = actors.iter().map(|actor| json!({ "type": actor.ty, "id": actor.id })).collect();
     let unknown = actors.is_empty().then_some(&names);
-    super::print(&source, format, &text.join("\n"), &json!({ "results": results }), unknown)
+    super::print(&source, output.format(), &text.join("\n"), &json!({ "results": results }), unknown)
 }

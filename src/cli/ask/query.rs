@@ -3,7 +3,7 @@
 use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
-use crate::cli::output::Format;
+use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, compile, local, shown};
 use crate::engine::{ANY, Assignment};
@@ -28,9 +28,8 @@ pub(in crate::cli) struct Args {
     question: String,
     #[command(flatten)]
     asked: AskedArgs,
-    /// How to write the answer
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -45,7 +44,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     })?;
     let found = Found::of(&question, &answers);
     let unknown = found.rows.is_empty().then_some(&names);
-    super::print(&source, args.format, &found.text(), &found.document(), unknown)
+    super::print(&source, args.output.format(), &found.text(), &found.document(), unknown)
 }
 
 /// What was found.

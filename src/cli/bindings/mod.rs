@@ -28,7 +28,7 @@ mod report;
 mod sqlite;
 
 use super::error::CliError;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use super::policy_file::PolicyFile;
 use super::{Verdict, local, policy_file, replace, serve};
 pub(super) use database::Database;
@@ -112,16 +112,15 @@ struct CheckArgs {
     /// Write the corrected document to the file
     #[arg(long, requires = "fix")]
     write: bool,
-    /// Write one JSON document
-    #[arg(long)]
-    json: bool,
+    #[command(flatten)]
+    output: FormatArgs,
 }
 
 impl Args {
     /// The format of the output.
     pub(super) fn format(&self) -> Format {
-        let BindingsCommand::Check(CheckArgs { json, .. }) = &self.command;
-        if *json { Format::Json } else { Format::Text }
+        let BindingsCommand::Check(CheckArgs { output, .. }) = &self.command;
+        output.format()
     }
 }
 
@@ -198,7 +197,7 @@ fn print(
     outcome: Option<&FixResult>,
     explanations: Option<&Explanations>,
 ) -> Result<(), CliError> {
-    if args.json {
+    if args.output.format() == Format::Json {
         let mut json = report.json();
         if let (Some(outcome), Some(members)) = (outcome, json.as_object_mut()) {
             members.insert("fix".to_owned(), outcome.json());

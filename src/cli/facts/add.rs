@@ -3,7 +3,7 @@
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::facts_file::{self, FactJson};
 use crate::cli::origin::ServiceArgs;
-use crate::cli::output::Format;
+use crate::cli::output::{Format, FormatArgs};
 use crate::cli::validate::plural;
 use crate::cli::{Verdict, output};
 use serde_json::{Value as Json, json};
@@ -24,9 +24,8 @@ pub(in crate::cli) struct Args {
     facts: Vec<String>,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the result
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -38,7 +37,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let n_facts = facts.len();
     let service = args.service.service()?;
     service.ask::<Json>("batch", &json!([{ "inserts": facts }]))?;
-    output::to_stdout(&match args.format {
+    output::to_stdout(&match args.output.format() {
         Format::Text => format!("{} stored in {}", plural(n_facts, "fact"), service.name()),
         Format::Json => format!("{:#}", json!({ "stored": n_facts })),
     })?;

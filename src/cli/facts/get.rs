@@ -4,7 +4,7 @@ use super::json_lines;
 use super::pattern::{names, parameters, pattern};
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
-use crate::cli::output::{Format, output_error, unless_closed};
+use crate::cli::output::{Format, FormatArgs, output_error, unless_closed};
 use crate::cli::{Verdict, shown};
 use crate::engine::{Fact, FactPattern};
 use std::io::{self, BufWriter, Write};
@@ -30,9 +30,8 @@ pub(in crate::cli) struct Args {
     pattern: Option<String>,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the facts; `json` is a line for each
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -45,7 +44,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
         if !pattern.as_ref().is_none_or(|pattern| has_its_arity(&fact, pattern)) {
             return ControlFlow::Continue(());
         }
-        let written = match args.format {
+        let written = match args.output.format() {
             Format::Text => writeln!(to, "{}", shown::fact(&fact)),
             Format::Json => json_lines::write(fact, &mut to),
         };

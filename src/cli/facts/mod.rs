@@ -54,9 +54,9 @@ impl Args {
     /// The format of what is written, in which a failure is reported, too.
     pub(super) fn format(&self) -> Format {
         match &self.command {
-            FactsCommand::Get(args) => args.format,
-            FactsCommand::Add(args) => args.format,
-            FactsCommand::Remove(args) => args.format,
+            FactsCommand::Get(args) => args.output.format(),
+            FactsCommand::Add(args) => args.output.format(),
+            FactsCommand::Remove(args) => args.output.format(),
             FactsCommand::Import(_) | FactsCommand::Export(_) => Format::Text,
         }
     }

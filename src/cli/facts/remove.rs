@@ -3,7 +3,7 @@
 use super::pattern::{body, names, pattern};
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
-use crate::cli::output::Format;
+use crate::cli::output::{Format, FormatArgs};
 use crate::cli::{Verdict, output};
 use crate::engine::FactPattern;
 use serde_json::{Value as Json, json};
@@ -22,9 +22,8 @@ pub(in crate::cli) struct Args {
     patterns: Vec<String>,
     #[command(flatten)]
     service: ServiceArgs,
-    /// How to write the result
-    #[arg(long, value_enum, default_value_t)]
-    pub(in crate::cli) format: Format,
+    #[command(flatten)]
+    pub(in crate::cli) output: FormatArgs,
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
@@ -33,7 +32,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let service = args.service.service()?;
     let deletes: Vec<Json> = patterns.iter().map(body).collect();
     service.ask::<Json>("batch", &json!([{ "deletes": deletes }]))?;
-    output::to_stdout(&match args.format {
+    output::to_stdout(&match args.output.format() {
         Format::Text => format!("no matching facts remain in {}", service.name()),
         Format::Json => format!("{:#}", json!({ "removed": deletes })),
     })?;

@@ -63,7 +63,7 @@ pub(super) struct Args {
     /// How to write the rows
     #[arg(long, value_enum, default_value_t)]
     format: ReviewFormat,
-    /// The same as --format json
+    /// Short for --format json
     #[arg(long, conflicts_with = "format")]
     json: bool,
 }

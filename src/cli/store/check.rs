@@ -2,7 +2,7 @@
 
 use super::StoreAddress;
 use crate::cli::error::CliError;
-use crate::cli::output::{self, Format};
+use crate::cli::output::{self, Format, FormatArgs};
 use crate::cli::{Verdict, serve};
 use crate::store::postgres::{self, FindingState, StoreFinding};
 use serde_json::{Value as Json, json};
@@ -21,22 +21,14 @@ Examples:
 pub(super) struct StoreCheckArgs {
     #[command(flatten)]
     store: StoreAddress,
-    /// Write one JSON document
-    #[arg(long)]
-    json: bool,
-}
-
-impl StoreCheckArgs {
-    /// The format of the output.
-    pub(super) fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::Text }
-    }
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 pub(super) fn run(args: &StoreCheckArgs) -> Result<Verdict, CliError> {
     let address = args.store.read()?;
     let findings = serve::runtime()?.block_on(postgres::check(&address))?;
-    let text = match args.format() {
+    let text = match args.output.format() {
         Format::Text => findings.iter().map(line).collect::<Vec<_>>().join("\n"),
         Format::Json => {
             let findings: Vec<Json> = findings.iter().map(as_json).collect();

@@ -40,7 +40,7 @@ impl Args {
     pub(super) fn format(&self) -> Format {
         match &self.command {
             StoreCommand::Migrate(_) => Format::Text,
-            StoreCommand::Check(args) => args.format(),
+            StoreCommand::Check(args) => args.output.format(),
         }
     }
 }

@@ -4,7 +4,7 @@ mod junit;
 mod watch;
 
 use super::error::CliError;
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use super::policy_file::{PolicyFile, UnreadFile};
 use super::reason::Reason;
 use super::shown::printable;
@@ -43,14 +43,13 @@ pub(super) struct Args {
     #[arg(long)]
     fail_fast: bool,
     /// Run the tests again whenever a file changes, until the command is interrupted
-    #[arg(long, conflicts_with = "format")]
+    #[arg(long, conflicts_with_all = ["format", "json"])]
     watch: bool,
     /// Also write the results to this file, as the XML that build servers read
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
-    /// How to write the results
-    #[arg(long, value_enum, default_value_t)]
-    pub(super) format: Format,
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 /// A file with the result of its tests.
@@ -95,8 +94,8 @@ fn tested(
     if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
         return Err(CliError::NoTest(filter.clone()));
     }
-    match args.format {
-        // Watching ends when nobody reads the results.
+    match args.output.format() {
+        // Watching ends when its output is closed.
         Format::Text if args.watch => {
             all.iter().try_for_each(|tested| output::to_open_stdout(&shown(tested)))?;
         }

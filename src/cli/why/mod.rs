@@ -13,7 +13,7 @@ mod tree;
 use super::error::{CliError, UsageError};
 use super::facts_file::{self, FactJson};
 use super::origin::{Origin, OriginArgs};
-use super::output::{self, Format};
+use super::output::{self, Format, FormatArgs};
 use super::{Verdict, compile, folder, local, serve};
 use crate::engine::{Fact, WhyQuestion, builtin};
 use crate::http::WhyOut;
@@ -74,19 +74,8 @@ pub(super) struct Args {
     /// A fact that counts for this question alone, in the notation of questions or as JSON; may be repeated
     #[arg(long, value_name = "FACT", value_parser = facts_file::fact, conflicts_with = "request")]
     context: Vec<Fact>,
-    /// How to write the explanation
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-    /// The same as --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-}
-
-impl Args {
-    /// The format of the output.
-    pub(super) fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
-    }
+    #[command(flatten)]
+    pub(super) output: FormatArgs,
 }
 
 /// A question, with its context facts.
@@ -97,7 +86,7 @@ struct AskedWhy {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
-    let format = args.format();
+    let format = args.output.format();
     let Args { origin, question: asked, request, decision_log, bindings, database, context, .. } = args;
     let colours = output::is_coloured(&std::io::stdout());
     let origin = origin.origin()?;

@@ -21,7 +21,7 @@ use utoipa::ToSchema;
 /// SQL with an explanation.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Explanation)]
-pub(super) struct ExplanationOut {
+pub struct ExplanationOut {
     sql: String,
     dialect: String,
     plan: String,

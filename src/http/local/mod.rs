@@ -28,6 +28,7 @@ use super::queries::EvaluateIn;
 use super::values::{FactIn, FactsIn, facts};
 use super::{AppState, Environment};
 use crate::engine::{ActionsQuestion, LocalQuestion, LocalRequest, Value};
+pub use explain::ExplanationOut;
 use mode::ModeIn;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
