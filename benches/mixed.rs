@@ -8,8 +8,8 @@
 //! Every connection asks, pauses and asks again, as clients do that have something else to do; together they
 //! ask as often as the table of [`Kind`] says. Batches replace what the batch before them stored, so the
 //! store does not grow. Each 30 seconds it prints the memory of the service, and at the end what each kind of
-//! request took and every answer that was no success. Clients and service share the machine. It fails if an
-//! answer is neither a success nor a documented limit (429, 503), or if the memory grows after the first
+//! request took and every answer that was not a success. Clients and service share the machine. It fails if
+//! an answer is neither a success nor a documented limit (429, 503), or if the memory grows after the first
 //! half.
 
 #![expect(
@@ -256,7 +256,7 @@ fn report(all: Measured, memory: &[f64], took: Duration) {
         println!("| {kind:?} | {n} | {rate:.1} | {p50:.1?} | {p90:.1?} | {p99:.1?} | {longest:.1?} |");
     }
     let mut wrong = 0;
-    println!("\nanswers that were no success: {}", all.refusals.values().sum::<usize>());
+    println!("\nanswers that were not a success: {}", all.refusals.values().sum::<usize>());
     for ((kind, status, answer), n) in &all.refusals {
         println!("  {n} times {kind:?} {status} {answer}");
         wrong += if matches!(status, 429 | 503) { 0 } else { *n };

@@ -13,7 +13,7 @@ use tokio_postgres::error::SqlState;
 pub(crate) enum Outcome {
     /// Both answered alike.
     Measured { n_bytes: usize, n_rows: usize, pair: Pair },
-    /// Ours did not end in time; the expert's took so many milliseconds.
+    /// Ours did not end in time; the expert's took `expert` milliseconds.
     TooSlow { n_bytes: usize, expert: f64 },
     /// Ours has other rows.
     Wrong { n_bytes: usize, difference: String },

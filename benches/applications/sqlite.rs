@@ -41,7 +41,7 @@ pub(crate) struct SqliteCopy {
 }
 
 impl SqliteCopy {
-    /// Copies what PostgreSQL holds. Statements get so many seconds.
+    /// Copies what PostgreSQL holds. Statements get `timeout` seconds.
     pub(crate) async fn of(database: &Database, timeout: u16) -> Self {
         let folder = TempDir::new().unwrap();
         let mut connection = Connection::open(folder.path().join("copy.db")).unwrap();

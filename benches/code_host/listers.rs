@@ -1,7 +1,7 @@
 //! Users whose lists have a length on purpose.
 //!
 //! A [`Lister`] is a kind of user; there are [`COPIES`] of each, so that a measurement does not ask the same
-//! list again and again. A user is given roles until so many repositories are reached, each exactly once:
+//! list again and again. A user is given roles until it reaches enough repositories, each exactly once:
 //! first organizations, up to half of them; then folders with all that is in them, up to nine tenths; then
 //! single repositories. The folders are granted to a group around five others around the user, so the answer
 //! must come through groups as well. Where a code host is too small for a list, the users reach half of its

@@ -15,9 +15,9 @@
 //!
 //! # Users that are there for a reason
 //!
-//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, so many
-//! repositories that a list of theirs has about 10, 1,000 or 10,000 ids. They have no other grants, and
-//! nobody bans them.
+//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, as many
+//! repositories as it takes so that a list of theirs has about 10, 1,000 or 10,000 ids. They have no other
+//! grants, and are unbanned.
 
 mod build;
 mod entity;
@@ -38,7 +38,7 @@ pub(crate) const FOLDER_LEVELS: u32 = 10;
 /// The levels of groups.
 pub(crate) const GROUP_LEVELS: u32 = 6;
 
-/// One issue in so many has a creator that is known.
+/// One issue in this many has a known creator.
 pub(crate) const CREATED: u32 = 20;
 
 /// The user who may do everything to every repository.

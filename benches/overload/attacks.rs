@@ -52,7 +52,7 @@ enum What {
     ReadBack,
     /// Stores large batches in another environment.
     Batches,
-    /// Asks for local checks in another environment, each with a new document of so many bindings.
+    /// Asks for local checks in another environment, each with a new document of this many bindings.
     Bindings(usize),
     /// Opens a connection and says nothing.
     Silent,
@@ -226,7 +226,7 @@ fn batch() -> String {
     json!([{ "inserts": facts }]).to_string()
 }
 
-/// A document of so many bindings that nobody has sent before.
+/// A document of `n` bindings that was not sent before.
 fn bindings(n: usize, number: usize, round: usize) -> String {
     let mut document = format!("# {number} {round}\ndialect: postgresql\nfacts:\n");
     for n in 0..n {

@@ -28,7 +28,7 @@ pub(crate) struct Keys<'k> {
     pub(crate) revoked: &'k str,
 }
 
-/// A question and its answer while nobody attacks.
+/// A question and its answer without an attack.
 #[derive(Debug)]
 struct Asked {
     name: &'static str,

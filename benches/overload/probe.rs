@@ -51,7 +51,7 @@ impl Felt {
         felt
     }
 
-    /// What so many of a thousand right answers took at most.
+    /// What `per_mille` of a thousand right answers took at most.
     pub(crate) fn quantile(&self, per_mille: usize) -> Duration {
         let at = (self.times.len() * per_mille / 1_000).min(self.times.len().saturating_sub(1));
         self.times.get(at).copied().unwrap_or_default()

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Who may read the document that the probe asks about, and who may not.
+/// An actor who may read the document that the probe asks about, and one who may not.
 pub(crate) const PROBE_ALLOWED: &str = "ada";
 pub(crate) const PROBE_DENIED: &str = "bob";
 
@@ -56,7 +56,7 @@ pub(crate) struct Stage {
 }
 
 impl Stage {
-    /// Starts the service and loads so many facts for those who read them back.
+    /// Starts the service and loads `n_facts` facts for those who read them back.
     pub(crate) fn set(n_facts: usize) -> Self {
         let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         let service = serve(folder.path(), &[]);
@@ -118,7 +118,7 @@ impl Stage {
         })
     }
 
-    /// Waits until the service answers again, when nobody attacks it any more.
+    /// Waits until the service answers again, once the attack is over.
     pub(crate) fn rest(&self) {
         let health = request("GET", "/healthcheck", DEVELOPMENT_KEY, "");
         while ask(self.address, &health).map_or(0, |(status, _)| status) != 200 {

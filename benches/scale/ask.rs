@@ -47,7 +47,7 @@ impl<'q> Request<'q> {
     }
 }
 
-/// One client, so many rounds through the questions after one that does not count.
+/// One client, `rounds` rounds through the questions after one that does not count.
 pub(crate) fn one_client(address: SocketAddr, questions: &[Question], rounds: usize) -> Times {
     let mut client = Client::new(address);
     let requests = Request::all(questions);
@@ -85,7 +85,7 @@ pub(crate) fn explained(address: SocketAddr, questions: &[Question]) -> [(String
     [("explain a yes, HTTP".to_owned(), yes), ("explain a no, HTTP".to_owned(), no)]
 }
 
-/// Several clients, each with questions of its own until it sent so many.
+/// Several clients, each with questions of its own until it has sent `each` of them.
 pub(crate) fn clients(address: SocketAddr, questions: &[Question], n_clients: usize, each: usize) -> Times {
     let requests = &Request::all(questions);
     let start = Instant::now();
@@ -103,7 +103,7 @@ pub(crate) fn clients(address: SocketAddr, questions: &[Question], n_clients: us
     Times::during(times, start.elapsed())
 }
 
-/// The engine without HTTP, so many rounds through the questions after one that does not count.
+/// The engine without HTTP, `rounds` rounds through the questions after one that does not count.
 pub(crate) async fn engine(engine: &Engine, questions: &[Question], rounds: usize) -> Times {
     for question in questions.iter().take(WARM) {
         in_engine(engine, question).await;

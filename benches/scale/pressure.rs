@@ -1,8 +1,8 @@
 //! Eight clients that check without a pause, alone and while something disturbs them.
 //!
 //! First they check alone, for a while. Then a writer sends batches of 1,000 facts, one after the other: it
-//! adds issues that nobody asks about, and with the next batch deletes them, so that the store stays as large
-//! as it is. Then the policy is replaced ten times a second by an equivalent one. Every check must be
+//! adds issues that no question is about, and with the next batch deletes them, so that the store stays as
+//! large as it is. Then the policy is replaced ten times a second by an equivalent one. Every check must be
 //! answered correctly.
 
 use crate::ask::Request;

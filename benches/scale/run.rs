@@ -1,7 +1,7 @@
 //! One scale from end to end: make, load, ask, stop, look at the files, ask the engine.
 //!
 //! Every question is put to the running program first, and to the engine in this process afterwards, over the
-//! same folder, which by then nobody else has open.
+//! same folder, which by then is not open elsewhere.
 
 use crate::ask;
 use crate::code_host::http::Client;

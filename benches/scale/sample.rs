@@ -117,7 +117,7 @@ impl<'h> Sampler<'h> {
         let ordinary = first_ordinary()..self.host.size.users;
         let mut tries = std::iter::repeat_with(|| self.pair(reason, random)).take(10_000).flatten();
         let found = tries.find(|(user, _)| ordinary.contains(user));
-        let (user, issue) = found.unwrap_or_else(|| panic!("nobody here has this reason: {reason:?}"));
+        let (user, issue) = found.unwrap_or_else(|| panic!("no user has this reason: {reason:?}"));
         (reason, user, issue)
     }
 

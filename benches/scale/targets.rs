@@ -192,7 +192,7 @@ pub(crate) const TARGETS: &[Target] = &[
     },
 ];
 
-/// So many of a thousand were no slower, in microseconds.
+/// This many of a thousand were no slower, in microseconds.
 fn micros(run: &Run, name: &str, per_mille: usize) -> Option<f64> {
     run.times(name).map(|times| times.at(per_mille).as_secs_f64() * 1e6)
 }

@@ -24,7 +24,7 @@ impl Times {
         Self { sorted: times, elapsed }
     }
 
-    /// So many of a thousand were no slower.
+    /// This many of a thousand were no slower.
     pub(crate) fn at(&self, per_mille: usize) -> Duration {
         self.sorted[(self.sorted.len() * per_mille / 1_000).min(self.sorted.len() - 1)]
     }

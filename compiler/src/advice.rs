@@ -98,7 +98,7 @@ mod tests {
         assert!(!curious.contains("`user`"), "{curious}");
     }
 
-    /// What a message advises is tried, word for word: with the value the question has an answer.
+    /// Follows the advice literally, and checks that the question is then answered.
     #[test]
     fn an_advised_value_avoids_the_refusal() {
         let program = check(&SourceMap::new("policy.polar", POLICY)).program.expect("a policy");

@@ -30,7 +30,7 @@ impl ColumnId {
         &columns[self.index()]
     }
 
-    /// The columns of a source that has so many.
+    /// The columns of a source with `n_columns`.
     pub(crate) fn all(n_columns: usize) -> impl Iterator<Item = Self> {
         (0..n_columns).map(Self::from_index)
     }
@@ -107,7 +107,7 @@ pub enum RelationArg {
 pub enum RelationSource {
     /// A table or view.
     Table {
-        /// The schema that it is in; `None` if its name says enough.
+        /// The schema that it is in; `None` if unqualified.
         schema: Option<String>,
         /// Its name.
         name: String,

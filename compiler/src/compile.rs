@@ -113,7 +113,7 @@ pub(crate) fn finish(
     sql::to_sql(request, &planned, features, values, printed)
 }
 
-/// The value of a question for a slot of its statement; `None` if it has none. All pages are one.
+/// The value of a question for a slot of its statement; `None` if it has none. Everything is on one page.
 pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<LiteralValue> {
     let var = |var: QuestionVarId| question.vars.find(var);
     match slot {

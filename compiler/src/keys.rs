@@ -30,7 +30,7 @@ impl<'k> Keys<'k> {
         self.of(source).any(|(key, _)| key == column)
     }
 
-    /// Whether a column is a key, and the row's columns compare as what they are: the SQL types of all are
+    /// Whether a column is a key, and the row's columns compare in their own types: the SQL types of all are
     /// declared.
     pub(crate) fn is_typed_key(self, source: SourceId, column: ColumnId) -> bool {
         let mut columns = self.catalog.relations[source].columns();

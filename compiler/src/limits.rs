@@ -9,8 +9,8 @@
 /// Bytes of policy text. Real policies stay below 100 kB.
 pub const SOURCE_BYTES: usize = 1_000_000;
 
-/// Brackets, and `not`s before one condition, inside each other. The passes recurse on expressions,
-/// and a thread of the service has 2 MB of stack.
+/// Nested brackets, and `not`s before one condition. The passes recurse on expressions, and a thread of the
+/// service has 2 MB of stack.
 pub const NESTING: usize = 64;
 
 /// Findings shown for one policy. More is not useful at once, and drawing them costs time.
@@ -38,14 +38,14 @@ pub const SELECTS: usize = 256;
 /// Branches, planned in all. Beyond a quarter of it, what several branches need becomes a shared table.
 pub const BRANCHES: usize = 4_000;
 
-/// Branches inside each other; a deeper test becomes a table. Recent versions of every database accept twice
+/// Nested branches; a deeper test becomes a table. Recent versions of every database accept twice
 /// as many.
 pub const NESTED_BRANCHES: usize = 10;
 
 /// The same limit for the plan that is tried after a statement overflowed a parser's stack of fixed size.
 pub const FEW_NESTED_BRANCHES: usize = 3;
 
-/// Bodies that are planned inside each other: the planner recurses, and a thread has 2 MB of stack.
+/// Nested bodies that are planned: the planner recurses, and a thread has 2 MB of stack.
 pub const DEPTH: usize = 64;
 
 /// Common table expressions of one statement. Every database accepts that many, but the time in which
@@ -60,7 +60,7 @@ pub const CONDITIONS: usize = 5_000;
 pub const ALTERNATIVES: usize = 64;
 
 /// Literals, variables and admitted types of all rules together; bounds the memory of a program where
-/// many rules speak of an abstract type with many subtypes.
+/// many rules refer to an abstract type with many subtypes.
 pub const RULE_WEIGHT: usize = 4_000_000;
 
 /// Inherited names and supertypes of all blocks together; bounds long chains of `extends`.
@@ -103,7 +103,7 @@ pub const UNFOLDED_CLAUSES: usize = 100_000;
 /// Bytes of a data-bindings document. Real ones stay below 50 kB.
 pub const BINDINGS_BYTES: usize = 1_000_000;
 
-/// Mappings and sequences inside each other in a data-bindings document, those behind an alias included.
+/// Nested mappings and sequences in a data-bindings document, those behind an alias included.
 /// What we read of it has three levels.
 pub const BINDINGS_DEPTH: usize = 32;
 
@@ -121,7 +121,7 @@ pub const QUERY_BYTES: usize = 64_000;
 /// levels, which must not fill a thread's stack of 2 MB when it is dropped.
 pub const QUERY_TOKENS: usize = 8_000;
 
-/// Brackets inside each other in a bound query.
+/// Nested brackets in a bound query.
 pub const QUERY_NESTING: usize = 64;
 
 /// Joins of a bound query; SQLite takes 63. Without its condition each is nested in the one before.
@@ -130,5 +130,5 @@ pub const QUERY_JOINS: usize = 100;
 /// Levels of calls within the reader of SQL; each bracket takes two or three.
 pub const QUERY_RECURSION: usize = 256;
 
-/// Bytes of stack on which foreign SQL is read, twice what the deepest text within the limits needs.
+/// Bytes of stack on which the caller's SQL is read, twice what the deepest text within the limits needs.
 pub const READER_STACK: usize = 16 << 20;

@@ -81,7 +81,7 @@ impl Question {
         Self { atoms: vec![atom], vars, paged: false }
     }
 
-    /// The type of a variable that must have one: its value is given, or in a column of the caller's.
+    /// The type of a variable that must have one: its value is given, or in one of the caller's columns.
     pub(crate) fn type_of(&self, var: QuestionVarId) -> Result<&str, CompileError> {
         let ty = self.vars[var].ty.as_deref();
         ty.ok_or_else(|| CompileError::Bug("a given variable without a type".into()))
@@ -304,7 +304,7 @@ impl Question {
     }
 }
 
-/// A refusal, and what it says to the one who asked.
+/// A refusal, and its message to the caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RefusedQuestion {
     /// The reason.

@@ -149,7 +149,7 @@ mod tests {
     use crate::source::SourceMap;
     use std::fmt::Write as _;
 
-    /// The titles of the stages of a check with this many denials inside each other, each after another one.
+    /// The titles of the stages of a check with this many nested denials, each after another one.
     fn titles(levels: usize) -> Vec<String> {
         let mut policy = "actor User {}\ndeclare decided(User, String);\n".to_owned();
         for level in 0..levels {

@@ -180,8 +180,8 @@ impl Engine {
         Ok(engine)
     }
 
-    /// The same engine on behalf of one request: memory, processor time and readers are accounted to its
-    /// asker.
+    /// The same engine on behalf of one request: memory, processor time and readers are charged to its
+    /// key.
     #[must_use]
     pub fn on_account(&self, account: Arc<Account>) -> Self {
         let store = self.store.asked_by(account.asker());

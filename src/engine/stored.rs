@@ -45,7 +45,7 @@ impl Engine {
         };
         let changes = if n > CHECKED_AT_ONCE { self.in_turn(check).await?? } else { check()? };
         let (engine, reach) = (self.clone(), self.settings().delete_reach);
-        // The facts stay in the writer's queue, accounted to the request, even if the request is gone.
+        // The facts stay in the writer's queue, charged to the request, even if the request is gone.
         let write = async move {
             let applied = engine.store().apply_within(changes, reach).await?;
             engine.counted().wrote(applied.inserted, applied.deleted);

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use tokio::sync::oneshot;
 
-/// Who asks: a key of an environment. The default is the service itself.
+/// The asker: a key of an environment. The default is the service itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Asker {
     environment: u64,

@@ -87,7 +87,7 @@ pub enum DatabaseError {
     #[error("the database contains no store: create it with `portcullis store migrate URL`")]
     NoSchema,
     /// The database has a schema with the name of the store's, and other contents.
-    #[error("the database has a schema `{0}` that is not of Portcullis: use another database")]
+    #[error("the database has a schema `{0}` that Portcullis did not create: use another database")]
     ForeignSchema(String),
     /// The tables are those of an earlier release.
     #[error(
@@ -136,7 +136,7 @@ pub enum DatabaseError {
     },
     /// The answer to a write did not come.
     #[error(
-        "the store does not answer any more, so it is unknown whether it has the batch: send it again once it answers"
+        "the store stopped responding; the batch may or may not have been stored: send it again once it answers"
     )]
     UnknownWrite,
     /// Another process holds a lock for too long.

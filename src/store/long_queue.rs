@@ -142,7 +142,7 @@ impl<R: Send + 'static> LongQueue<R> {
     }
 
     /// Runs `read` with a reader once it is this asker's turn, which may take as long as `wait`, and waits
-    /// for its answer. `begin` prepares the reader; what it returns is dropped when nobody waits for the
+    /// for its answer. `begin` prepares the reader; what it returns is dropped when no caller waits for the
     /// answer any more.
     pub(super) async fn ask<T, G>(
         &self,

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-/// What is called with each row. The code for a server is not made again for each caller: there, a row costs
+/// What is called with each row. The code for a server is not monomorphised per caller: there, a row costs
 /// more than an indirect call.
 type EachRow<'f> = &'f mut dyn FnMut(&mut [Option<Cow<'_, str>>]) -> Result<ControlFlow<()>, StoreError>;
 

@@ -151,7 +151,7 @@ fn policy<'a>(lines: &mut impl Iterator<Item = &'a str>) -> Result<(String, Stri
     let mut policy = String::new();
     for line in short.lines() {
         let (line, times) = line.split_once("  # × ").unwrap_or((line, "1"));
-        let times: usize = times.parse().map_err(|_| format!("`{times}` is no number"))?;
+        let times: usize = times.parse().map_err(|_| format!("`{times}` is not a number"))?;
         for number in 0..times {
             let _ = writeln!(policy, "{}", line.replace('%', &number.to_string()));
         }

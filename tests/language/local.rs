@@ -36,7 +36,7 @@ const EVERY: usize = 3;
 /// The splits that are asked in every way: all stored, all local.
 const WHOLE: usize = 2;
 
-/// Failures of one heading that are told, the first of them in full.
+/// Failures of one heading that are reported, the first of them in full.
 const TOLD: usize = 12;
 
 /// A trial for each heading with a question.

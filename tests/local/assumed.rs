@@ -86,7 +86,7 @@ fn one_and_zero_are_truth_values_of_sqlite() {
     }
 }
 
-/// What the role may not read is an error, and what a row-level policy hides is no fact.
+/// What the role may not read is an error, and what a row-level policy hides is not a fact.
 #[test]
 fn rows_that_are_hidden_are_no_facts() {
     let service = Service::new(POLICY, "", READERS);

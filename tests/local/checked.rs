@@ -37,7 +37,7 @@ const STRANGE_SQLITE: &[Held] = &[
     ("DECIMAL(10,2)", &["5", "5.5", "hr"], &[]),
 ];
 
-/// Of the declarations with an error one in so many is tried: whether some are wrong.
+/// Of the declarations with an error one in `REJECTED` is tried: whether some are wrong.
 const REJECTED: usize = 4;
 
 #[test]

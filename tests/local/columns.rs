@@ -226,7 +226,7 @@ fn a_filter_over_integers_is_never_null() {
     }
 }
 
-/// An integer column that is told to be one keeps its index.
+/// An integer column that is declared as one keeps its index.
 #[test]
 fn a_declared_integer_is_compared_by_its_index() {
     let document = "facts:\n  size(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\nsql_types:\n  Integer: integer\n";

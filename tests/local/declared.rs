@@ -121,7 +121,7 @@ pub(crate) const SQLITE: &[Held] = &[
     ("TEXT COLLATE RTRIM", &["5", "hr"], WRITTEN),
 ];
 
-/// For a declaration and a column, one in so many users is asked about, another for each; and all at once.
+/// For a declaration and a column, one in `STEP` users is asked about, another for each; and all at once.
 const STEP: usize = 6;
 
 /// A question whose answer is not that of the texts.

@@ -61,7 +61,7 @@ fn under_and_or_and_not() {
             let sql = format!("SELECT id FROM repositories WHERE {condition} ORDER BY id");
             assert_eq!(column(&caller, &sql), answer, "{sql}");
         }
-        // The row without an id is not allowed, and that is no unknown.
+        // The row without an id is not allowed, and that is not unknown.
         let sql = format!("SELECT COALESCE(id, 0) FROM repositories WHERE NOT {ada} ORDER BY 1");
         assert_eq!(column(&caller, &sql), format!("0 {NOT_ADAS}"), "{sql}");
     }

@@ -144,7 +144,7 @@ fn without_variables_one_row_says_whether_it_holds() {
         assert_eq!(columns(&sql), named("result", "bool"));
         assert_eq!(rows(&postgres(), &sql), [[answer]], "{sql}");
     }
-    // Some repository, whichever.
+    // Any repository.
     let some = notation::question("allow(User:ada, \"watch\", Repository:_r)").unwrap();
     let LocalQuestion::Evaluate { query, .. } = ways::local(&some, Way::Select, "") else {
         panic!("no conjunction")

@@ -92,7 +92,7 @@ fn twelve_roles_are_a_short_text() {
     }
 }
 
-/// A policy with so many ways to read a node, each by a mark on one that it leads to, and the document that
+/// A policy with this many ways to read a node, each by a mark on one that it leads to, and the document that
 /// binds all of it. No query is plain, so each is read by its name.
 fn marks(ways: usize) -> (String, String) {
     let policy = "actor User {}
@@ -113,7 +113,7 @@ leads(a: Node, b: Node) if link(a, c) and leads(c, b);
     (policy.to_owned() + &rules.concat(), document.to_owned() + &queries.concat())
 }
 
-/// SQLite copies a table wherever it is read, and refuses a statement of which too much becomes. What is
+/// SQLite copies a table wherever it is read, and refuses a statement that expands too far. What is
 /// returned runs; what would not is refused before.
 #[test]
 fn sqlite_takes_each_text() {

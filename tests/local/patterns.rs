@@ -52,7 +52,7 @@ fn every_pattern_passes_the_rows_that_an_expert_passes() {
 fn a_column_may_name_things_without_a_row() {
     let own_or_viewed = r#""read" if "owner"; "read" if "read" on "folder";"#;
     let shorthand = format!("roles = [\"reader\"]; {own_or_viewed}");
-    // What guards one alternative guards no other one.
+    // A guard applies only to its own alternative.
     let rule =
         "has_permission(u: User, \"read\", d: Document) if has_role(u, \"reader\", d) and limit(u, 10);";
     let policy = POLICY.replace("SHORTHAND", &shorthand).replace("RULE", rule);

@@ -64,7 +64,7 @@ fn ids(service: &Service, dialect: Dialect, question: &str, name: &str) -> Strin
     column(&caller, &format!("SELECT id FROM docs WHERE {filter} ORDER BY id"))
 }
 
-/// A fixpoint that starts from a stored id which is no literal of its type.
+/// A fixpoint that starts from a stored id which is not a literal of its type.
 #[test]
 fn recursion_from_odd_ids() {
     let service = Service::new(POLICY, STORED, &format!("{DOCUMENT}{TYPES}"));

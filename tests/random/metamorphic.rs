@@ -36,7 +36,7 @@ struct Known<'s> {
 }
 
 impl Known<'_> {
-    /// Every so many-th question, others for each policy.
+    /// Every `n`th question, others for each policy.
     fn every(&self, n: usize) -> impl Iterator<Item = &(String, Question)> {
         self.questions.iter().skip(self.sample.placing % n).step_by(n)
     }

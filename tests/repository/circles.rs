@@ -1,10 +1,10 @@
-//! No circle of imports between the compiler's files: a file can be read with what it imports, and nothing of
-//! that leads back to it.
+//! No circle of imports between the compiler's files: a file can be read with what it imports, and none
+//! of them imports it back.
 //!
 //! An edge is a path in a file's code that names another file: in a `use` with all its branches, or written
-//! out, from `crate`, `self`, `super` or a child module. A path is of the file with the longest module path
-//! that it begins with, so what a `mod.rs` re-exports is of the `mod.rs`. `mod x;` alone and the path of a
-//! visibility are no import.
+//! out, from `crate`, `self`, `super` or a child module. A path belongs to the file with the longest
+//! module path that it begins with, so what a `mod.rs` re-exports belongs to the `mod.rs`. `mod x;` alone and
+//! the path of a visibility are not imports.
 
 use super::sources::{Source, none, product};
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,7 +100,7 @@ fn branches(tree: &str, above: &mut Vec<String>, visit: &mut dyn FnMut(&[String]
     above.truncate(n_above);
 }
 
-/// A line without `in …` of `pub(in …)`: who may see an item is no import.
+/// A line without `in …` of `pub(in …)`: who may see an item is not an import.
 fn without_visibility(line: &str) -> String {
     let mut parts = line.split("pub(in ");
     let first = parts.next().unwrap_or_default().to_owned();

@@ -14,7 +14,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("similar::", &["src/cli/replace.rs"]),
     ("petgraph", &["compiler/src/datalog/graph.rs"]),
     ("stacker", &["compiler/src/bindings/reader.rs"]),
-    // `sql/build` makes nodes; the rest of `sql` names the types of those that it is given and gives on.
+    // `sql/build` makes nodes; the rest of `sql` names the types of those that it receives and passes on.
     // `reader` reads bound queries; what is printed of them comes from our own tokens.
     ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
     // The store knows only three things of the language: the compact form of values, the names of relations,
@@ -49,7 +49,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs"]),
     // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages
-    // by `hmac`. All others digest what is no secret: a policy, a backup, a file that is imported.
+    // by `hmac`. All others digest what is not secret: a policy, a backup, a file that is imported.
     ("subtle", &["src/store/digest.rs"]),
     ("hmac", &["src/http/page.rs"]),
     (

@@ -125,5 +125,5 @@ async fn last_uses_are_saved_when_the_writer_is_idle_and_when_it_ends() {
     assert_eq!(store.key_last_used(&first.key.id), Some(5));
     assert!(store.key_last_used(&second.key.id).unwrap() >= used);
     assert_eq!(store.key_last_used(&unused.key.id), None);
-    assert_eq!(store.latest().revision, offset, "a use is no write");
+    assert_eq!(store.latest().revision, offset, "a use is not a write");
 }

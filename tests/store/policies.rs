@@ -89,7 +89,7 @@ async fn a_policy_that_does_not_match_its_seal_is_not_returned() {
         assert!(!damaged.to_string().contains("allow"), "{damaged}");
     }
     assert_eq!(policy(&store, Some(first.id)).await.unwrap().0.unwrap().src, "allow(a)");
-    // Nor one whose seal is that of another version with the same text.
+    // … nor one with the digest of another version with the same text.
     let exchange = format!(
         "UPDATE portcullis_e1.policy SET src = 'allow(a)',
            seal = (SELECT seal FROM portcullis_e1.policy WHERE id = {}) WHERE active",
@@ -97,12 +97,12 @@ async fn a_policy_that_does_not_match_its_seal_is_not_returned() {
     );
     place.admin.batch_execute(&exchange).await.unwrap();
     assert!(matches!(policy(&store, None).await, Err(StoreError::Corrupt(_))));
-    // A new one is as good as ever.
+    // A new one works as before.
     put(&store, "allow(c)").await;
     assert_eq!(policy(&store, None).await.unwrap().0.unwrap().src, "allow(c)");
 }
 
-/// Batches share a transaction, and one that fails takes nothing of the others with it.
+/// Batches share a transaction, and one that fails does not roll back the others.
 #[tokio::test]
 async fn a_write_that_fails_spares_those_that_share_its_commit() {
     let store = Place::new("shared").await.open().await;

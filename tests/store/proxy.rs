@@ -30,7 +30,7 @@ pub(super) struct Proxy {
 
 struct ProxyState {
     fault: AtomicU8,
-    /// After so many bytes from the store its connection breaks; never if negative.
+    /// After this many bytes from the store its connection breaks; never if negative.
     left: AtomicI64,
 }
 
@@ -61,7 +61,7 @@ impl Proxy {
         self.state.fault.store(fault as u8, Ordering::SeqCst);
     }
 
-    /// Breaks a connection after so many bytes from the store.
+    /// Breaks a connection after `n_bytes` from the store.
     pub(super) fn cut_after(&self, n_bytes: i64) {
         self.state.left.store(n_bytes, Ordering::SeqCst);
     }

@@ -18,7 +18,7 @@ async fn begin(store: &Arc<PostgresStore>, pattern: FactPattern) -> Result<Arc<P
     off(move || store.reading(pattern)).await.map(Arc::new)
 }
 
-/// The next facts, at most so many, and whether there may be more.
+/// The next facts, at most `most`, and whether there may be more.
 async fn part(reading: &Arc<PgFactReading>, most: usize) -> Result<(Vec<Fact>, bool), StoreError> {
     let reading = Arc::clone(reading);
     off(move || {

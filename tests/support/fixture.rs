@@ -307,7 +307,7 @@ impl Page {
                 });
                 self.n_snapshots = number;
             }
-            other => return Err(format!("`{other}:` is no check")),
+            other => return Err(format!("`{other}:` is not a check")),
         }
         Ok(())
     }

@@ -46,7 +46,7 @@ impl<'p> Oracle<'p> {
         Self::patient(program, facts, mentioned, now, u64::MAX).expect("patience without end")
     }
 
-    /// The same, unless it takes more than so many assignments: a rule with several variables that nothing
+    /// The same, unless it takes more than this many assignments: a rule with several variables that nothing
     /// binds is tried with all values of each.
     pub fn patient(
         program: &'p Program,

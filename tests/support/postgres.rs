@@ -22,7 +22,7 @@ const SETTINGS: &[&str] = &[
     "statement_timeout=20s",
 ];
 
-/// After so many sessions the server's catalog is vacuumed. Each session makes tables and drops them; after
+/// After this many sessions the server's catalog is vacuumed. Each session makes tables and drops them; after
 /// an hour of that, statements would take twice as long.
 const VACUUMED: usize = 1_000;
 

@@ -10,7 +10,7 @@ use super::vocabulary::{Predicate, Vocabulary};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 
-/// Who asks; one of them is never stored.
+/// The actors; one of them is never stored.
 const ACTORS: [&str; 5] = ["User:a", "User:b", "User:zz", "Group:a", "Bot:a"];
 
 const ACTIONS: [&str; 4] = ["p0", "p1", "p2", "p3"];

@@ -36,7 +36,7 @@ pub enum Kind {
     Readings,
     /// The same, of a statement that the compiler let pass: its count was wrong.
     StoreReadings,
-    /// Conditions inside each other that are too deep for the caller's database.
+    /// Nested conditions that are too deep for the caller's database.
     Nesting,
     /// Too much in one select.
     Select,

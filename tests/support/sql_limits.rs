@@ -32,7 +32,7 @@ pub struct Sizes {
     pub tables: Size,
     /// Columns of one select.
     pub columns: Size,
-    /// Parentheses inside each other.
+    /// Nested parentheses.
     pub nesting: Size,
     /// The highest number of a parameter.
     pub parameters: Size,
@@ -89,7 +89,7 @@ impl Sizes {
             ("sources of a select", self.sources),
             ("common table expressions", self.tables),
             ("columns of a select", self.columns),
-            ("parentheses inside each other", self.nesting),
+            ("nested parentheses", self.nesting),
             ("parameters", self.parameters),
             ("bytes of a name", self.name_bytes),
             ("cursors", self.cursors),

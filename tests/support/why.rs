@@ -76,7 +76,7 @@ impl Judge<'_> {
                 if *height == 0 && facts.iter().any(is_it) {
                     Ok(())
                 } else {
-                    Err(format!("{atom} is no such fact"))
+                    Err(format!("{atom} is not such a fact"))
                 }
             }
             WhyBy::Rule(instance) => {

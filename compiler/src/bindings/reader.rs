@@ -1,4 +1,4 @@
-//! Reads foreign SQL a second time, with sqlparser, to check its grammar.
+//! Reads the caller's SQL a second time, with sqlparser, to check its grammar.
 //!
 //! The input was printed from the tokens of [`super::lexer`]. sqlparser must find the same tokens in it, and
 //! then exactly one query or expression. Its tree is inspected and thrown away: nothing that sqlparser prints

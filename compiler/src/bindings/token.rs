@@ -1,4 +1,4 @@
-//! The tokens of foreign SQL, and how they are printed.
+//! The tokens of the caller's SQL, and how they are printed.
 //!
 //! A literal or quoted name is stored as its value, however it was written, and is printed by the same
 //! functions as generated SQL. Everything that reaches a statement goes through [`plainly_spelled`].

@@ -82,7 +82,7 @@ pub(crate) struct Limits {
     pub(crate) union_arms: usize,
     /// Common table expressions of one `WITH`; `None` if there is no bound.
     pub(crate) tables: Option<usize>,
-    /// `EXISTS` inside each other; `None` if there is no bound below that of the brackets.
+    /// Nested `EXISTS`; `None` if there is no bound below that of the brackets.
     pub(crate) nested_tests: Option<usize>,
     /// What is open at one place of the text: clauses, operators and brackets.
     pub(crate) parser_stack: ParserStack,
@@ -120,7 +120,7 @@ impl ParserStack {
     }
 }
 
-/// What a text is of the statement that the database runs.
+/// Whether a text is the whole statement that the database runs, or a condition in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     /// All of the statement.

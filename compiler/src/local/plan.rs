@@ -28,7 +28,7 @@ impl LocalPlan {
         })
     }
 
-    /// How many tests and sets are inside each other.
+    /// How many tests and sets are nested.
     pub(super) fn nesting_depth(&self) -> usize {
         self.variants().map(|variant| variant.residual.plan.nesting_depth()).max().unwrap_or(0)
     }

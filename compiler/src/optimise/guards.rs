@@ -21,7 +21,8 @@ pub(super) fn take_common_of_answer(selects: &mut [Select]) -> Vec<Condition> {
     common
 }
 
-/// Takes out the sources, with the conditions on them, that all of several alternatives read and none shows.
+/// Takes out the sources, with the conditions on them, that all of several alternatives read and none
+/// exposes.
 fn take_common_sources(selects: &mut [Select]) -> Vec<Condition> {
     let all: Vec<IndexMap<Condition, Group>> = selects.iter().map(unshown).collect();
     let Some((first, others)) = all.split_first().filter(|(_, others)| !others.is_empty()) else {

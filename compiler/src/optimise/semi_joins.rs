@@ -37,7 +37,7 @@ fn semi_join(step: &mut Select) {
 }
 
 /// What the columns that are read of a source equal, if all are columns of one other source or the same for
-/// every row. What the step shows must have the type of the state: a column that is bound to the same type
+/// every row. What the step exposes must have the type of the state: a column that is bound to the same type
 /// has it, a literal or an embedded text may not.
 fn known_by(step: &Select, own: Alias, other: From) -> Option<Vec<(Expr, Expr)>> {
     let mut read: Vec<Expr> = Vec::new();
@@ -149,7 +149,7 @@ mod tests {
         assert_eq!(found.from.len(), 1, "{found:?}");
     }
 
-    /// The second reading ties the first to the relation, has a value that nothing else has, or shows a
+    /// The second reading ties the first to the relation, has a value that nothing else has, or exposes a
     /// literal.
     #[test]
     fn what_joins_others_stays_a_source() {

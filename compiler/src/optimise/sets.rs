@@ -44,7 +44,7 @@ pub(super) fn for_check(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
         let anchors = Anchors { catalog, tables: before };
-        // What a fixpoint starts from stays joined: of a set the database does not know how small it is.
+        // What a fixpoint starts from stays joined: the database cannot estimate a set's size.
         if let Some(TableBody::Union(selects)) = rest.first_mut().map(|table| &mut table.body) {
             selects.iter_mut().for_each(|select| lead(select, &anchors));
         }
@@ -54,7 +54,7 @@ pub(super) fn for_check(plan: &mut Plan, catalog: &Catalog) {
     answer.selects_mut().iter_mut().chain([guard]).for_each(|select| lead(select, &anchors));
 }
 
-/// Makes sets of what leads to the source that a select shows, or of what leads to its last one.
+/// Makes sets of what leads to the source that a select exposes, or of what leads to its last one.
 fn lead(select: &mut Select, anchors: &Anchors<'_>) {
     for condition in &mut select.filter {
         if let Condition::Any(branches) | Condition::None(branches) = condition {
@@ -76,7 +76,7 @@ fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
     }
 }
 
-/// Rewrites the sources that only lead to `main`, which is the root of the row that it shows.
+/// Rewrites the sources that only lead to `main`, which is the root of the row that it exposes.
 pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: &Anchors<'_>) {
     let main = root(select, main);
     let Around { main: kept, own, groups } = groups(select, main);
@@ -91,7 +91,7 @@ pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: &Anchors<'_>)
     }
 }
 
-/// The source that reads the row which a source shows.
+/// The source that reads the row which a source exposes.
 fn root(select: &Select, alias: Alias) -> Alias {
     let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
     if let Some(FromKind::Again { row, .. }) = kind { row } else { alias }

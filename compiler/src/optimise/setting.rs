@@ -1,11 +1,11 @@
-//! Who runs a statement, where, and what for: what decides which passes apply.
+//! What runs a statement, where, and what for: this decides which passes apply.
 
 use crate::bindings::{Bindings, RowTable};
 use crate::catalog::Catalog;
 use crate::dialect::Features;
 use crate::question::QuestionVarId;
 
-/// Who runs a statement, and where.
+/// What runs a statement, and where.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Setting<'s> {
     /// The purpose of the statement.

@@ -17,7 +17,7 @@ use crate::ir::{CompareOp, ConstId};
 use crate::keys::Keys;
 use indexmap::IndexMap;
 
-/// From how many readings on a row is read once.
+/// Minimum number of reads before a row is shared.
 const READINGS: usize = 3;
 
 /// How many rows a row may lead to, one by the other.

@@ -54,7 +54,7 @@ impl SetUses<'_> {
         }
     }
 
-    /// Only tests the value that a select shows, if the select finds its rows without that set.
+    /// Only tests the value that a select exposes, if the select finds its rows without that set.
     fn test_shown(&self, select: &mut Select) {
         for at in (0..select.filter.len()).rev() {
             let Some(shown) = select.filter.get(at).and_then(finds) else { continue };
@@ -147,7 +147,7 @@ fn pair(select: &Select) -> Option<(usize, usize)> {
     })
 }
 
-/// Whether a set is one select that shows a column.
+/// Whether a set is one select that exposes a column.
 fn is_single(select: &Select, at: usize) -> bool {
     match select.filter.get(at) {
         Some(Condition::In { selects, .. }) => match selects.as_slice() {

@@ -5,9 +5,9 @@
 //! the question. [`first_fit`] takes the first plan that becomes a statement.
 //!
 //! A plan that is too large is followed by the next one, and one that is too deep for the database's parser
-//! by one whose deep tests are tables. A form whose closest plan is refused for any other
-//! reason is left, since a variable that nothing binds in branches is bound in no table either; the other
-//! form may still do.
+//! by one whose deep tests are tables. A form whose closest plan is refused for any other reason is
+//! abandoned, since a variable that nothing binds in branches is bound in no table either; the other form may
+//! still work.
 
 use super::planner::{Ends, Shares};
 use super::{Approach, Planned, Request, plan};

@@ -89,7 +89,7 @@ impl Planner<'_> {
         }
         let hides = call.known != known;
         let closed = match self.attempt(|this| this.close_call(&call)) {
-            // Nothing else enumerates what is hidden.
+            // Hidden columns have no other source.
             Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if hides => {
                 call.known = known;
                 self.close_call(&call)?

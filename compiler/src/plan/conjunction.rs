@@ -80,7 +80,7 @@ impl Planner<'_> {
         {
             let rows = match self.attempt(|this| this.produce(&build, rel, &args)) {
                 Ok(rows) => rows,
-                // Nothing enumerates it; in a branch the enclosing select binds its values.
+                // It has no source of values; in a branch the enclosing select binds its values.
                 Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) => Goal::call(rel, args),
                 Err(error @ (PlanError::TooLarge { .. } | PlanError::Bug(_))) => return Err(error),
             };

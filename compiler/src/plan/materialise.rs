@@ -73,7 +73,7 @@ impl Planner<'_> {
             *expr = expr.filter(|expr| !self.is_hidden(scope, &build.select, rel, *expr));
         }
         match self.attempt(|this| this.supplement_with(scope, build, rel, args, &seen)) {
-            // Nothing else enumerates what is hidden.
+            // Hidden columns have no other source.
             Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) if seen != known => {
                 self.supplement_with(scope, build, rel, args, &known)
             }

@@ -130,7 +130,7 @@ pub(super) struct Planner<'p> {
     aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
-    /// How many bodies are being planned inside each other.
+    /// How many nested bodies are being planned.
     pub(super) depth: usize,
     /// Relations that many alternatives read, each for other roles.
     pub(super) shared: &'p IndexSet<RelId>,

@@ -231,7 +231,7 @@ fn fixed(call: &ClosureCall<'_>, classes: &ColumnClasses, head: &[Term]) -> Resu
         (KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No, _) => None,
     });
     let equal = |(left, expr): (Term, Expr)| {
-        let right = static_term(expr).ok_or(PlanError::Bug("a static value that is no term"))?;
+        let right = static_term(expr).ok_or(PlanError::Bug("a static value that is not a term"))?;
         Ok(Goal::Compare { op: CompareOp::Equal, left, right })
     };
     fixed.map(equal).collect()

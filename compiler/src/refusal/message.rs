@@ -221,7 +221,7 @@ impl Limit {
             Self::Alternatives { .. } | Self::UnionArms { .. } | Self::StatementBytes { .. } => {
                 "move some of the rules to a predicate that another question asks about"
             }
-            Self::Nesting { .. } => "put fewer negations inside each other in the rules that it reads",
+            Self::Nesting { .. } => "nest fewer negations in the rules that it reads",
             Self::Readings { .. } | Self::StoreReadings => "split the rules",
             Self::SelectAlternatives { .. } | Self::JoinedRelations { .. } => "split the rule",
         }
@@ -365,7 +365,7 @@ mod tests {
         let refusal = Refusal::TooLarge { limit: Limit::Nesting { most: 98 }, rule };
         assert_eq!(
             message(&refusal, &[GIVEN]),
-            "the question has conditions nested too deeply for the database's parser, which holds 98 symbols at once (most of it comes from the rule at line 7): put fewer negations inside each other in the rules that it reads"
+            "the question has conditions nested too deeply for the database's parser, which holds 98 symbols at once (most of it comes from the rule at line 7): nest fewer negations in the rules that it reads"
         );
     }
 

@@ -162,7 +162,7 @@ pub enum Limit {
         /// The limit.
         most: usize,
     },
-    /// Symbols that the database's parser holds at once, of conditions inside each other.
+    /// Symbols that the database's parser holds at once, of nested conditions.
     Nesting {
         /// The maximum.
         most: usize,

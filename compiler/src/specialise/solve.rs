@@ -179,7 +179,7 @@ impl<'p> Specialiser<'p> {
             let mut rest = left;
             rest.remove(place);
             let answerer = self.call(pattern, reader);
-            // Last pushed is first tried: keep the order in which the choices are listed.
+            // The stack is LIFO: keep the order in which the choices are listed.
             for (choice, adornments) in self.choices(answerer).rev() {
                 let mut next = frame.clone();
                 if self.unify_answer(&mut next, args, adornments).is_ok() {

@@ -79,8 +79,8 @@ where
         }
     }
 
-    /// A text of the compiler's own in the form of values. It is no number, or compared only with others of
-    /// its own.
+    /// A text of the compiler's own in the form of values. It is not a number, or compared only with others
+    /// of its own.
     pub(super) fn made(&self, text: &str) -> Sql {
         match self.inputs.features.values {
             ValueForm::Text | ValueForm::Compact => build::lit(text),

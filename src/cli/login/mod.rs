@@ -16,7 +16,7 @@ use crate::config::Secret;
 /// Save a service's address and key for other commands
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "The key is asked for without showing it, or read from the standard input; it is no argument, because any \
+    after_help = "The key is asked for without showing it, or read from the standard input; it is not an argument, because any \
 process on the machine can read the arguments of others. It is tried before it is kept, in a file that \
 only you can read: portcullis/login.json in $XDG_CONFIG_HOME or ~/.config. An earlier login is replaced.
 

@@ -1,4 +1,4 @@
-//! `portcullis store check`: says what is right and wrong with a database as the store.
+//! `portcullis store check`: reports problems with a database as the store.
 
 use super::StoreAddress;
 use crate::cli::error::CliError;
@@ -7,7 +7,7 @@ use crate::cli::{Verdict, serve};
 use crate::store::postgres::{self, FindingState, StoreFinding};
 use serde_json::{Value as Json, json};
 
-/// Say what is right and wrong with a database as the store
+/// Report problems with a database as the store
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "It looks at the server's version and settings, the encoding, the format of the tables, the

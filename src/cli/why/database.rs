@@ -25,7 +25,7 @@ pub(super) enum Explainer<'e> {
     Service(&'e Service),
 }
 
-/// Who is asked, once it is ready.
+/// What answers, once it is ready.
 enum ReadyExplainer<'e> {
     Engine(Box<Engine>),
     Service(&'e Service),

@@ -201,7 +201,7 @@ impl Planned {
     }
 }
 
-/// Asks the store for at most so many rows of a part.
+/// Asks the store for at most this many rows of a part.
 type Fetch<'f> = &'f mut dyn FnMut(&Statement, usize) -> Result<Fetched, StoreError>;
 
 impl Planned {

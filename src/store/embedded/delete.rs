@@ -29,7 +29,7 @@ pub fn delete(dir: &Path) -> Result<(), StoreError> {
     remove(&doomed).map(drop)
 }
 
-/// Refuses a directory with a file that is not of a store: the directory may be somebody else's.
+/// Refuses a directory with unrelated files: it may be another program's.
 fn refuse_others(dir: &Path) -> Result<(), StoreError> {
     let unreadable = |error| StoreError::io(dir, &error);
     for entry in fs::read_dir(dir).map_err(unreadable)? {

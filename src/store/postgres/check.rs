@@ -1,4 +1,4 @@
-//! Says what is right and wrong with a PostgreSQL as the store. It changes nothing.
+//! Reports problems with a PostgreSQL as the store. It changes nothing.
 
 use super::address::Address;
 use super::connect::{ReachedServer, WantedServer, reach};

@@ -101,7 +101,7 @@ const ENVIRONMENT_TABLES: &str = "
 pub(super) enum SchemaFormat {
     /// There is no store.
     Missing,
-    /// The schema of this name is not of Portcullis.
+    /// The schema of this name was not created by Portcullis.
     Foreign,
     /// There is one.
     Known {

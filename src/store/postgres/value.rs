@@ -19,7 +19,7 @@ pub(super) enum SentParam {
     Bytes(Vec<u8>),
     /// Several values.
     Many(Vec<Vec<u8>>),
-    /// A number that is no value: a limit or a revision.
+    /// A number that is not a value: a limit or a revision.
     Number(Option<i64>),
 }
 

@@ -53,7 +53,7 @@ async fn decisions_are_truth_values() {
             let exists = "SELECT EXISTS (SELECT 1 WHERE ?1 = 'x') AS allowed";
             let yes = reader.decision(exists, &[Param::Value("x".into())])?;
             let no = reader.decision(exists, &[Param::Value("y".into())])?;
-            assert!(reader.decision("SELECT 1 WHERE 0", &[]).is_err(), "no row is no decision");
+            assert!(reader.decision("SELECT 1 WHERE 0", &[]).is_err(), "no row is not a decision");
             assert!(reader.decision(exists, &[]).is_err(), "a parameter is missing");
             Ok((yes, no))
         })
@@ -221,13 +221,13 @@ async fn old_relations_can_be_read_after_a_clear() {
         assert!(store.relations().generation > old.generation);
         store.apply(vec![insert(&[fact("other", &["T:a"])])]).await.unwrap();
         store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
-        assert!(!ask(sql.clone()).await.unwrap(), "its table is empty, and nobody else's");
+        assert!(!ask(sql.clone()).await.unwrap(), "its table is empty, and shared with no other question");
         assert!(store.relations().relations.iter().all(|new| new.table != old.relations[0].table));
 
         drop(old);
         store.apply(vec![insert(&[fact("p", &["T:b"])])]).await.unwrap();
         store.apply(vec![insert(&[fact("p", &["T:c"])])]).await.unwrap();
-        assert!(ask(sql).await.is_err(), "nobody held the snapshot, so the table went");
+        assert!(ask(sql).await.is_err(), "no reader held the snapshot, so the table went");
     }
 }
 

@@ -77,7 +77,7 @@ fn wait_until(what: impl Fn() -> bool) {
     }
 }
 
-/// A random time below so many milliseconds.
+/// A random time below `millis` milliseconds.
 pub(crate) fn within(millis: u64) -> Duration {
     Duration::from_micros(rand::rng().random_range(0..millis * 1_000))
 }

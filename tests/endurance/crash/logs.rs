@@ -183,7 +183,7 @@ fn a_log_that_is_lost_is_never_lost_in_silence() {
     }
 }
 
-/// Who can do without what is missing says so, and is told first what that is.
+/// `accept-loss` reports what is missing before `--yes`.
 #[test]
 fn what_is_left_is_served_only_on_request() {
     let folder = tempfile::tempdir().unwrap();
@@ -287,7 +287,7 @@ fn files_that_go_while_it_serves_are_noticed() {
         let state = if replaced { "replaced" } else { "removed" };
         assert!(log.contains(&format!("{name}` was {state} while the store is open")), "{log}");
 
-        // The file itself is whole after an end in order, unless it is the one that went.
+        // The file itself is whole after an end in order, unless that file was removed.
         match Program::spawn(folder, "d", &[]).answering() {
             Ok(service) => {
                 held(&service.caller, &writer.key).is_all_of(&[&writer]);

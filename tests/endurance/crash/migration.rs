@@ -20,7 +20,7 @@ const FIRST: &str = include_str!("../../../src/store/embedded/tests/format_1.sql
 /// Facts of the file.
 const FACTS: usize = 50_000;
 
-/// Rounds of `cargo test`; of a longer run there is one for so many rounds of the others.
+/// Rounds of `cargo test`; of a longer run there is one for `OTHERS` rounds of the others.
 const ROUNDS: usize = 2;
 const OTHERS: usize = 10;
 

@@ -1,4 +1,4 @@
-//! Texts that are no policy, or only just one.
+//! Texts that are not a policy, or only just one.
 
 use super::probe::{BOUND, on_a_small_stack};
 use portcullis_compiler::limits;

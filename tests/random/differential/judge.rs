@@ -29,7 +29,7 @@ use portcullis_testkit::refusal::Kind;
 use portcullis_testkit::statements::Statements;
 use portcullis_testkit::why::Judge;
 
-/// Of a policy's lists of actions one in so many is asked: each asks about all of them.
+/// Of a policy's lists of actions one in `STEP_OF_ACTIONS` is asked: each asks about all of them.
 const STEP_OF_ACTIONS: u64 = 2;
 
 /// One in this many policies has the engine over a store on PostgreSQL for facts that are stored and sent.
@@ -38,7 +38,7 @@ pub(super) const ON_POSTGRES: usize = 3;
 /// One in this many questions is put to the engine in every way.
 const EVERY_WAY: usize = 7;
 
-/// Of every so many-th policy the statements run on the databases, and of its questions one in so many.
+/// The statements of every `STATEMENTS`th policy run on the databases, for one in `STATEMENTS` questions.
 const STATEMENTS: usize = 6;
 
 /// One in this many questions is explained. An explanation takes as long as several answers, and another run
@@ -51,7 +51,7 @@ const EXPLAINED_LOCALLY: usize = 23;
 /// Of the lists one in this many is reviewed with every action.
 const REVIEWED: usize = 3;
 
-/// One local text in so many is compared with what is printed for its question alone.
+/// One local text in `ALONE` is compared with what is printed for its question alone.
 const ALONE: usize = 20;
 
 /// How many assignments the oracle tries for one policy: some seconds.

@@ -38,7 +38,7 @@ const COPIES: [&str; 11] = [
     "ça",
 ];
 
-/// Of the lists of other types one in so many is read in pages, too.
+/// Of the lists of other types one in `OTHER_TYPES` is read in pages, too.
 const OTHER_TYPES: usize = 3;
 
 /// The largest page.

@@ -47,7 +47,7 @@ const CASES: usize = 6_000;
 /// The default seed.
 const SEED: u64 = 1;
 
-/// One in so many of a policy's questions is asked by default: another policy shows more than its other
+/// One in `STEP` of a policy's questions is asked by default: another policy shows more than its other
 /// questions.
 const STEP: u64 = 5;
 
@@ -97,7 +97,7 @@ fn run(again: &str, judge: JudgeSample<'_>, is_enough: &dyn Fn() -> bool, tally:
 
 fn wanted<T: FromStr>(variable: &str) -> Option<T> {
     let text = std::env::var(variable).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is not a number: {text}")))
 }
 
 /// The seed of the next policy: one step of splitmix64, which visits every number.

@@ -25,7 +25,7 @@ const REFUSED_PER_MILLE: usize = 120;
 /// large, or its rows could not be told from a wildcard.
 const NO_SQL_PER_MILLE: usize = 30;
 
-/// Of so many cases one may reach the time limit, and one more of any number.
+/// One in `LATE_PER` cases may reach the time limit, and one more of any number.
 const LATE_PER: usize = 50_000;
 
 /// Every way in which facts are spread, with what a line of numbers calls it.
@@ -71,13 +71,13 @@ struct Bulks {
     strange: Counter<usize>,
 }
 
-/// One kind of policy or schema in so many cases there must be.
+/// One kind of policy or schema per `KINDS_PER` cases must occur.
 const KINDS_PER: usize = 50;
 
 /// Counts of a run.
 #[derive(Default)]
 pub(crate) struct Tally {
-    /// Of a policy's questions one in so many is asked.
+    /// One in `step` of a policy's questions is asked.
     pub(crate) step: u64,
     /// Policies.
     pub(crate) policies: Counter<usize>,
@@ -138,7 +138,7 @@ pub(crate) fn is_late(found: &Outcome) -> bool {
 }
 
 impl Tally {
-    /// Nothing yet, in a run that asks one in so many of a policy's questions.
+    /// Nothing yet, in a run that asks one in `step` of a policy's questions.
     pub(crate) fn of(step: u64) -> Self {
         Self { step, ..Self::default() }
     }

@@ -14,7 +14,7 @@ use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::syntax::parse;
 use std::collections::BTreeSet;
 
-/// Of so many slips one is tried.
+/// One in `STEP` slips is tried.
 const STEP: usize = 23;
 
 fn errors(text: &str) -> Vec<Diagnostic> {
@@ -189,7 +189,7 @@ fn code_in_a_help_can_be_read() {
         for diagnostic in check(&SourceMap::new("policy.polar", found.text.as_str())).diagnostics {
             let help = diagnostic.help.unwrap_or_default();
             let codes = help.split('`').skip(1).step_by(2);
-            // A word or a sign alone is no code.
+            // A word or a sign alone is not code.
             let unreadable = codes.filter(|code| code.contains(['(', ' ', '{']) && !is_readable(code));
             wrong.extend(unreadable.map(|code| format!("{}: `{code}`", found.place)));
         }

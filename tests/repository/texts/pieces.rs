@@ -10,7 +10,7 @@ pub(crate) struct Pieces<'a> {
 }
 
 impl<'a> Pieces<'a> {
-    /// Takes a policy apart; none if it has something that is no token.
+    /// Takes a policy apart; none if it has something that is not a token.
     pub(crate) fn of(text: &'a str) -> Option<Self> {
         let mut rest = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut tokens = Vec::new();

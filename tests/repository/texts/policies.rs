@@ -77,7 +77,8 @@ fn in_layout(layout: impl Fn(&Pieces<'_>) -> String) {
     let mut complaints = Vec::new();
     for (found, expected) in POLICIES.iter() {
         let Some(pieces) = Pieces::of(&found.text) else {
-            // What is no token anywhere is refused; a text that only the splitter cannot read is not tested.
+            // What is not a token anywhere is refused; a text that only the splitter cannot read is not
+            // tested.
             if *expected != Meaning::Refused {
                 complaints.push(format!("{}: the splitter cannot read\n{}", found.place, found.text));
             }

@@ -142,7 +142,7 @@ fn idle_connections_and_slow_heads_give_way() {
     assert_eq!(read_answer(&mut busy).status, 200);
     assert!(
         began.elapsed() < Duration::from_secs(14),
-        "nobody waited for the time of a head: {:?}",
+        "no connection waited for the time of a head: {:?}",
         began.elapsed()
     );
     drop(newer);

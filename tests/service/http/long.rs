@@ -83,7 +83,7 @@ fn running(server: &Server) -> (u64, u64) {
     (of("running"), of("waiting"))
 }
 
-/// Waits until so many long questions run and wait.
+/// Waits until these numbers of long questions run and wait.
 fn until(server: &Server, state: (u64, u64)) {
     let began = Instant::now();
     while running(server) != state {
@@ -132,7 +132,7 @@ fn a_key_with_many_long_questions_does_not_stop_that_of_another() {
     assert_eq!((all.status, all.json()["results"].as_array().unwrap().len()), (200, N));
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
     assert!(!server.may("ada", "read", "a"));
-    // Who goes away leaves the line, and ends what runs.
+    // Disconnecting dequeues and cancels the question.
     drop(greedy);
     until(&server, (0, 0));
 }
@@ -152,7 +152,7 @@ fn a_product_over_the_limit_is_refused_before_it_is_made() {
         refused.fails(413, "the answer has more than 1000000 rows");
         assert!(began.elapsed() < Duration::from_secs(10), "{calls:?} took {:?}", began.elapsed());
     }
-    // Nothing times everything is nothing.
+    // An empty factor empties the product.
     let nothing = server.post("/api/evaluate_query", &evaluation(&["n x", "n y", "nothing z"]));
     nothing.is(200, &json!({ "results": [] }));
     let ids: Vec<String> = (0..1_500).map(|n| n.to_string()).collect();

@@ -36,14 +36,14 @@ fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// A batch whose body has about so many bytes.
+/// A batch whose body has about `bytes` bytes.
 fn batch(bytes: usize) -> String {
     let facts: Vec<_> =
         (0..bytes / 120).map(|n| fact_json(&["is_public", &format!("Repo:{n:064}")])).collect();
     json!([{ "inserts": facts }]).to_string()
 }
 
-/// Sends the head of a batch and so much of its body.
+/// Sends the head of a batch and `sent` bytes of its body.
 fn begin(server: &Server, body: &str, sent: usize) -> TcpStream {
     let mut stream = server.connect();
     let (key, length) = (bearer(DEVELOPMENT_KEY), body.len());

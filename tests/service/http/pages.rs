@@ -51,7 +51,7 @@ fn pages_together_are_the_list_also_after_a_restart() {
     assert_eq!(token, None);
     let all: Vec<String> = [first, second, third].concat();
     assert_eq!(all, (0..N).map(id).collect::<Vec<_>>());
-    // And whole, without a token's key.
+    // Unpaged lists have no token.
     let mut whole = ask();
     whole.as_object_mut().unwrap().remove("page_size");
     let answer = server.post("/api/list", &whole).json();

@@ -31,7 +31,7 @@ fn a_key_over_its_rate_is_429_with_a_time_to_come_back() {
         answer.fails(429, "1 requests per second");
         assert!(answer.header("x-request-id").is_some());
     }
-    // Who waits as long as it is told is served.
+    // A client that honours Retry-After is served.
     let seconds: u64 = refused[0].header("retry-after").unwrap().parse().unwrap();
     assert!((1..=3).contains(&seconds), "{seconds}");
     std::thread::sleep(Duration::from_secs(seconds));

@@ -1,4 +1,4 @@
-//! Bytes that are no proper request: an answer with a message, and a server that serves on.
+//! Bytes that are not a proper request: an answer with a message, and a server that serves on.
 
 use portcullis::config::Config;
 use portcullis::http::DEVELOPMENT_KEY;

@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use std::io::{Read, Write};
 use std::time::Duration;
 
-/// A server with so many public repositories, and one fact of each other kind.
+/// A server with `n` public repositories, and one fact of each other kind.
 fn populated(n: usize) -> Server {
     let server = Server::start();
     fill(&server, n);

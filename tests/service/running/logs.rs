@@ -40,7 +40,7 @@ fn a_request_is_one_line_without_ids_and_keys() {
         assert!(line.contains(part), "{part} in {line}");
     }
     assert!(of("status=404").contains("path=\"unknown\""));
-    assert!(!of("status=401").contains("environment"), "nobody was recognised");
+    assert!(!of("status=401").contains("environment"), "no key was recognised");
     for secret in SECRETS {
         assert!(!log.contains(secret), "{secret} in\n{log}");
     }

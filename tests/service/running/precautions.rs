@@ -15,7 +15,7 @@ fn refused(command: &mut Command) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
-/// The standard output of a service that is stopped after so many lines, and its log.
+/// The standard output of a service that is stopped after `n_lines` lines, and its log.
 fn started(folder: &Path, command: &mut Command, n_lines: usize) -> (Vec<String>, String) {
     let log = File::create(folder.join("log")).unwrap();
     let mut child = command.stdout(Stdio::piped()).stderr(log).spawn().unwrap();

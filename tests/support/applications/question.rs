@@ -187,7 +187,7 @@ impl Ask {
             ["actions", resource_type, id] => {
                 Self::Actions { resource_type: (*resource_type).to_owned(), id: (*id).to_owned() }
             }
-            _ => panic!("`--- ask {text}` is no question"),
+            _ => panic!("`--- ask {text}` is not a question"),
         }
     }
 }

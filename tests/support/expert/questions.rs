@@ -17,10 +17,10 @@ const IN_GROUP_FOLDER: u32 = 2_000_003;
 /// The bindings of the example.
 const BINDINGS: &str = include_str!("../../../docs/local-checks/bindings.yaml");
 
-/// The newest fifty issues that the actor may close: the list, sorted. Who may close few issues is answered
-/// at once, who may close fifty thousand pays for all of them. Walking by date and testing each issue would
-/// be the reverse, a few milliseconds for the latter and seconds for an actor with few issues; one query
-/// serves both.
+/// The newest fifty issues that the actor may close: the list, sorted. If the actor may close few issues, it
+/// is answered at once, who may close fifty thousand pays for all of them. Walking by date and testing each
+/// issue would be the reverse, a few milliseconds for the latter and seconds for an actor with few issues;
+/// one query serves both.
 const PAGE_CLOSE: &str = concat!(
     include_str!("../../../benches/local/expert/list_issues.sql"),
     "ORDER BY i.created_at DESC\nLIMIT 50\n"
@@ -31,7 +31,7 @@ const PAGE_CLOSE: &str = concat!(
 pub struct Question {
     /// What the table calls it.
     pub name: &'static str,
-    /// Who asks.
+    /// The actor.
     pub actor: u32,
     /// What is asked.
     pub ask: Ask,

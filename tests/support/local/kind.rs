@@ -135,7 +135,7 @@ const OF_UUIDS: &[&str] = &["uuid", "", "UUID", "text", "integer"];
 const OF_WORDS: &[&str] = &["", "citext", "words", "text", "char(8)"];
 /// How many at the end of a list are of another family.
 const OTHERS: usize = 2;
-/// Of those one in so many is taken: over a mistake the database refuses most statements.
+/// One in `MISTAKES` of those is taken: over a mistake the database refuses most statements.
 const MISTAKES: usize = 8;
 
 impl Kind {

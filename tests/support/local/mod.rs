@@ -69,7 +69,7 @@ pub struct Local {
     tables: Catalog,
     /// The values of the lists of candidates.
     listed: BTreeSet<Value>,
-    /// How often the SQL is compared with what is printed for the question alone: each so many-th time.
+    /// How often the SQL is compared with what is printed for the question alone: every `alone`th time.
     pub alone: usize,
     n_asked: Counter<usize>,
 }

@@ -25,7 +25,7 @@ use std::collections::BTreeSet;
 pub struct Referee<'o> {
     /// The policy.
     pub program: &'o Program,
-    /// Who knows all answers.
+    /// The oracle, which knows all answers.
     pub oracle: &'o Oracle<'o>,
     /// The question.
     pub question: &'o Question,

@@ -87,7 +87,7 @@ impl Form {
             (Answer::Rows(_) | Answer::Part(_), Self::Text) => row.try_get(at).map_err(told),
             (Answer::Rows(_) | Answer::Part(_), Self::Bytes) => {
                 let form: Option<&[u8]> = row.try_get(at).map_err(told)?;
-                let text = |form| bytes::decode(form).ok_or_else(|| format!("{form:?} is no value"));
+                let text = |form| bytes::decode(form).ok_or_else(|| format!("{form:?} is not a value"));
                 form.map(text).transpose().map(|text| text.map(Into::into))
             }
         }

@@ -1,4 +1,4 @@
-//! Splits foreign SQL into tokens. Every text from a caller passes through here.
+//! Splits the caller's SQL into tokens. Every text from a caller passes through here.
 //!
 //! In: a text, and its database's lexical rules ([`Lexis`]). Out: [`Lexeme`]s without comments. The lexer
 //! follows the database exactly: where comments end, what a backslash means, how far an operator extends.

@@ -39,7 +39,7 @@ fn move_all(rows: &mut [Select], anchors: &Anchors<'_>, taken: &mut TakenAliases
 }
 
 /// Makes a set of the value that an indexed column of the row must have, if there is no set. A literal
-/// for the filter's own column is no such value: the filter lists those apart.
+/// for the filter's own column is not such a value: the filter lists those apart.
 fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
     if filter.iter().any(is_set) {

@@ -197,7 +197,7 @@ fn join_only(select: &mut Select) {
     }
 }
 
-/// Of several sources that show the row through one bound query, uses only the first.
+/// Of several sources that expose the row through one bound query, uses only the first.
 fn one_for_each_source(select: &mut Select, around: &[From]) {
     let rows: Vec<From> = rows_of(&select.from).collect();
     for row in rows {

@@ -24,8 +24,8 @@ pub(in super::super) fn take_out(plan: &mut Plan) {
     };
 }
 
-/// Takes out of each test of several alternatives what they have in common; `outside` show the row around the
-/// select.
+/// Takes out of each test of several alternatives what they have in common; `outside` expose the row around
+/// the select.
 fn in_select(select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
     see_around(select, outside);
     ask_once(select);
@@ -51,7 +51,7 @@ fn in_select(select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
     select.filter.sort_by_key(|condition| rank(condition, &rows));
 }
 
-/// Drops sources that show the row as one around the select does.
+/// Drops sources that expose the row as one around the select does.
 fn see_around(select: &mut Select, outside: &[From]) {
     for row in rows_of(&select.from).collect::<Vec<_>>() {
         if let Some(same) = outside.iter().find(|known| known.kind == row.kind) {
@@ -149,8 +149,8 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered in their order, and with the kind of each source that shows the
-/// row in place of its number. Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered in their order, and with the kind of each source that exposes
+/// the row in place of its number. Equal conditions of different alternatives are equal so.
 fn by_shown_rows(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();

@@ -17,7 +17,7 @@ pub(in super::super) fn move_into_probes(plan: &mut Plan) {
     in_alternatives(plan.answer.selects_mut(), &[]);
 }
 
-/// Moves the denials of alternatives; `outside` show the row around them.
+/// Moves the denials of alternatives; `outside` expose the row around them.
 fn in_alternatives(selects: &mut [Select], outside: &[From]) {
     let is_one_of_several = selects.len() > 1;
     for select in selects {

@@ -221,7 +221,7 @@ impl RowProbe<'_> {
         branch.filter.iter().all(is_comparison) && self.mover.anchors.has_index_among(branch, self.rows)
     }
 
-    /// Tests what a set shows.
+    /// Tests what a set exposes.
     fn put_in_set(&self, set: &mut Select, taken: &mut TakenAliases) {
         let Some(shown) = set.output.first().copied() else { return };
         let mut probe = copy(self.condition, taken);

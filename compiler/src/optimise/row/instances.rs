@@ -44,7 +44,7 @@ pub(in super::super) fn merge(plan: &mut Plan, prefix: &str) {
     merge_in(answer.selects_mut(), &[], tables, prefix);
 }
 
-/// Merges the instances among alternatives and inside them; `outside` show the row around them.
+/// Merges the instances among alternatives and inside them; `outside` expose the row around them.
 fn merge_in(selects: &mut Vec<Select>, outside: &[From], tables: &mut Vec<Table>, prefix: &str) {
     for select in selects.iter_mut() {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();

@@ -41,7 +41,7 @@ fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     matches!(expr, Expr::Given(_)) || expr.alias().is_some_and(is_row)
 }
 
-/// The sources that show the caller's row.
+/// The sources that expose the caller's row.
 fn rows_of(from: &[From]) -> impl Iterator<Item = From> {
     from.iter().copied().filter(|from| matches!(from.kind, FromKind::Row { .. }))
 }

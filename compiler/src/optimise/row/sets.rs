@@ -27,7 +27,7 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     share_sets(answer.selects_mut(), &mut taken);
 }
 
-/// Splits a condition on the row; `outside` show the row in the selects around it.
+/// Splits a condition on the row; `outside` expose the row in the selects around it.
 fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let parts = around(select, &|expr| is_of_row(expr, &rows));

@@ -15,10 +15,10 @@ use crate::catalog::ColumnId;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
-/// A value of the row, whichever source of an alternative shows it.
+/// A value of the row, whichever source of an alternative exposes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowValue {
-    /// A column of a bound query that shows the row in the alternative itself.
+    /// A column of a bound query that exposes the row in the alternative itself.
     Shown(FromKind, ColumnId),
     /// The filter's column, or a column of a source around the alternative.
     Around(Expr),
@@ -62,8 +62,8 @@ fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> S
     Select { from, filter, output: IdVec::new() }
 }
 
-/// The first set of an alternative that a probe of it implies, and its place. It shows a source of that very
-/// probe: another set of the same value is a condition of its own.
+/// The first set of an alternative that a probe of it implies, and its place. It exposes a source of that
+/// very probe: another set of the same value is a condition of its own.
 fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
     select.filter.iter().enumerate().find_map(|(place, condition)| {
         let Condition::In { expr, selects, .. } = condition else { return None };
@@ -85,7 +85,7 @@ fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
     })
 }
 
-/// Whether a probe reads the source that a set shows, and equates what it shows with the row's value.
+/// Whether a probe reads the source that a set exposes, and equates what it exposes with the row's value.
 fn links(probe: &Select, value: Expr, shown: Expr) -> bool {
     probe.from.iter().any(|from| from.kind.is_read() && shown.alias() == Some(from.alias))
         && probe.filter.iter().any(|condition| match condition {

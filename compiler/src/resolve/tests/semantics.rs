@@ -15,7 +15,7 @@ const DOMAIN: [Value; 3] = [("T", "1"), ("T", "2"), ("U", "1")];
 /// A predicate with its arguments.
 type Facts = BTreeSet<(String, Vec<Value>)>;
 
-/// A condition with at most `depth` conditions inside each other.
+/// A condition with conditions that are nested at most `depth` deep.
 fn condition(random: &mut Random, depth: usize) -> String {
     let var = |random: &mut Random| random.of(&["x", "x", "a", "a", "b", "c", "_"]).to_owned();
     match random.below(if depth == 0 { 9 } else { 15 }) {

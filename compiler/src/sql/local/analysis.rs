@@ -28,13 +28,13 @@ pub(in crate::sql) struct Caller<'l> {
     pub(in crate::sql) places: &'l [ValuePlace],
     /// Prefix of generated names, with which none equals a name of the caller.
     pub(in crate::sql) prefix: &'l str,
-    /// The question's variable that is a column of the caller's.
+    /// The question's variable that is one of the caller's columns.
     pub(in crate::sql) column: Option<GivenColumn>,
     /// The name of the caller's row and its key, where a filter may read the row's other columns.
     pub(in crate::sql) row: Option<(String, SqlName)>,
 }
 
-/// A variable of the question whose value is a column of the caller's.
+/// A variable of the question whose value is in one of the caller's columns.
 #[derive(Clone)]
 pub(in crate::sql) struct GivenColumn {
     pub(in crate::sql) var: QuestionVarId,

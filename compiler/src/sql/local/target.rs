@@ -64,7 +64,7 @@ impl Lowering<'_, Local<'_>> {
             }
             (Family::Integer | Family::Numeric | Family::IntegerAffinity, None) => {
                 let number = build::whole(self.inputs.literal_text(literal)?);
-                number.ok_or_else(|| CompileError::Bug("a literal that is no number".into()))
+                number.ok_or_else(|| CompileError::Bug("a literal that is not a number".into()))
             }
             (Family::Uuid | Family::Padded | Family::Text | Family::Other | Family::Ambiguous, _) => {
                 self.literal(literal)
@@ -109,7 +109,7 @@ impl Printing for Lowering<'_, Local<'_>> {
                 let value = self.expr(at, value)?;
                 let is_table = matches!(at.output, SelectOutput::Table(_));
                 let (is_text, is_strict) = (ty.family == Family::Text, self.inputs.features.strict_types);
-                // A cast of a text to a number is a number, where it is no error. Values of a type whose
+                // A cast of a text to a number is a number, where it is not an error. Values of a type whose
                 // operators are not those of text would compare by that type's.
                 let is_cast = if is_table { is_strict || is_text } else { is_strict && is_text };
                 Ok(if is_cast { build::cast(value, &ty.name) } else { value })

@@ -20,7 +20,7 @@ use super::world::{Fault, World};
 use crate::ordered::OrderedSet;
 use search::Assumable;
 
-/// The search for sets of one size may take one part in so many of an explanation's goals, and of its work.
+/// The search for sets of one size may take one part in this many of an explanation's goals, and of its work.
 /// Near goals come first, and so do the suggestions that a person would think of; a search to the end takes
 /// several times as long as all the rest.
 const PARTS: (usize, usize) = (10, 5);

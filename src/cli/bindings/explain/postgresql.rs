@@ -58,7 +58,7 @@ struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Adds a step that runs so many times, and those under it.
+    /// Adds a step that runs `times` times, and those under it.
     fn visit(&mut self, node: &'a Node, depth: usize, times: f64) {
         let measured = match (node.actual_rows, node.actual_loops, node.actual_time) {
             (Some(rows), Some(runs), Some(each)) => Some(Measured { rows, runs, milliseconds: each * runs }),
@@ -98,7 +98,7 @@ impl<'a> Judge<'a> {
         all.map_or(node.rows, |table| table.n_rows).max(node.rows)
     }
 
-    /// What is slow about a step that runs so many times.
+    /// What is slow about a step that runs `times` times.
     fn slow(&self, node: &Node, times: f64) -> Vec<Slow> {
         let mut slow = Vec::new();
         let is_subplan = node.relationship.as_deref() == Some("SubPlan");

@@ -115,7 +115,7 @@ fn a_file_that_is_no_database_is_named_so() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(
         dir.path().join("store.db"),
-        "this is no database at all, but some text of a certain length".repeat(99),
+        "this is not a database at all, but some text of a certain length".repeat(99),
     )
     .unwrap();
     let error = Store::open(dir.path(), &options()).unwrap_err();

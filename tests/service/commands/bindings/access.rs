@@ -37,7 +37,7 @@ fn what_cannot_be_checked_is_said_at_once() {
     assert!(code == 1 && err.starts_with("error: the database does not answer"), "{err}");
     let (code, _, err) = check("facts: {}", "postgresql://app:secret@127.0.0.1:1/app");
     assert!(code == 1 && err.contains("does not answer") && !err.contains("secret"), "{err}");
-    fs::write(folder.path().join("text.db"), "this is no database, whatever its name may say").unwrap();
+    fs::write(folder.path().join("text.db"), "this is not a database, despite its name").unwrap();
     let (code, _, err) = check("dialect: sqlite", "sqlite:text.db");
     assert!(code == 1 && err.contains("does not answer"), "{err}");
     let database = sqlite(folder.path(), "CREATE TABLE t (id TEXT PRIMARY KEY)");

@@ -105,7 +105,10 @@ fn a_database_that_cannot_hold_a_store_is_refused() {
     let url = database("foreign_schema");
     sql(&url, "CREATE SCHEMA portcullis");
     let err = refused(&url);
-    assert!(err.contains("a schema `portcullis` that is not of Portcullis: use another database"), "{err}");
+    assert!(
+        err.contains("a schema `portcullis` that Portcullis did not create: use another database"),
+        "{err}"
+    );
 
     let url = database("standby");
     sql(&url, "ALTER DATABASE standby SET default_transaction_read_only = on");
