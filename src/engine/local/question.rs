@@ -20,11 +20,19 @@ use portcullis_compiler::question::{
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     /// The question, its variables named as in the request.
-    pub(super) question: Question,
+    pub(super) asked: Asked,
     /// The form.
     pub(super) form: SqlForm,
-    /// Whether the question can have an answer. Otherwise its predicate is one that no policy can have.
-    pub(super) is_answerable: bool,
+}
+
+/// A question for the compiler.
+#[derive(Clone, Debug)]
+pub(super) enum Asked {
+    /// One that may have answers.
+    Answerable(Question),
+    /// One over the same variables whose predicate no policy can have, because the question cannot have an
+    /// answer: it is about an abstract type, or about no values.
+    Unanswerable(Question),
 }
 
 impl Wanted {
@@ -34,20 +42,29 @@ impl Wanted {
             SqlForm::Filter { var, .. } => Some(var),
             SqlForm::Decision { .. } | SqlForm::Rows { .. } | SqlForm::List { .. } => None,
         };
-        EngineError::uncompiled_over(error, &self.question, column)
+        EngineError::uncompiled_over(error, self.question(), column)
+    }
+
+    /// The question for the compiler.
+    pub(super) fn question(&self) -> &Question {
+        match &self.asked {
+            Asked::Answerable(question) | Asked::Unanswerable(question) => question,
+        }
     }
 
     /// A question, or one over the same variables that has no answer.
     fn of(question: Option<Question>, vars: impl FnOnce() -> Vec<QuestionVar>, form: SqlForm) -> Self {
-        let is_answerable = question.is_some();
-        Self { question: question.unwrap_or_else(|| unanswerable(vars().into())), form, is_answerable }
+        let asked = question.map_or_else(|| Asked::unanswerable(vars().into()), Asked::Answerable);
+        Self { asked, form }
     }
 }
 
-/// A question that no policy answers, because no predicate has an empty name.
-fn unanswerable(vars: IdVec<QuestionVarId, QuestionVar>) -> Question {
-    let atom = QuestionAtom { predicate: String::new(), args: vars.ids().collect() };
-    Question { atoms: vec![atom], vars, paged: false }
+impl Asked {
+    /// A question that no policy answers, because no predicate has an empty name.
+    fn unanswerable(vars: IdVec<QuestionVarId, QuestionVar>) -> Self {
+        let atom = QuestionAtom { predicate: String::new(), args: vars.ids().collect() };
+        Self::Unanswerable(Question { atoms: vec![atom], vars, paged: false })
+    }
 }
 
 impl LocalQuestion {
@@ -159,11 +176,8 @@ fn evaluate(
     };
     let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
     keep_shown(&mut question.vars, &shown);
-    if is_empty {
-        let vars = std::mem::take(&mut question.vars);
-        question = unanswerable(vars);
-    }
-    Ok(Wanted { question, form, is_answerable: !is_empty })
+    let asked = if is_empty { Asked::unanswerable(question.vars) } else { Asked::Answerable(question) };
+    Ok(Wanted { asked, form })
 }
 
 /// Shows a value of each of these variables, even of a given one, and ignores the values of all others.

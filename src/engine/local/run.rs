@@ -4,7 +4,7 @@
 //! text: the text is printed once, and each question's values are substituted.
 
 use super::documents::Document;
-use super::question::Wanted;
+use super::question::{Asked, Wanted};
 use super::{LocalQuestion, LocalRequest};
 use crate::engine::answers::{SlotValues, Unanswered, row_query};
 use crate::engine::catalog::{Context, ContextSignature};
@@ -85,8 +85,10 @@ impl Engine {
         let wanted = request.question.wanted(&document, self.settings().question_atoms)?;
         let view = match self.view(attempt, &request.context)? {
             Some(view) => {
-                if matches!(request.question, LocalQuestion::Evaluate { .. }) && wanted.is_answerable {
-                    questions::check_predicates(view.program(), &wanted.question)?;
+                if let (LocalQuestion::Evaluate { .. }, Asked::Answerable(question)) =
+                    (&request.question, &wanted.asked)
+                {
+                    questions::check_predicates(view.program(), question)?;
                 }
                 view
             }
@@ -94,7 +96,7 @@ impl Engine {
         };
         let plans = view.plans();
         let key = LocalKey {
-            shape: Shape::of(view.program(), &wanted.question),
+            shape: Shape::of(view.program(), wanted.question()),
             context: view.context().signatures.clone(),
             document: document.number,
             filter: match wanted.form {
@@ -133,7 +135,7 @@ impl Engine {
                 Some(template) => template,
                 None => planned.plans.keep_text(key, planned.template_of_values()?),
             };
-            text(&template, &planned.wanted.question)
+            text(&template, planned.wanted.question())
         };
         if is_known { make() } else { self.in_turn(make).await? }
     }
@@ -147,7 +149,7 @@ impl Engine {
     ) -> Result<(LocalSql, String), EngineError> {
         self.with_facts(attempt, planned, move |planned, fetch| {
             let sql = planned.plan.plan.sql(&planned.sql_request(detail), fetch)?;
-            Ok(text(&sql.template, &planned.wanted.question).map(|text| (sql, text)))
+            Ok(text(&sql.template, planned.wanted.question()).map(|text| (sql, text)))
         })
         .await?
     }
@@ -176,7 +178,7 @@ impl Engine {
         let read = move |reader: &Reader| {
             let binding =
                 SlotValues { context: planned.view.context(), now: planned.view.now(), window: None };
-            let question = &planned.wanted.question;
+            let question = planned.wanted.question();
             reader.snapshot(|reader| {
                 let mut failed = None;
                 let made = make(&planned, &mut |statement: &Statement, most| {
@@ -210,7 +212,7 @@ impl Planned {
             program: &self.plans.policy.program,
             catalog: &self.plan.catalog,
             bindings: &self.document.bindings,
-            question: &self.wanted.question,
+            question: self.wanted.question(),
             form: &self.wanted.form,
             now: self.view.now(),
             most_values: self.most_values,
