@@ -15,6 +15,7 @@
 //!    questions share a text.
 
 mod answer;
+pub mod fact_query;
 mod request;
 mod filter;
 pub(crate) mod fold;
@@ -22,7 +23,6 @@ mod memory;
 mod plan;
 mod planner;
 mod put_literals;
-pub mod reading;
 mod split;
 mod stages;
 mod types;

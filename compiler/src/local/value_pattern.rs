@@ -4,7 +4,7 @@
 //! plan looks at a value in two ways only: it asks whether the value equals another value or a literal of
 //! the policy, and whether it is one of an SQL type. So the pattern says which values are equal, what types
 //! admit them, and the value itself where the policy mentions it. A plan that compares by order, reads the
-//! clock or asks the store for rows looks at more; its text is made for each question.
+//! time or asks the store for rows looks at more; its text is made for each question.
 
 use super::plan::LocalPlan;
 use super::request::SqlRequest;

@@ -10,7 +10,7 @@ use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::catalog::{BindingId, Relation};
 use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::reading::{self, NamedQuery, Returns};
+use portcullis_compiler::local::fact_query::{self, NamedQuery, Returns};
 use portcullis_compiler::question::CompileError;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -191,9 +191,9 @@ pub(super) fn statement(
     let mut parts: Vec<NamedQuery> = decisions.map(AskedDecision::part).collect();
     for (FactRead { binding, bound }, most) in reads {
         let name = serde_json::json!([binding.index(), most, bound]).to_string();
-        parts.push(reading::fact_rows(facts, bindings, &relations[*binding], bound, *most, name)?);
+        parts.push(fact_query::fact_rows(facts, bindings, &relations[*binding], bound, *most, name)?);
     }
-    Ok(reading::together(&parts, bindings.dialect))
+    Ok(fact_query::together(&parts, bindings.dialect))
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@
 //! and Chiu 1981); the condition itself stays in the residual, so that only the size depends on this.
 //! Other stored facts filter the rows of a part before they are fetched, see `narrow`.
 
-mod component;
+mod group;
 mod narrow;
 mod same_rows;
 
@@ -30,7 +30,7 @@ use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::question::QuestionVarId;
-use component::{Component, Leads, connected, is_column};
+use group::{Leads, StoredGroup, connected, is_column};
 use indexmap::IndexMap;
 use same_rows::RowEqualities;
 
@@ -118,7 +118,7 @@ fn is_stored_kind(kind: FromKind, catalog: &Catalog, stored: &[bool]) -> bool {
     }
 }
 
-/// Whether the store alone answers a select, whatever surrounds it.
+/// Whether the store alone answers a select, regardless of what surrounds it.
 fn is_stored_select(
     select: &Select,
     catalog: &Catalog,
@@ -139,7 +139,7 @@ fn reads_stored(select: &Select, catalog: &Catalog, stored: &[bool]) -> bool {
 #[derive(Clone, Debug, Default)]
 struct Outside {
     /// The parts of the selects around it.
-    components: Vec<Component>,
+    groups: Vec<StoredGroup>,
     /// The equalities of their rows.
     equals: RowEqualities,
 }
@@ -160,28 +160,28 @@ impl Splitter<'_> {
     /// Replaces the stored sources of a select inside others.
     fn replace(&mut self, select: &mut Select, around: &Outside) {
         let equals = around.equals.with(select, self.keys);
-        let mut inside = Outside { components: around.components.clone(), equals };
-        let (mut components, mut rest, left) = self.take_apart(select);
-        self.narrow(&mut components, &mut rest, &mut select.output, &inside);
-        for component in &mut components {
-            let is_wide = !self.leads.hold_component(component);
-            for outer in &around.components {
-                self.restrict(component, outer, &rest, is_wide.then_some(&inside.equals));
+        let mut inside = Outside { groups: around.groups.clone(), equals };
+        let (mut groups, mut rest, left) = self.take_apart(select);
+        self.narrow(&mut groups, &mut rest, &mut select.output, &inside);
+        for group in &mut groups {
+            let is_wide = !self.leads.hold_group(group);
+            for outer in &around.groups {
+                self.restrict(group, outer, &rest, is_wide.then_some(&inside.equals));
             }
         }
-        inside.components.extend(components.iter().cloned());
+        inside.groups.extend(groups.iter().cloned());
         for condition in &mut rest {
             self.branches(condition, &inside);
         }
         // By which column of an embedded source a column is replaced.
         let mut replaced: IndexMap<Expr, Expr> = IndexMap::new();
         let mut from = Vec::new();
-        for component in components {
+        for group in groups {
             let alias = self.alias();
-            for (column, expr) in ColumnId::all(component.wanted.len()).zip(&component.wanted) {
+            for (column, expr) in ColumnId::all(group.wanted.len()).zip(&group.wanted) {
                 replaced.insert(*expr, Expr::Column { alias, column });
             }
-            from.push(From { alias, kind: FromKind::Embedded(self.part(component)) });
+            from.push(From { alias, kind: FromKind::Embedded(self.part(group)) });
         }
         // Values lead: they are few.
         from.extend(left);
@@ -196,7 +196,7 @@ impl Splitter<'_> {
 
     /// The stored sources of a select with the conditions among them, the other conditions, the other
     /// sources.
-    fn take_apart(&self, select: &mut Select) -> (Vec<Component>, Vec<Condition>, Vec<From>) {
+    fn take_apart(&self, select: &mut Select) -> (Vec<StoredGroup>, Vec<Condition>, Vec<From>) {
         let is_stored = |from: &From| {
             from.kind != FromKind::Table(TableRef::Itself)
                 && is_stored_kind(from.kind, self.keys.catalog, self.stored)
@@ -230,14 +230,11 @@ impl Splitter<'_> {
         !reads_column && !is_given && !is_itself && stored
     }
 
-    /// The part of a component: a known one if it asks for the same.
-    fn part(&mut self, component: Component) -> EmbeddedId {
-        let n_columns = component.wanted.len();
-        let mut select = Select {
-            from: component.from,
-            filter: component.filter,
-            output: component.wanted.into_iter().collect(),
-        };
+    /// The part of a group: a known one if it asks for the same.
+    fn part(&mut self, group: StoredGroup) -> EmbeddedId {
+        let n_columns = group.wanted.len();
+        let mut select =
+            Select { from: group.from, filter: group.filter, output: group.wanted.into_iter().collect() };
         number_aliases([&mut select]);
         let answer = if n_columns == 0 {
             PlanAnswer::Decision(vec![select])

@@ -1,18 +1,18 @@
 //! Restricts parts by other stored facts before the store is asked for any of them.
 //!
-//! In: a select, split into components, each of which becomes a part, and its other conditions. Out: the
+//! In: a select, split into groups, each of which becomes a part, and its other conditions. Out: the
 //! same rows from smaller parts. A condition that reads stored facts only, of values that equal a
-//! component's columns, is decided where the component is; so is a component that only tests another.
+//! group's columns, is decided where the group is; so is a group that only tests another.
 //!
 //! ```text
 //! docs t1, roles t2 where t2.tenant = t1.tenant and t2.user = given#0, none of suspended t3 where t3.0 = t1.tenant
 //!          └─ the store is asked for the tenants of roles that are not suspended ─┘
 //! ```
 //!
-//! Where the component is inside the branches of another condition, the condition goes into each of them.
+//! Where the group is inside the branches of another condition, the condition goes into each of them.
 //! What is asked for never grows: a set may only lose rows.
 
-use super::component::{Component, is_column};
+use super::group::{StoredGroup, is_column};
 use super::same_rows::RowEqualities;
 use super::{Outside, Splitter};
 use crate::algebra::aliases::{free_aliases, renumber_inside};
@@ -22,67 +22,67 @@ use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use indexmap::{IndexMap, IndexSet};
 
-/// Which conditions become those of a component.
+/// Which conditions become those of a group.
 #[derive(Clone, Copy)]
 enum Absorbed {
-    /// Those that do not lead to fewer rows than the component.
+    /// Those that do not lead to fewer rows than the group.
     NoNarrower,
     /// All of them.
     All,
 }
 
 impl Splitter<'_> {
-    /// Narrows the components of a select, and says what the rest needs of them. `around` are the components
+    /// Narrows the groups of a select, and says what the rest needs of them. `around` are the groups
     /// of the selects around it, and what is equal in its own rows.
     pub(super) fn narrow(
         &mut self,
-        components: &mut Vec<Component>,
+        groups: &mut Vec<StoredGroup>,
         rest: &mut Vec<Condition>,
         output: &mut IdVec<ColumnId, Expr>,
         around: &Outside,
     ) {
         let equals = &around.equals;
-        let stored = components.iter().flat_map(|component| &component.from).map(|from| from.alias);
+        let stored = groups.iter().flat_map(|group| &group.from).map(|from| from.alias);
         let stored: IndexSet<Alias> = stored.collect();
-        self.absorb(components, rest, equals, Absorbed::NoNarrower);
-        want(components, rest, output);
-        self.merge_tests(components, rest, output, equals);
-        self.move_inwards(components, rest, output, around, &stored);
-        self.absorb(components, rest, equals, Absorbed::All);
-        want(components, rest, output);
-        let all = components.clone();
-        for (at, component) in components.iter_mut().enumerate() {
-            if self.leads.hold_component(component) {
+        self.absorb(groups, rest, equals, Absorbed::NoNarrower);
+        want(groups, rest, output);
+        self.merge_tests(groups, rest, output, equals);
+        self.move_inwards(groups, rest, output, around, &stored);
+        self.absorb(groups, rest, equals, Absorbed::All);
+        want(groups, rest, output);
+        let all = groups.clone();
+        for (at, group) in groups.iter_mut().enumerate() {
+            if self.leads.hold_group(group) {
                 continue;
             }
             for (other_at, other) in all.iter().enumerate() {
-                if at != other_at && self.leads.hold_component(other) {
-                    self.restrict(component, other, &[], Some(equals));
+                if at != other_at && self.leads.hold_group(other) {
+                    self.restrict(group, other, &[], Some(equals));
                 }
             }
         }
     }
 
-    /// Asks only for what agrees with another component.
+    /// Asks only for what agrees with another group.
     pub(super) fn restrict(
         &mut self,
-        component: &mut Component,
-        other: &Component,
+        group: &mut StoredGroup,
+        other: &StoredGroup,
         rest: &[Condition],
         equals: Option<&RowEqualities>,
     ) {
-        if let Some(restriction) = component.restriction(other, rest, equals) {
+        if let Some(restriction) = group.restriction(other, rest, equals) {
             // INVARIANT: an alias is declared once, so that no condition that moves is read in a scope where
             // another source has the name of one of its own.
             let restriction = self.renamed(restriction);
-            component.filter.push(restriction);
+            group.filter.push(restriction);
         }
     }
 
-    /// Makes conditions over stored facts those of a component that has all their values.
+    /// Makes conditions over stored facts those of a group that has all their values.
     fn absorb(
         &self,
-        components: &mut Vec<Component>,
+        groups: &mut Vec<StoredGroup>,
         rest: &mut Vec<Condition>,
         equals: &RowEqualities,
         absorbed: Absorbed,
@@ -92,19 +92,19 @@ impl Splitter<'_> {
                 Condition::Any(branches) => self.leads.hold_branches(branches),
                 _ => false,
             };
-            let decided = components.iter_mut().find_map(|component| {
+            let decided = groups.iter_mut().find_map(|group| {
                 let takes = match absorbed {
                     Absorbed::All => true,
-                    Absorbed::NoNarrower => !leads || self.leads.hold_component(component),
+                    Absorbed::NoNarrower => !leads || self.leads.hold_group(group),
                 };
-                let decided = self.decided(&condition, component, equals).filter(|_| takes)?;
-                Some((component, decided))
+                let decided = self.decided(&condition, group, equals).filter(|_| takes)?;
+                Some((group, decided))
             });
             match decided {
-                Some((component, decided)) => component.filter.push(decided),
-                None => match self.decided(&condition, &Component::default(), equals) {
+                Some((group, decided)) => group.filter.push(decided),
+                None => match self.decided(&condition, &StoredGroup::default(), equals) {
                     Some(decided) => {
-                        components.push(Component { filter: vec![decided], ..Component::default() });
+                        groups.push(StoredGroup { filter: vec![decided], ..StoredGroup::default() });
                     }
                     None => rest.push(condition),
                 },
@@ -112,12 +112,12 @@ impl Splitter<'_> {
         }
     }
 
-    /// A condition over stored facts with a component's columns in the place of the values that equal them,
+    /// A condition over stored facts with a group's columns in the place of the values that equal them,
     /// if it mentions nothing else then.
     fn decided(
         &self,
         condition: &Condition,
-        component: &Component,
+        group: &StoredGroup,
         equals: &RowEqualities,
     ) -> Option<Condition> {
         if condition.branches().is_empty() {
@@ -128,10 +128,9 @@ impl Splitter<'_> {
         condition.for_each_expr(&mut |expr| {
             let is_free =
                 expr.alias().is_some_and(|alias| free.contains(&alias)) || is_column(expr, self.column);
-            if is_free && !component.owns(expr) {
-                let is_known = |other: Expr| {
-                    component.owns(other) || other.is_static() && !is_column(other, self.column)
-                };
+            if is_free && !group.owns(expr) {
+                let is_known =
+                    |other: Expr| group.owns(other) || other.is_static() && !is_column(other, self.column);
                 by.insert(expr, equals.equalities.find(expr, is_known));
             }
         });
@@ -144,51 +143,51 @@ impl Splitter<'_> {
                 *expr = *known;
             }
         });
-        let is_told = free_aliases(&decided).into_iter().all(|alias| component.has(alias));
+        let is_told = free_aliases(&decided).into_iter().all(|alias| group.has(alias));
         (is_told && self.is_pure(&decided)).then_some(decided)
     }
 
-    /// Makes a component that only tests another a condition of it.
+    /// Makes a group that only tests another a condition of it.
     fn merge_tests(
         &mut self,
-        components: &mut Vec<Component>,
+        groups: &mut Vec<StoredGroup>,
         rest: &mut Vec<Condition>,
         output: &mut IdVec<ColumnId, Expr>,
         equals: &RowEqualities,
     ) {
-        let mut at = components.len();
+        let mut at = groups.len();
         while at > 0 {
             at -= 1;
-            let Some(tested) = components.get(at) else { continue };
-            let tests = |tested: &Component, other: &Component| {
+            let Some(tested) = groups.get(at) else { continue };
+            let tests = |tested: &StoredGroup, other: &StoredGroup| {
                 tested.as_test(|own| equals.equalities.find(own, |expr| other.owns(expr))).is_some()
             };
-            let is_narrow = self.leads.hold_component(tested);
-            let owners = components.iter().enumerate().filter(|(other_at, other)| {
-                let other_narrow = self.leads.hold_component(other);
-                // If two components test each other, keep the narrower, or else the first.
+            let is_narrow = self.leads.hold_group(tested);
+            let owners = groups.iter().enumerate().filter(|(other_at, other)| {
+                let other_narrow = self.leads.hold_group(other);
+                // If two groups test each other, keep the narrower, or else the first.
                 let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, tested));
                 *other_at != at && tests(tested, other) && stays()
             });
             let Some(owner_at) = owners.map(|(other_at, _)| other_at).next() else { continue };
             let merged = tested.clone();
-            let Some(owner) = components.get_mut(owner_at) else { continue };
+            let Some(owner) = groups.get_mut(owner_at) else { continue };
             let of_owner = |own: Expr| equals.equalities.find(own, |expr| owner.owns(expr));
             let by: Vec<(Expr, Expr)> =
                 merged.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
             let test = merged.as_test(of_owner);
             owner.filter.extend(test);
-            components.remove(at);
+            groups.remove(at);
             replace(rest, output, &by);
-            want(components, rest, output);
+            want(groups, rest, output);
         }
     }
 
     /// Moves what stored facts test into the branches whose parts it narrows. `stored` are the stored sources
-    /// of the select, those of components that were merged as well.
+    /// of the select, those of groups that were merged as well.
     fn move_inwards(
         &mut self,
-        components: &mut Vec<Component>,
+        groups: &mut Vec<StoredGroup>,
         rest: &mut Vec<Condition>,
         output: &mut IdVec<ColumnId, Expr>,
         around: &Outside,
@@ -198,17 +197,17 @@ impl Splitter<'_> {
         let column = self.column;
         // A stored value of a select around this one is known here only if its part is asked for it.
         let is_outside = |expr: Expr| {
-            let outer = around.components.iter().find(|component| component.owns(expr));
+            let outer = around.groups.iter().find(|group| group.owns(expr));
             let is_known = outer.is_none_or(|outer| outer.wanted.contains(&expr));
             expr.alias().is_some_and(|alias| !stored.contains(&alias) && is_known) || is_column(expr, column)
         };
         let mut at = 0;
-        while let Some(component) = components.get(at) {
-            let is_wide = !self.leads.hold_component(component);
-            let test = component.as_test(|own| equals.equalities.find(own, is_outside)).filter(|_| is_wide);
+        while let Some(group) = groups.get(at) {
+            let is_wide = !self.leads.hold_group(group);
+            let test = group.as_test(|own| equals.equalities.find(own, is_outside)).filter(|_| is_wide);
             let moved = test.is_some_and(|test| self.move_into_any(&test, rest, equals));
             if moved {
-                let merged = components.remove(at);
+                let merged = groups.remove(at);
                 let by: Vec<(Expr, Expr)> = merged
                     .wanted
                     .iter()
@@ -257,14 +256,14 @@ impl Splitter<'_> {
         let mut moved = Vec::new();
         for branch in branches {
             let equals = equals.with(branch, self.keys);
-            let (components, _, _) = self.take_apart(&mut branch.clone());
-            let takes = |component: &&Component| {
-                let is_narrow = self.leads.hold_component(component);
+            let (groups, _, _) = self.take_apart(&mut branch.clone());
+            let takes = |group: &&StoredGroup| {
+                let is_narrow = self.leads.hold_group(group);
                 let narrows = is_narrow || matches!(test, Condition::None(_));
-                !component.from.is_empty() && narrows
+                !group.from.is_empty() && narrows
             };
-            let mut narrowed = components.iter().filter(takes);
-            let decided = narrowed.find_map(|component| self.decided(test, component, &equals));
+            let mut narrowed = groups.iter().filter(takes);
+            let decided = narrowed.find_map(|group| self.decided(test, group, &equals));
             let mut branch = branch.clone();
             match decided {
                 Some(decided) => {
@@ -286,11 +285,11 @@ impl Splitter<'_> {
     }
 }
 
-/// Says what the rest needs of each component: its own values, and those of its branches.
-fn want(components: &mut [Component], rest: &mut [Condition], output: &mut IdVec<ColumnId, Expr>) {
-    components.iter_mut().for_each(|component| component.wanted.clear());
+/// Says what the rest needs of each group: its own values, and those of its branches.
+fn want(groups: &mut [StoredGroup], rest: &mut [Condition], output: &mut IdVec<ColumnId, Expr>) {
+    groups.iter_mut().for_each(|group| group.wanted.clear());
     let mut want = |expr: &mut Expr| {
-        if let Some(owner) = components.iter_mut().find(|component| component.owns(*expr)) {
+        if let Some(owner) = groups.iter_mut().find(|group| group.owns(*expr)) {
             owner.wanted.insert(*expr);
         }
     };

@@ -10,14 +10,14 @@ use indexmap::IndexSet;
 
 /// Stored sources and the conditions among them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Component {
+pub(super) struct StoredGroup {
     pub(super) from: Vec<From>,
     pub(super) filter: Vec<Condition>,
     /// The columns that the rest needs.
     pub(super) wanted: IndexSet<Expr>,
 }
 
-impl Component {
+impl StoredGroup {
     pub(super) fn has(&self, alias: Alias) -> bool {
         self.from.iter().any(|from| from.alias == alias)
     }
@@ -26,7 +26,7 @@ impl Component {
         expr.alias().is_some_and(|alias| self.has(alias))
     }
 
-    /// The component as a test of values outside, if it is nothing else: whether it has a row in which the
+    /// The group as a test of values outside, if it is nothing else: whether it has a row in which the
     /// columns that the rest needs are equal to `outside`'s.
     pub(super) fn as_test(&self, outside: impl Fn(Expr) -> Option<Expr>) -> Option<Condition> {
         let mut filter = self.filter.clone();
@@ -37,8 +37,8 @@ impl Component {
         (!self.wanted.is_empty()).then(|| Condition::Any(vec![select]))
     }
 
-    /// A condition that keeps only rows matching another component, by the conditions in `rest` on both and
-    /// by known equalities. Its own sources have the aliases that they have in the other component.
+    /// A condition that keeps only rows matching another group, by the conditions in `rest` on both and
+    /// by known equalities. Its own sources have the aliases that they have in the other group.
     pub(super) fn restriction(
         &self,
         other: &Self,
@@ -71,7 +71,7 @@ impl Component {
 }
 
 /// What leads to few rows: a value of the question, or a table that starts from one. This is coarser than
-/// [`Anchors`](crate::algebra::anchor::Anchors), which follow values from source to source: a component is
+/// [`Anchors`](crate::algebra::anchor::Anchors), which follow values from source to source: a group is
 /// connected, so one value in it is enough, and no index is at stake in the store.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leads<'a> {
@@ -102,8 +102,8 @@ impl<'a> Leads<'a> {
         leading
     }
 
-    pub(super) fn hold_component(self, component: &Component) -> bool {
-        self.hold(&component.from, &component.filter, &[])
+    pub(super) fn hold_group(self, group: &StoredGroup) -> bool {
+        self.hold(&group.from, &group.filter, &[])
     }
 
     /// Whether every branch starts from values of the question.
@@ -132,34 +132,34 @@ impl<'a> Leads<'a> {
 }
 
 /// The sources that conditions connect, each with its conditions. A condition that mentions no source is a
-/// component of its own.
-pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<Component> {
+/// group of its own.
+pub(super) fn connected(stored: Vec<From>, pure: Vec<Condition>) -> Vec<StoredGroup> {
     let order: Vec<Alias> = stored.iter().map(|from| from.alias).collect();
-    let mut components: Vec<Component> =
-        stored.into_iter().map(|from| Component { from: vec![from], ..Component::default() }).collect();
+    let mut groups: Vec<StoredGroup> =
+        stored.into_iter().map(|from| StoredGroup { from: vec![from], ..StoredGroup::default() }).collect();
     for condition in pure {
         let aliases = free_aliases(&condition);
-        let touches = |component: &Component| component.from.iter().any(|from| aliases.contains(&from.alias));
-        let Some(first) = components.iter().position(touches) else {
-            components.push(Component { filter: vec![condition], ..Component::default() });
+        let touches = |group: &StoredGroup| group.from.iter().any(|from| aliases.contains(&from.alias));
+        let Some(first) = groups.iter().position(touches) else {
+            groups.push(StoredGroup { filter: vec![condition], ..StoredGroup::default() });
             continue;
         };
-        let mut merged = std::mem::take(&mut components);
+        let mut merged = std::mem::take(&mut groups);
         let mut together = merged.remove(first);
-        for component in merged {
-            if touches(&component) {
-                together.from.extend(component.from);
-                together.filter.extend(component.filter);
+        for group in merged {
+            if touches(&group) {
+                together.from.extend(group.from);
+                together.filter.extend(group.filter);
             } else {
-                components.push(component);
+                groups.push(group);
             }
         }
         // The planner's order of joins stays.
         together.from.sort_by_key(|from| order.iter().position(|alias| *alias == from.alias));
         together.filter.push(condition);
-        components.insert(first.min(components.len()), together);
+        groups.insert(first.min(groups.len()), together);
     }
-    components
+    groups
 }
 
 /// Whether a value is the caller's column.
