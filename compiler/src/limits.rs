@@ -89,10 +89,6 @@ pub const TABLE_READINGS: usize = 960;
 /// With at most this many embedded values of stored facts, the alternative plan is not evaluated.
 pub const FEW_VALUES: usize = 16;
 
-/// Bytes of a statement. SQLite takes a million as it is usually built, and any database takes longer to read
-/// such a text than a check may take.
-pub const STATEMENT_BYTES: usize = 1_000_000;
-
 /// Maximum number of inclusions between relations that are searched for in a question's program. Real
 /// policies stay below a few hundred; what is not found is called instead of unfolded.
 pub const INCLUSIONS: usize = 200_000;
@@ -124,7 +120,8 @@ pub const QUERY_TOKENS: usize = 8_000;
 /// Nested brackets in a bound query.
 pub const QUERY_NESTING: usize = 64;
 
-/// Joins of a bound query; SQLite takes 63. Without its condition each is nested in the one before.
+/// Joins of a bound query, with those of its subqueries, for every database: the reader nests a join without
+/// its condition in the one before. What a database takes in one select (SQLite 63) it reports itself.
 pub const QUERY_JOINS: usize = 100;
 
 /// Levels of calls within the reader of SQL; each bracket takes two or three.

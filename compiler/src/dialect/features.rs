@@ -84,6 +84,8 @@ pub(crate) struct Limits {
     pub(crate) tables: Option<usize>,
     /// Nested `EXISTS`; `None` if there is no bound below that of the brackets.
     pub(crate) nested_tests: Option<usize>,
+    /// Bytes of its text.
+    pub(crate) bytes: usize,
     /// What is open at one place of the text: clauses, operators and brackets.
     pub(crate) parser_stack: ParserStack,
 }

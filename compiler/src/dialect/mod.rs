@@ -65,6 +65,8 @@ const SQLITE: Features = Features {
         union_arms: 500,
         tables: Some(499),
         nested_tests: Some(29),
+        // As it is usually built.
+        bytes: 1_000_000,
         // The stack of 3.40 has a hundred entries, that of 3.54 grows. One entry is the parser's first state,
         // and one may be `EXPLAIN`. `SELECT … FROM … WHERE … AND` takes seven, and inside another as many.
         parser_stack: ParserStack::Fixed { symbols: 98, of_caller: 14 },
@@ -105,6 +107,8 @@ const POSTGRESQL: Features = Features {
         union_arms: 1_000,
         tables: None,
         nested_tests: None,
+        // PostgreSQL takes more, but reads such a text for longer than a check may take.
+        bytes: 1_000_000,
         parser_stack: ParserStack::Growing,
     },
     table_readings: TableReadings::Shared,

@@ -10,7 +10,6 @@ mod parser_stack;
 mod tokens;
 
 use crate::dialect::{Extent, Features, TableReadings};
-use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use std::fmt::Display;
@@ -20,7 +19,7 @@ use tokens::PrintedToken;
 /// table expression by its name. In a database that expands common table expressions the text is refused if
 /// it takes too many cursors, some being left to the caller's statement around a condition, or if a union is
 /// too long; where the parser's stack has a fixed size, if it is too deep, some of the stack being left to
-/// the caller; in any database if it is longer than [`limits::STATEMENT_BYTES`].
+/// the caller; in any database if it is too long.
 pub(crate) fn printed(
     node: &impl Display,
     features: &Features,
@@ -64,8 +63,9 @@ fn check(
     {
         return Err(CompileError::too_large(Limit::Nesting { most }));
     }
-    if n_bytes > limits::STATEMENT_BYTES {
-        return Err(CompileError::too_large(Limit::StatementBytes { most: limits::STATEMENT_BYTES }));
+    let most = features.limits.bytes;
+    if n_bytes > most {
+        return Err(CompileError::too_large(Limit::StatementBytes { most }));
     }
     Ok(())
 }
