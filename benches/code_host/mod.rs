@@ -100,7 +100,7 @@ pub(crate) struct Member {
     pub(crate) group: u32,
 }
 
-/// A user who may neither read nor write a repository, whatever else is granted.
+/// A user who may neither read nor write a repository, regardless of other grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ban {
     pub(crate) user: u32,

@@ -2,7 +2,7 @@
 //!
 //! Two scales measured minutes apart differ by what else the machine did in between, and by how deep its
 //! processors slept. So both services run at once, then both engines are open at once, and take turns of
-//! [`TURN`] questions: whatever slows the machine slows both.
+//! [`TURN`] questions: what slows the machine slows both.
 
 use crate::ask::{self, Request};
 use crate::code_host::http::Client;

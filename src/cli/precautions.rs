@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// The entropy in bits that a secret must have, so that it cannot be guessed.
 const BITS: f64 = 128.0;
 
-/// A secret with fewer different characters is a pattern, whatever its length.
+/// A secret with fewer different characters is a pattern, regardless of its length.
 const DIFFERENT: usize = 8;
 
 /// The shortest repetition or sequence that counts as a pattern. A random text has a shorter one now and

@@ -1,7 +1,7 @@
 //! The memory budget that requests share: bodies being received, their decoded values, answers being sent.
 //!
 //! In: a request that needs more memory. Out: permission, or a refusal. Dropping the [`Account`] returns its
-//! memory. Up to [`SMALL`] bytes are not counted, so brief checks succeed whatever large requests use; the
+//! memory. Up to [`SMALL`] bytes are not counted, so brief checks succeed regardless of large requests; the
 //! limit on concurrent requests bounds them.
 //!
 //! A key may use as much as remains free, so a single key gets at most half of the budget, a second one half

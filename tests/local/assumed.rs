@@ -107,7 +107,8 @@ fn rows_that_are_hidden_are_no_facts() {
     assert_eq!(found, [Ok(true), Ok(false)]);
 }
 
-/// A backslash is a character like any other, in an id and in a bound query, whatever the session says.
+/// A backslash is a character like any other, in an id and in a bound query, regardless of the session's
+/// settings.
 #[test]
 fn a_backslash_means_the_same_in_every_session() {
     let document = READERS.replace("FROM readers", r"FROM readers WHERE doc <> 'a\b'");

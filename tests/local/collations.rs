@@ -77,7 +77,7 @@ fn bytes_are_compared_by_the_usual_index() {
     }
 }
 
-/// Alternatives use the indexes of their columns, whatever the collation. The bundled SQLite 3.54.1 would
+/// Alternatives use the indexes of their columns, with any collation. The bundled SQLite 3.54.1 would
 /// read the whole table for an `OR` with a `COLLATE`.
 #[test]
 fn alternatives_of_text_columns_are_found_by_their_indexes() {

@@ -274,7 +274,7 @@ async fn rows_are_looked_up_and_the_first_ones_are_enough() {
 /// Something that can be read.
 type AnyRead = fn(&PgReader) -> Result<(), StoreError>;
 
-/// Whatever is read says which moment it is of, even if nothing is there.
+/// All that is read says which moment it is of, even if nothing is there.
 #[tokio::test]
 async fn everything_that_is_read_comes_with_a_clock() {
     let store = Place::new("clocks").await.open().await;

@@ -43,7 +43,7 @@ pub(crate) struct Features {
     /// A recursive table is estimated at ten times the rows that it starts from, times what a step finds for
     /// each. So whole tables are scanned to be joined with it.
     pub(crate) overestimates_recursion: bool,
-    /// An array is estimated at ten elements, whatever its query.
+    /// An array is estimated at ten elements, for any query.
     pub(crate) arrays_count_as_few: bool,
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
     /// running it.

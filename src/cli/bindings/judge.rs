@@ -177,7 +177,7 @@ fn without_scale(ty: &str, column: &Column) -> Finding {
     Finding::of(FindingCode::OtherSqlType, Severity::Error, column, message)
 }
 
-/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, whatever `sql_types` says.
+/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, regardless of `sql_types`.
 fn untyped(ty: &str, column: &Column) -> Option<Finding> {
     if !is_entity(ty) && ty != INTEGER {
         return None;

@@ -113,7 +113,7 @@ async fn calls_that_share_no_variable_are_multiplied() {
     );
 }
 
-/// As long as nothing is public there is no answer, whatever else is asked.
+/// As long as nothing is public there is no answer, regardless of what else is asked.
 #[tokio::test]
 async fn what_cannot_be_enumerated_is_refused_next_to_parts_that_have_answers() {
     let policy = r#"

@@ -59,7 +59,7 @@ pub async fn connect(address: &Address, wanted: WantedServer) -> Result<(Client,
     Ok((client, server))
 }
 
-/// Connects to a server of whatever version and settings.
+/// Connects to a server of any version and settings.
 pub(super) async fn reach(
     address: &Address,
     wanted: WantedServer,

@@ -21,7 +21,7 @@ fn with(dir: &Path, long_readers: usize, query_wait: Duration) -> Store {
     Store::open(dir, &StoreOptions { long_readers, query_wait, ..options() }).unwrap()
 }
 
-/// Asks what takes this long, whatever is done about it.
+/// Asks what takes this long, even if it is stopped.
 fn sleep(store: &Store, time: Duration) -> JoinHandle<Result<(), StoreError>> {
     let store = store.clone();
     tokio::spawn(async move {

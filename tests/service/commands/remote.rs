@@ -76,7 +76,7 @@ fn facts_are_added_read_and_removed_by_patterns() {
     assert_eq!((code, err.as_str()), (0, warning));
 }
 
-/// What is shown can be pasted into the next command, whatever the id.
+/// What is shown can be pasted into the next command, with any id.
 #[test]
 fn a_fact_that_is_shown_can_be_removed() {
     let remote = Remote::start();

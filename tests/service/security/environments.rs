@@ -1,4 +1,4 @@
-//! No request sees another environment: whatever is asked with a key of `b`, the answer is the one that a
+//! No request sees another environment: to any question with a key of `b`, the answer is the one that a
 //! service without the other environment gives, and nothing of the other one changes.
 
 use super::requests::{POLICY, Request, every, mistaken, note, role};

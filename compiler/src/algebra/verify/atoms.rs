@@ -1,4 +1,4 @@
-//! The alternatives of a plan as multisets of atoms: the conditions of a plan, whatever its form.
+//! The alternatives of a plan as multisets of atoms: the conditions of a plan, in any form.
 //!
 //! An atom is a source, a comparison, or a negation. A test of one select and the select's own sources and
 //! conditions are the same atoms; so are a value in a set and the equality with what the set shows. A test of

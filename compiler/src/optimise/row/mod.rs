@@ -22,7 +22,7 @@
 //!     ─▶   row.f in (roles(u, f) where not archived(f))
 //! ```
 //!
-//! The steps are sound whatever the tables contain, if one promise holds: that the key is unique.
+//! The steps are sound for any contents of the tables, if one promise holds: that the key is unique.
 
 pub(super) mod arms;
 pub(super) mod ask;
