@@ -1,7 +1,7 @@
 //! Carries out admin commands, in the service that runs on a data folder or else in this process.
 
 use super::data::DataPlace;
-use super::error::{ArgumentError, CliError};
+use super::error::CliError;
 use super::serve;
 use crate::admin::{self, AdminCommand, AdminReply, ListedKey, default_stays, unknown_key};
 use crate::http::DEFAULT_ENVIRONMENT;
@@ -69,9 +69,15 @@ fn in_database(address: &Address, command: &AdminCommand) -> Result<AdminReply, 
         AdminCommand::ListKeys { environment } | AdminCommand::RevokeKey { environment, .. } => {
             on_store(&open(environment)?, command)
         }
-        AdminCommand::DeleteEnvironment { .. } | AdminCommand::OpenEnvironment { .. } => {
-            Err(ArgumentError::NeedsFolder.into())
+        AdminCommand::DeleteEnvironment { environment } if environment == DEFAULT_ENVIRONMENT => {
+            Ok(default_stays())
         }
+        AdminCommand::DeleteEnvironment { environment } => {
+            runtime.block_on(postgres::delete_environment(address, environment))?;
+            Ok(AdminReply::EnvironmentDeleted)
+        }
+        // A service opens it with the first request that needs it.
+        AdminCommand::OpenEnvironment { .. } => Ok(AdminReply::EnvironmentOpened),
     }
 }
 

@@ -1,24 +1,25 @@
-//! `portcullis environments`: the environments of a data folder.
+//! `portcullis environments`: the environments of a data folder or a database.
 //!
 //! They are listed by reading their stores, whether or not a service runs. A running service deletes one
-//! itself, after its last request.
+//! itself, after its last request. In a database, the command deletes it, and the services refuse its keys.
 
 use super::backup::described;
 use super::data::{DataFolder, DataPlace};
 use super::error::{CliError, ServiceError, of_store};
 use super::output::{self, Format};
-use super::{Verdict, admin, shown};
+use super::{Verdict, admin, serve, shown};
 use crate::admin::{AdminCommand, AdminReply, default_stays};
 use crate::engine::{check_environment_name, environment_names};
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::{Holdings, Snapshot, StoreError};
+use crate::store::{Holdings, Snapshot, Store, StoreError, StoreOptions, postgres};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
-use std::path::Path;
+use tokio::runtime::Runtime;
 
 const EXPLAINED: &str =
-    "Run it on the machine of the service, with the service's data folder. The first key of a \
-new environment creates the environment: see `portcullis keys create --help`.
+    "Run it on the machine of the service, with the service's data folder; or anywhere with the same \
+PORTCULLIS_STORE, if a PostgreSQL database is the store. The first key of a new environment creates the \
+environment: see `portcullis keys create --help`.
 
 Examples:
   portcullis environments list
@@ -67,19 +68,23 @@ impl Args {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let format = args.format();
-    let data = args.data.find()?;
+    let place = args.data.place()?;
     match args.command {
-        EnvironmentsCommand::List => list(&data, format),
-        EnvironmentsCommand::Delete { name, yes: true } => delete(&data, &name, format),
-        EnvironmentsCommand::Delete { name, yes: false } => preview(&data, &name, format),
+        EnvironmentsCommand::List => list(&place, format),
+        EnvironmentsCommand::Delete { name, yes: true } => delete(&place, &name, format),
+        EnvironmentsCommand::Delete { name, yes: false } => preview(&place, &name, format),
     }
 }
 
 /// Lists the environments. One that cannot be read does not stop the others.
-fn list(data: &Path, format: Format) -> Result<Verdict, CliError> {
-    let names = environment_names(data)?;
+fn list(place: &DataPlace, format: Format) -> Result<Verdict, CliError> {
+    let runtime = serve::runtime()?;
+    let names = match place {
+        DataPlace::Folder(data) => environment_names(data)?,
+        DataPlace::Database(address) => runtime.block_on(postgres::names_at(address))?.into_iter().collect(),
+    };
     let read = |name: String| {
-        let held = holdings(data, &name);
+        let held = holdings(&runtime, place, &name);
         (name, held)
     };
     let found: Vec<(String, Result<Holdings, StoreError>)> = names.into_iter().map(read).collect();
@@ -101,8 +106,16 @@ fn list(data: &Path, format: Format) -> Result<Verdict, CliError> {
     Ok(verdict)
 }
 
-fn holdings(data: &Path, name: &str) -> Result<Holdings, StoreError> {
-    Snapshot::open(&data.join(name))?.holdings()
+fn holdings(runtime: &Runtime, place: &DataPlace, name: &str) -> Result<Holdings, StoreError> {
+    match place {
+        DataPlace::Folder(data) => Snapshot::open(&data.join(name))?.holdings(),
+        DataPlace::Database(address) => runtime.block_on(async {
+            let store = Store::connect(address, name, &StoreOptions::default()).await?;
+            let policies = u64::try_from(store.policy_versions().await?.len()).unwrap_or(u64::MAX);
+            let keys = u64::try_from(store.keys().len()).unwrap_or(u64::MAX);
+            Ok(Holdings { offset: store.offset(), facts: store.stats().await?.total, policies, keys })
+        }),
+    }
 }
 
 fn as_json(name: &str, held: Result<Holdings, StoreError>) -> Json {
@@ -118,12 +131,12 @@ fn as_json(name: &str, held: Result<Holdings, StoreError>) -> Json {
 }
 
 /// Says what would be deleted.
-fn preview(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError> {
+fn preview(place: &DataPlace, name: &str, format: Format) -> Result<Verdict, CliError> {
     check_environment_name(name)?;
     if name == DEFAULT_ENVIRONMENT {
         return accepted(default_stays()).map(|()| Verdict::Bad);
     }
-    let held = holdings(data, name)?;
+    let held = holdings(&serve::runtime()?, place, name)?;
     output::to_stdout(&match format {
         Format::Text => {
             format!("{}\nnothing was deleted: --yes deletes all of this", described(name, &held))
@@ -133,10 +146,10 @@ fn preview(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError>
     Ok(Verdict::Bad)
 }
 
-fn delete(data: &Path, name: &str, format: Format) -> Result<Verdict, CliError> {
+fn delete(place: &DataPlace, name: &str, format: Format) -> Result<Verdict, CliError> {
     check_environment_name(name)?;
     let command = AdminCommand::DeleteEnvironment { environment: name.to_owned() };
-    accepted(admin::carry_out(&DataPlace::Folder(data.to_owned()), &command)?)?;
+    accepted(admin::carry_out(place, &command)?)?;
     output::to_stdout(&match format {
         Format::Text => format!("`{name}` was deleted"),
         Format::Json => format!("{:#}", json!({ "deleted": true, "environment": { "name": name } })),

@@ -87,9 +87,10 @@ impl From<StoreError> for EngineError {
             StoreError::Timeout(_) => Self::Timeout(error.to_string()),
             StoreError::TooLarge(text) => Self::TooLarge(text),
             StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
-            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
-                Self::BadRequest(error.to_string())
-            }
+            StoreError::EnvironmentName(_)
+            | StoreError::KeyName
+            | StoreError::PolicyText
+            | StoreError::NoArguments(_) => Self::BadRequest(error.to_string()),
             // A question's statement is refused where it is run.
             StoreError::TooManyReadings => Self::Bug(error.to_string()),
             StoreError::Bug(text) => Self::Bug(text),

@@ -13,12 +13,12 @@
 //! A [`FixedKey`] comes from the configuration, lasts as long as the process, and is kept as a hash too.
 //! Digests are compared in constant time. If keys have a rate limit, it is enforced here too (429).
 
-use super::error::ApiError;
+use super::error::{ApiError, UNKNOWN_KEY};
 use super::headers::sent_offset;
 use super::{AppState, Environment, RequestShare};
 use crate::engine::{Engine, EngineError};
 use crate::share::{Account, Asker};
-use crate::store::{Access, KeyDigest};
+use crate::store::{Access, DatabaseError, KeyDigest, StoreError};
 use axum::extract::FromRequestParts;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
@@ -57,6 +57,7 @@ impl KeyName {
 /// A request whose key may ask questions.
 #[derive(Debug)]
 pub(super) struct QuestionAccess {
+    app: Arc<AppState>,
     environment: Arc<Environment>,
     /// The key that must still be valid when an answer leaves.
     provisional: Option<String>,
@@ -96,7 +97,8 @@ impl FromRequestParts<Arc<AppState>> for QuestionAccess {
         let (environment, access) = admit(head, app, &key, found)?;
         match access {
             Access::ReadWrite | Access::ReadOnly => {
-                Ok(Self { environment, provisional: is_provisional.then_some(key) })
+                let (app, provisional) = (Arc::clone(app), is_provisional.then_some(key));
+                Ok(Self { app, environment, provisional })
             }
         }
     }
@@ -142,15 +144,17 @@ impl QuestionAccess {
         question: impl AsyncFnOnce(&Engine) -> Result<T, EngineError>,
     ) -> Result<T, ApiError> {
         let engine = &self.environment.engine;
-        let outcome = question(engine).await;
-        match &self.provisional {
-            Some(key) if !engine.was_valid(key).await? => Err(ApiError::Unauthorized(UNKNOWN_KEY)),
-            Some(_) | None => Ok(outcome?),
+        let answer = question(engine).await;
+        let is_valid = match &self.provisional {
+            Some(key) => engine.was_valid(key).await.map_err(|error| failed(error, &self.app))?,
+            None => true,
+        };
+        if !is_valid {
+            return Err(ApiError::Unauthorized(UNKNOWN_KEY));
         }
+        answer.map_err(|error| failed(error, &self.app))
     }
 }
-
-const UNKNOWN_KEY: &str = "the API key is unknown or was revoked: send another one";
 
 /// The environment with its engine set up for this request, and the access level of the key, which is valid
 /// whatever other processes have done before.
@@ -201,8 +205,19 @@ fn known(key: &str, app: &AppState) -> Option<FoundKey> {
 async fn stored(key: &str, app: &AppState) -> Result<FoundKey, ApiError> {
     let unknown = || ApiError::Unauthorized(UNKNOWN_KEY);
     let environment = app.find_environment(named_environment(key)).await?.ok_or_else(unknown)?;
-    let known = environment.engine.find_key(key).await?.ok_or_else(unknown)?;
+    let known = environment.engine.find_key(key).await.map_err(|error| failed(error, app))?;
+    let known = known.ok_or_else(unknown)?;
     Ok(FoundKey { environment, access: known.access, name: known.name, is_provisional: false })
+}
+
+/// The error of a request. An environment that was deleted from the store is closed.
+fn failed(error: EngineError, app: &AppState) -> ApiError {
+    if let EngineError::Store(StoreError::Database(DatabaseError::NoEnvironment(name))) = &error
+        && app.remove(name).is_some()
+    {
+        tracing::info!(environment = name, "the environment was deleted from the store, and is closed");
+    }
+    error.into()
 }
 
 /// The environment that a key names.

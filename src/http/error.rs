@@ -22,6 +22,9 @@ use std::time::Duration;
 /// After how many seconds a client may retry a temporary refusal.
 const RETRY_SECONDS: u64 = 1;
 
+/// What a client does about a key that opens nothing.
+pub(super) const UNKNOWN_KEY: &str = "the API key is unknown or was revoked: send another one";
+
 /// What a client does about a temporary refusal.
 const WAIT: &str = "wait as long as `Retry-After` says, and try again";
 
@@ -267,15 +270,19 @@ impl From<EngineError> for ErrorCode {
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         match error {
-            StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::NoArguments(_) => {
-                Self::BadRequest(error.to_string())
-            }
+            StoreError::EnvironmentName(_)
+            | StoreError::KeyName
+            | StoreError::PolicyText
+            | StoreError::NoArguments(_) => Self::BadRequest(error.to_string()),
             StoreError::Timeout(_) | StoreError::TooManyReadings => EngineError::from(error).into(),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed => {
                 Self::Unavailable(error.to_string())
             }
             StoreError::Database(DatabaseError::LostWrite { .. }) => Self::LostWrite(error.to_string()),
+            // Its keys went with it.
+            StoreError::Database(DatabaseError::NoEnvironment(_)) => Self::Unauthorized(UNKNOWN_KEY),
+            StoreError::Database(DatabaseError::NoTable(_)) => Self::Internal(error.to_string()),
             StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),

@@ -2,14 +2,14 @@
 //!
 //! A question takes the list of relations, then reads. If a batch commits in between and adds facts to old
 //! and to new relations, the question would see only the former. Its result is then discarded, and it runs
-//! again with the new list. The embedded store knows of such a commit before readers can see it. A store on
+//! again with the new list. So it does if a table of its list does not exist any more. The embedded store knows of such a commit before readers can see it. A store on
 //! PostgreSQL learns of it from the clock of the answer, since another process may have committed.
 //!
 //! A writer that keeps adding relations could repeat a question forever, so all attempts after the first
 //! share the time limit of one question, and exceeding it is a timeout.
 
 use super::postgres::Clock;
-use super::{Backend, Reader, Relations, Store, StoreError};
+use super::{Backend, DatabaseError, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -63,7 +63,10 @@ impl Store {
             let attempt =
                 ConsistentRead { store: self, offset, relations, is_first, until, seen: Arc::clone(&seen) };
             let outcome = read(attempt).await;
-            self.see_clock(&seen, until).await?;
+            // No statement has read the clock: the answer may be of a policy that another process has replaced.
+            if seen.generation().is_none() {
+                self.see_clock(&seen, until).await?;
+            }
             if self.newest_generation(&seen) <= generation {
                 return outcome;
             }
@@ -75,12 +78,9 @@ impl Store {
         }
     }
 
-    /// Reads the clock if no statement of the question has: the answer may be of a policy that another
-    /// process has replaced.
+    /// Reads the clock alone.
     async fn see_clock(&self, seen: &SeenClock, until: Option<Instant>) -> Result<(), StoreError> {
-        if let Backend::Postgres(store) = &self.backend
-            && seen.generation().is_none()
-        {
+        if let Backend::Postgres(store) = &self.backend {
             seen.note(store.confirm(self.asker, until).await?);
             self.has_clock.store(true, Ordering::SeqCst);
         }
@@ -153,7 +153,7 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.ask(self.until, read).await.map(|answer| self.noted(answer))
+        self.noted(self.store.ask(self.until, read).await).await
     }
 
     /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
@@ -163,14 +163,22 @@ impl ConsistentRead<'_> {
         T: Send + 'static,
         R: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
     {
-        self.store.ask_briefly(self.until, read).await.map(|answer| self.noted(answer))
+        self.noted(self.store.ask_briefly(self.until, read).await).await
     }
 
-    /// The answer, whose relations are now known.
-    fn noted<T>(&self, (answer, clock): (T, Option<Clock>)) -> T {
-        if let Some(clock) = clock {
-            self.seen.note(clock);
+    /// The answer, whose relations are now known. If there is none because a table is missing, the clock tells
+    /// whether there are newer relations.
+    async fn noted<T>(&self, outcome: Result<(T, Option<Clock>), StoreError>) -> Result<T, StoreError> {
+        match outcome {
+            Ok((answer, clock)) => {
+                clock.into_iter().for_each(|clock| self.seen.note(clock));
+                Ok(answer)
+            }
+            Err(StoreError::Database(error @ DatabaseError::NoTable(_))) => {
+                self.store.see_clock(&self.seen, self.until).await?;
+                Err(error.into())
+            }
+            Err(error) => Err(error),
         }
-        answer
     }
 }

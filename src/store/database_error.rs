@@ -112,6 +112,9 @@ pub enum DatabaseError {
     /// The store has no environment with this name.
     #[error("the store has no environment `{0}`: check its name")]
     NoEnvironment(String),
+    /// A table that a statement names does not exist, or not any more.
+    #[error("the store lacks a table: {0}; `portcullis store check URL` says what is wrong")]
+    NoTable(String),
     /// A standby has not received the writes that a question must see.
     #[error("the server has not received revision {revision} yet: ask the primary, or try again")]
     Behind {

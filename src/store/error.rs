@@ -164,6 +164,9 @@ pub enum StoreError {
     /// A key cannot have this name.
     #[error("the name of a key must be one line of at most {MAX_NAME} visible characters")]
     KeyName,
+    /// A policy or its name contains a character that PostgreSQL does not store.
+    #[error("a policy that is stored in PostgreSQL cannot contain a NUL character: remove it")]
+    PolicyText,
     /// A fact without arguments.
     #[error("a fact of `{0}` has no arguments: give it at least one")]
     NoArguments(String),

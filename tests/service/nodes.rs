@@ -4,14 +4,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop where it is")]
 
 use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
-use portcullis::store::postgres::{Address, migrate};
+use portcullis::store::postgres::{Address, delete_environment, migrate};
 use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::hosted::RUNTIME;
-use portcullis_testkit::postgres::{administer, new_database};
+use portcullis_testkit::postgres::{administer, administer_in, new_database};
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, fact_json, question};
 use serde_json::{Value as Json, json};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 /// How often a race is run.
 const RACES: usize = 200;
@@ -86,6 +87,13 @@ fn a_policy_that_one_node_stores_decides_on_the_others() {
     set_policy(&one, &format!("{POLICY}\n{fork}"));
     assert!(two.may("ada", "fork", "a"), "an answer of the old policy");
     set_policy(&one, POLICY);
+    let refused = one.post("/api/policy", &json!({ "src": format!("{POLICY}\n# \0") }));
+    assert_eq!(
+        (refused.status, &refused.json()["code"]),
+        (400, &json!("invalid_request")),
+        "{}",
+        refused.text
+    );
     let explained = two.post("/api/explain", &question("ada", "read", "a")).json();
     assert_eq!(explained["allowed"], true, "{explained}");
     let cleared = one.post("/api/clear_data", &json!({}));
@@ -201,6 +209,49 @@ fn the_first_key_of_a_new_environment_opens_it_on_every_node() {
     assert!(!one.may("ada", "read", "z"), "environments share no facts");
     let unknown = key.replace("e_staging_", "e_production_");
     assert_eq!(send(&one, &unknown, "/api/authorize", &question("ada", "read", "z")), 401);
+}
+
+#[test]
+fn an_environment_that_is_deleted_from_the_store_is_closed_by_every_node() {
+    let ([one, two], database) = nodes();
+    let address = Address::parse(&database).unwrap();
+    let make = || {
+        RUNTIME.block_on(migrate(&address, "staging")).unwrap();
+        create_key(&store(&database, "staging"), "staging", Access::ReadWrite).1
+    };
+    let old = make();
+    assert_eq!(send(&one, &old, "/api/policy", &json!({ "src": POLICY })), 200);
+    assert_eq!(send(&two, &old, "/api/authorize", &question("ada", "read", "z")), 200);
+    RUNTIME.block_on(delete_environment(&address, "staging")).unwrap();
+    assert_eq!(send(&one, &old, "/api/batch", &inserting(&["is_public", "Repo:z"])), 401);
+    assert_eq!(send(&two, &old, "/api/authorize", &question("ada", "read", "z")), 401);
+    // Another one of this name has nothing of it.
+    let new = make();
+    for node in [&one, &two] {
+        let asked = (0..40).map(|_| {
+            std::thread::sleep(Duration::from_millis(100));
+            send(node, &new, "/api/authorize", &question("ada", "read", "z"))
+        });
+        assert!(asked.into_iter().any(|status| status == 200), "it is opened within a second");
+        assert_eq!(send(node, &old, "/api/authorize", &question("ada", "read", "z")), 401);
+    }
+    assert!(!one.may("ada", "read", "z"), "the other environment is as before");
+    let deleted = RUNTIME.block_on(delete_environment(&address, "production"));
+    assert!(deleted.unwrap_err().to_string().contains("no environment `production`"));
+}
+
+/// After a `clear`, the tables of its relations are dropped some time later.
+#[test]
+fn a_node_that_was_idle_for_long_asks_the_tables_of_now() {
+    let ([one, two], database) = nodes();
+    one.add(&[&["is_public", "Repo:a"]]);
+    assert!(two.may("nobody", "read", "a"));
+    assert_eq!(one.post("/api/clear_data", &json!({})).status, 200);
+    set_policy(&one, POLICY);
+    administer_in(&database, "DROP TABLE portcullis_e1.f1; DELETE FROM portcullis_e1.retired").unwrap();
+    assert!(!two.may("nobody", "read", "a"));
+    one.add(&[&["is_public", "Repo:b"]]);
+    assert!(two.may("nobody", "read", "b"));
 }
 
 #[test]

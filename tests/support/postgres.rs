@@ -97,6 +97,16 @@ pub fn administer(statement: &str) -> Result<(), String> {
     done.map_err(|error| format!("{statement}: {error}"))
 }
 
+/// Runs statements in the database of a URL.
+pub fn administer_in(url: &str, statements: &str) -> Result<(), String> {
+    let run = async {
+        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
+        tokio::spawn(connection);
+        client.batch_execute(statements).await
+    };
+    WIRE.block_on(run).map_err(|error| format!("{statements}: {error}"))
+}
+
 /// A connection with nothing in it; what is made in it is gone when it is dropped.
 pub struct Session {
     client: Option<Client>,

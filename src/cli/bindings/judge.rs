@@ -265,8 +265,8 @@ fn index(column: &Column) -> Option<Finding> {
     }
     match &column.origin {
         None => {
-            let message = "is computed, so no index is used: select a table's own column, and write its type \
-                           under `sql_types`";
+            let message = "is computed, so no index of a column is used, only one on this very expression: select a \
+                           table's own column, and write its type under `sql_types`";
             Some(Finding::of(FindingCode::ComputedColumn, Severity::Warning, column, message))
         }
         Some(ColumnOrigin { table, column: name, indexed: Some(false), .. }) => {

@@ -162,7 +162,9 @@ pub(in crate::cli) fn of_store(error: StoreError) -> Cow<'static, str> {
     let code = match error {
         StoreError::Missing(_) => CommandCode::UnknownEnvironment,
         StoreError::Locked(_) => CommandCode::EnvironmentInUse,
-        StoreError::EnvironmentName(_) | StoreError::KeyName => CommandCode::InvalidArguments,
+        StoreError::EnvironmentName(_) | StoreError::KeyName | StoreError::PolicyText => {
+            CommandCode::InvalidArguments
+        }
         StoreError::Io(_)
         | StoreError::IoAt { .. }
         | StoreError::Unreadable { .. }
@@ -215,6 +217,7 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::Literals { .. }
         | DatabaseError::Rights { .. }
         | DatabaseError::NoSchema
+        | DatabaseError::NoTable(_)
         | DatabaseError::ForeignSchema(_)
         | DatabaseError::OlderSchema { .. }
         | DatabaseError::NewerSchema { .. } => CommandCode::UnusableStore,

@@ -42,6 +42,7 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
     match code.code() {
         "25006" => DatabaseError::Standby(at.to_owned()).into(),
         "42501" => DatabaseError::Rights { reason, help: MISSING_GRANT.to_owned() }.into(),
+        "42P01" | "3F000" => DatabaseError::NoTable(reason).into(),
         "53100" => StoreError::Full,
         "53300" => DatabaseError::Crowded(reason).into(),
         // A lock that was not free in time, a statement that was cancelled, two that waited for

@@ -6,7 +6,7 @@
 use super::address::Address;
 use super::connect::{ReachedServer, WantedServer, connect};
 use super::error::of_statement;
-use super::schema::{self, STEPS, SchemaFormat, SchemaStep};
+use super::schema::{self, STEPS, SchemaFormat, SchemaStep, StoredEnvironment};
 use super::session::{PgSession, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
@@ -80,11 +80,38 @@ pub async fn names_at(address: &Address) -> Result<Vec<String>, StoreError> {
     Ok(all.into_iter().map(|found| found.name).collect())
 }
 
+/// Removes an environment with its facts, policies and keys. Services that have it open refuse its keys from
+/// their next request on.
+///
+/// # Errors
+/// [`DatabaseError::NoEnvironment`], and [`DatabaseError::Locked`] if something reads its tables for too long.
+pub async fn delete_environment(address: &Address, environment: &str) -> Result<(), StoreError> {
+    const REMOVE: &str = "DELETE FROM portcullis.environment WHERE name = $1 RETURNING number";
+    let (mut client, server) = connect(address, WantedServer::ReadWrite).await?;
+    let session = PgSession::new(&client, &server.at);
+    set_patience(session).await?;
+    schema::format(session).await?.usable()?;
+    let failed = |error| of_statement(&server.at, &error);
+    let transaction = client.transaction().await.map_err(failed)?;
+    let session = PgSession::new(&transaction, &server.at);
+    lock(session).await?;
+    let removed = session.rows(REMOVE, &[(&environment, Type::TEXT)]).await?;
+    let number = removed.first().map(|row| value(row, 0)).transpose()?;
+    let number = number.ok_or_else(|| DatabaseError::NoEnvironment(environment.to_owned()))?;
+    let schema = StoredEnvironment { number, name: environment.to_owned() }.schema();
+    session.run(&format!("DROP SCHEMA {schema} CASCADE")).await.map_err(locked)?;
+    transaction.commit().await.map_err(failed)
+}
+
+/// Bounds how long statements wait for locks.
+async fn set_patience(session: PgSession<'_, Client>) -> Result<(), StoreError> {
+    let wait = LOCK_TIME.as_millis();
+    session.run(&format!("SET lock_timeout = {wait}; SET client_min_messages = warning")).await
+}
+
 impl SchemaMigration<'_> {
     async fn run(&self, client: &mut Client) -> Result<MigratedSchema, StoreError> {
-        let wait = LOCK_TIME.as_millis();
-        let settings = format!("SET lock_timeout = {wait}; SET client_min_messages = warning");
-        PgSession::new(client, &self.server.at).run(&settings).await?;
+        set_patience(PgSession::new(client, &self.server.at)).await?;
         let mut first = None;
         loop {
             match self.advance(client).await? {
@@ -167,9 +194,15 @@ impl SchemaMigration<'_> {
 
 /// Waits until no other process migrates, and keeps the others waiting until the transaction ends.
 async fn lock(session: PgSession<'_, Transaction<'_>>) -> Result<(), StoreError> {
-    match session.rows("SELECT pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]).await {
-        Err(StoreError::Busy) => Err(DatabaseError::Locked(LOCK_TIME).into()),
-        locked => locked.map(|_| ()),
+    let lock = session.rows("SELECT pg_advisory_xact_lock($1)", &[(&LOCK, Type::INT8)]).await;
+    lock.map(|_| ()).map_err(locked)
+}
+
+/// The error of a statement that may have waited for a lock.
+fn locked(error: StoreError) -> StoreError {
+    match error {
+        StoreError::Busy => DatabaseError::Locked(LOCK_TIME).into(),
+        error => error,
     }
 }
 

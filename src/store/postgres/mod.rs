@@ -46,7 +46,7 @@ pub use address::Address;
 pub use check::{FindingState, StoreFinding, check};
 pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
-pub use migrate::{MigratedSchema, migrate, names_at, prepare};
+pub use migrate::{MigratedSchema, delete_environment, migrate, names_at, prepare};
 pub use pool::AskedRead;
 pub use reader::PgReader;
 pub use reading::PgFactReading;
@@ -304,6 +304,7 @@ impl PostgresStore {
     /// Reads the clock alone, not after `until`.
     ///
     /// # Errors
+    /// [`DatabaseError::NoEnvironment`] once the environment was deleted.
     /// [`DatabaseError::TakenOver`] once another server turns out not to have what this process has seen: its
     /// policy, keys and relations may be of lost writes.
     pub(super) async fn confirm(&self, asker: Asker, until: Option<Instant>) -> Result<Clock, StoreError> {
@@ -311,11 +312,16 @@ impl PostgresStore {
         let until = until.into_iter().chain(soon).min();
         let asked = AskedRead { asker, seen: Some(self.latest()), after: None, until };
         let confirmed = self.read_brief(asked, PgReader::confirm).await;
-        if let Err(StoreError::Timeout(_)) = confirmed {
-            let reason = format!("no answer within {CONFIRM_TIME:?}");
-            return Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into());
+        match confirmed {
+            Err(StoreError::Timeout(_)) => {
+                let reason = format!("no answer within {CONFIRM_TIME:?}");
+                Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into())
+            }
+            Err(StoreError::Database(DatabaseError::NoTable(_))) => {
+                Err(DatabaseError::NoEnvironment(self.environment().to_owned()).into())
+            }
+            confirmed => Ok(self.unless_taken_over(confirmed)?.0),
         }
-        Ok(self.unless_taken_over(confirmed)?.0)
     }
 
     /// The version of the policy that was active at the latest moment that this process has seen, 0 for

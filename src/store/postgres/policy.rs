@@ -100,8 +100,7 @@ pub(super) async fn put(
     filename: &str,
 ) -> Result<PolicyVersion, StoreError> {
     if [src, filename].iter().any(|text| text.contains('\0')) {
-        let refused = "a policy that is stored in PostgreSQL cannot contain a NUL character: remove it";
-        return Err(StoreError::TooLarge(refused.to_owned()));
+        return Err(StoreError::PolicyText);
     }
     session.run(&format!("UPDATE {schema}.policy SET active = false WHERE active")).await?;
     // The number is needed for the seal. It is taken for good, even if the transaction is rolled back.

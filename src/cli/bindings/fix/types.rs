@@ -54,11 +54,9 @@ fn of_type(
             let reason = format!("every bound column of {ty} is compared as `{}`", common.0);
             (Some(correct(Some(common), reason)), Vec::new())
         }
-        (Some(common), Some(declared), _) if is_wrong || findings().next().is_some() => {
-            let reason = format!(
-                "every bound column of {ty} is compared as `{}`, not as `{}`",
-                common.0, declared.name
-            );
+        (Some(common), Some(_), _) if is_wrong || findings().next().is_some() => {
+            let reason =
+                format!("every bound column of {ty} is compared as `{}`, not as the entry says", common.0);
             (Some(correct(Some(common), reason)), Vec::new())
         }
         (None, _, Some(others)) if others.iter().all(&can_cast) => {
@@ -67,10 +65,9 @@ fn of_type(
             let reason = format!("every bound column of {ty} is text after the casts");
             (text.map(|text| correct(Some(text), reason)), casts(ty, others))
         }
-        (None, Some(declared), _) if is_wrong => {
+        (None, Some(_), _) if is_wrong => {
             let reason = format!(
-                "not every bound column of {ty} is compared as `{}`; without an entry ids are compared as text",
-                declared.name
+                "not every bound column of {ty} is compared as the entry says; without one ids are compared as text"
             );
             (Some(correct(None, reason)), Vec::new())
         }

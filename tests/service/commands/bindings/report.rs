@@ -114,8 +114,8 @@ fn missing_indexes_and_nullable_columns_are_no_errors() {
         "note has_relation(Repo:_, parent, Repo:_) parent_id: may be NULL, and rows with NULL are not facts",
         "warning owner(User:_, Repo:_) owner: no index of `repos` starts with `owner`: a look-up by this \
          column reads the whole table",
-        "warning slug(String:_, Repo:_) ?column?: is computed, so no index is used: select a table's own \
-         column, and write its type under `sql_types`",
+        "warning slug(String:_, Repo:_) ?column?: is computed, so no index of a column is used, only one on this \
+         very expression: select a table's own column, and write its type under `sql_types`",
     ];
     assert_eq!(found, expected);
 }

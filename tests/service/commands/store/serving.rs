@@ -1,6 +1,7 @@
 //! Processes that serve one store in a database: keys from the command line, and a node that is killed.
 
 use super::{database, text};
+use portcullis::http::DEFAULT_ENVIRONMENT;
 use portcullis_testkit::program::{self, Caller, Program, Service, portcullis};
 use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::{fact_json, question};
@@ -52,8 +53,29 @@ fn an_empty_database_becomes_a_store_and_keys_hold_on_every_node() {
     let staging = keys(folder.path(), &url, &["create", "--environment", "staging"]);
     assert_eq!(two.caller.post(&staging, "policy", &json!({ "src": POLICY })).0, 200);
     assert_eq!(allowed(&one, &staging, "ada", "a"), Some(false));
+    // Environments are listed and deleted wherever the address is known.
+    let environments = |args: &[&str]| {
+        let mut command = portcullis(folder.path());
+        let out = command.env("PORTCULLIS_STORE", &url).arg("environments").args(args).output().unwrap();
+        let [text, error] = [out.stdout, out.stderr].map(|text| String::from_utf8(text).unwrap());
+        (out.status.code().unwrap(), text, error)
+    };
+    let (_, listed, _) = environments(&["list"]);
+    let default = format!("`{DEFAULT_ENVIRONMENT}`, 1 fact, 1 policy version, 1 key\n");
+    assert_eq!(listed, format!("{default}`staging`, 0 facts, 1 policy version, 1 key\n"));
+    let (code, preview, _) = environments(&["delete", "staging"]);
+    assert!(code == 1 && preview.contains("nothing was deleted"), "{code} {preview}");
+    assert_eq!(allowed(&one, &staging, "ada", "a"), Some(false));
+    let deleted = environments(&["delete", "staging", "--yes"]);
+    assert_eq!(deleted, (0, "`staging` was deleted\n".to_owned(), String::new()));
+    assert_eq!((allowed(&one, &staging, "ada", "a"), allowed(&two, &staging, "ada", "a")), (None, None));
+    assert_eq!(environments(&["list"]).1, default);
+    for (name, wanted) in [("staging", "no environment `staging`"), (DEFAULT_ENVIRONMENT, "is not deleted")] {
+        let (code, _, error) = environments(&["delete", name, "--yes"]);
+        assert!(code != 0 && error.contains(wanted), "{code} {error}");
+    }
     // What works on data folders says so.
-    let out = portcullis(folder.path()).env("PORTCULLIS_STORE", &url).args(["environments", "list"]).output();
+    let out = portcullis(folder.path()).env("PORTCULLIS_STORE", &url).args(["backup", "b"]).output();
     let refused = out.unwrap();
     let message = String::from_utf8(refused.stderr).unwrap();
     assert!(!refused.status.success() && message.contains("works on a data folder"), "{message}");
