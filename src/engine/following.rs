@@ -10,6 +10,7 @@ use super::versions::Active;
 use super::{Engine, EngineError, view};
 use crate::store::ConsistentRead;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl Engine {
@@ -32,11 +33,11 @@ impl Engine {
         let time = self.settings().query_time;
         let until = Instant::now().checked_add(time);
         loop {
-            // Versions are not used again, so all of an answer is of this one if it is still active.
-            let before = self.version();
+            // Not the version: two may become the active one in the wrong order for a moment.
+            let before = self.shared.activations.load(Ordering::SeqCst);
             let outcome = self.store().consistently(&read).await;
             // An older version stays what it is.
-            if self.older.is_some() || !self.follow_policy().await? && self.version() == before {
+            if self.older.is_some() || !self.follow_policy().await? && !self.has_activated_since(before) {
                 return outcome;
             }
             if until.is_some_and(|until| Instant::now() >= until) {
@@ -44,6 +45,13 @@ impl Engine {
                 return Err(EngineError::Timeout(message));
             }
         }
+    }
+
+    /// Whether a policy was made the active one after so many activations.
+    fn has_activated_since(&self, before: u64) -> bool {
+        // With the lock: one that is under way counts.
+        let _plans = self.shared.plans.read();
+        self.shared.activations.load(Ordering::SeqCst) != before
     }
 
     /// The version of the active policy; 0 without one.

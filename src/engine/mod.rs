@@ -86,6 +86,7 @@ use local::Documents;
 use parking_lot::RwLock;
 use plans::Plans;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Mutex, watch};
 use versions::Active;
@@ -115,6 +116,8 @@ struct EngineState {
     plans: RwLock<Option<Arc<Plans>>>,
     /// The empty policy over no relations, used before the first policy.
     without_policy: OnceLock<Arc<Plans>>,
+    /// How often a policy was made the active one; raised while `plans` is locked.
+    activations: AtomicU64,
     /// Held while the active policy is being replaced.
     uploads: Arc<Mutex<()>>,
     /// Held while a policy is loaded that another process has stored.
@@ -164,6 +167,7 @@ impl Engine {
         let shared = EngineState {
             settings,
             plans: RwLock::new(None),
+            activations: AtomicU64::default(),
             without_policy: OnceLock::new(),
             uploads: Arc::default(),
             following: Mutex::default(),
@@ -367,6 +371,7 @@ impl Engine {
     /// Makes a policy the active one.
     fn activate(&self, policy: Option<Arc<Active>>) {
         let mut plans = self.shared.plans.write();
+        self.shared.activations.fetch_add(1, Ordering::SeqCst);
         *plans = policy.map(|policy| Arc::new(self.new_plans(policy, self.store().relations())));
     }
 

@@ -89,10 +89,10 @@ impl Engine {
         let engine = self.clone();
         let stored = tokio::spawn(async move {
             let _turn = turn;
-            let version = engine.store().put_policy(src, filename).await?.id;
-            let active = Arc::new(Active { version, program: Arc::new(program), lints });
+            let (version, mark) = engine.store().put_policy(src, filename).await?;
+            let active = Arc::new(Active { version: version.id, program: Arc::new(program), lints });
             engine.activate(Some(Arc::clone(&active)));
-            Ok(active.outcome(PolicyChange::Updated, options, engine.store().last_write()))
+            Ok(active.outcome(PolicyChange::Updated, options, mark))
         });
         stored.await.map_err(|error| EngineError::Bug(error.to_string()))?
     }

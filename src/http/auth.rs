@@ -8,7 +8,7 @@
 //! embedded store checks them in memory: one hash and one look-up. A store on PostgreSQL, which other nodes
 //! change, reads its clock first. So results are not cached, and a revoked key is refused, and a new policy
 //! decides, from the very next request on. Questions read the clock with their answer: their key is looked up
-//! in memory, and once more before the answer leaves.
+//! in memory, and once more before the answer leaves. So what is wrong with the body alone may be said first.
 //!
 //! A [`FixedKey`] comes from the configuration, lasts as long as the process, and is kept as a hash too.
 //! Digests are compared in constant time. If keys have a rate limit, it is enforced here too (429).
@@ -59,7 +59,7 @@ impl KeyName {
 pub(super) struct QuestionAccess {
     app: Arc<AppState>,
     environment: Arc<Environment>,
-    /// The key that must still be valid when an answer leaves.
+    /// The key, if it must be looked up again before an answer leaves.
     provisional: Option<String>,
 }
 
@@ -85,11 +85,7 @@ impl FromRequestParts<Arc<AppState>> for QuestionAccess {
 
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let key = sent_key(&head.headers)?.to_owned();
-        let known = match fixed(&key, app) {
-            Some(found) => Some(found),
-            None => known(&key, app),
-        };
-        let found = match known {
+        let found = match fixed(&key, app).or_else(|| known(&key, app)) {
             Some(found) => found,
             None => stored(&key, app).await?,
         };
@@ -145,6 +141,11 @@ impl QuestionAccess {
     ) -> Result<T, ApiError> {
         let engine = &self.environment.engine;
         let answer = question(engine).await;
+        if let Err(EngineError::Store(error)) = &answer
+            && error.is_unanswered()
+        {
+            return answer.map_err(|error| failed(error, &self.app));
+        }
         let is_valid = match &self.provisional {
             Some(key) => engine.was_valid(key).await.map_err(|error| failed(error, &self.app))?,
             None => true,

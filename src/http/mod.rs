@@ -110,8 +110,7 @@ const PREFIX: &str = "/api";
 pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 
 /// The message for a path without an endpoint.
-const NO_PATH: &str =
-    "there is no such path: `/api/docs` describes them, `/api/openapi.json` is for programs";
+const NO_PATH: &str = "there is no such path: `/api/docs` describes all, `/api/openapi.json` is for programs";
 
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";

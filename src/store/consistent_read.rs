@@ -2,8 +2,9 @@
 //!
 //! A question takes the list of relations, then reads. If a batch commits in between and adds facts to old
 //! and to new relations, the question would see only the former. Its result is then discarded, and it runs
-//! again with the new list. So it does if a table of its list does not exist any more. The embedded store knows of such a commit before readers can see it. A store on
-//! PostgreSQL learns of it from the clock of the answer, since another process may have committed.
+//! again with the new list, as it does if a table of its list does not exist any more. The embedded store
+//! knows of such a commit before readers can see it. A store on PostgreSQL learns of it from the clock of the
+//! answer, since another process may have committed.
 //!
 //! A writer that keeps adding relations could repeat a question forever, so all attempts after the first
 //! share the time limit of one question, and exceeding it is a timeout.
@@ -11,7 +12,7 @@
 use super::postgres::Clock;
 use super::{Backend, DatabaseError, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 /// About how long a commit takes.
@@ -30,32 +31,44 @@ pub struct ConsistentRead<'s> {
     seen: Arc<SeenClock>,
 }
 
-/// The newest generation of relations that a clock told during a question; negative before the first.
+/// What the clocks of a question told.
 #[derive(Debug)]
-struct SeenClock(AtomicI64);
+struct SeenClock {
+    /// The newest generation of relations; negative before the first.
+    catalog: AtomicI64,
+    /// The newest generation of keys.
+    keys: AtomicI64,
+    /// Whether a read was [not answered](StoreError::is_unanswered).
+    is_unanswered: AtomicBool,
+}
 
 impl SeenClock {
-    fn note(&self, clock: Clock) {
-        self.0.fetch_max(clock.catalog, Ordering::SeqCst);
+    fn new() -> Self {
+        Self { catalog: AtomicI64::new(-1), keys: AtomicI64::new(0), is_unanswered: AtomicBool::new(false) }
     }
 
-    /// `None` if no clock was read yet.
-    fn generation(&self) -> Option<u64> {
-        u64::try_from(self.0.load(Ordering::SeqCst)).ok()
+    fn note(&self, clock: Clock) {
+        self.catalog.fetch_max(clock.catalog, Ordering::SeqCst);
+        self.keys.fetch_max(clock.keys, Ordering::SeqCst);
+    }
+
+    /// The generation of relations; `None` if no clock was read yet.
+    fn catalog(&self) -> Option<u64> {
+        u64::try_from(self.catalog.load(Ordering::SeqCst)).ok()
     }
 }
 
 impl Store {
     /// Runs a closure that reads from the attempt's relations, and repeats it if a relation was added
-    /// meanwhile. Afterwards this process has [followed](Self::follow) all that other processes had changed
-    /// when it began.
+    /// meanwhile. Unless it fails because the database does not answer, this process knows afterwards what
+    /// other processes had changed of keys, relations and the policy's number when it began.
     pub async fn consistently<'s, T, E, F>(&'s self, read: impl Fn(ConsistentRead<'s>) -> F) -> Result<T, E>
     where
         E: From<StoreError>,
         F: Future<Output = Result<T, E>>,
     {
         let (mut is_first, mut until) = (true, None);
-        let seen = Arc::new(SeenClock(AtomicI64::new(-1)));
+        let seen = Arc::new(SeenClock::new());
         loop {
             // In this order: the relations contain the facts of all writes up to the offset.
             let (offset, relations) = (self.offset(), self.relations());
@@ -63,10 +76,14 @@ impl Store {
             let attempt =
                 ConsistentRead { store: self, offset, relations, is_first, until, seen: Arc::clone(&seen) };
             let outcome = read(attempt).await;
-            // No statement has read the clock: the answer may be of a policy that another process has replaced.
-            if seen.generation().is_none() {
+            if outcome.is_err() && seen.is_unanswered.load(Ordering::SeqCst) {
+                return outcome;
+            }
+            // No statement has read the clock: another process may have replaced the policy.
+            if seen.catalog().is_none() {
                 self.see_clock(&seen, until).await?;
             }
+            self.catch_up_keys(&seen).await?;
             if self.newest_generation(&seen) <= generation {
                 return outcome;
             }
@@ -81,17 +98,25 @@ impl Store {
     /// Reads the clock alone.
     async fn see_clock(&self, seen: &SeenClock, until: Option<Instant>) -> Result<(), StoreError> {
         if let Backend::Postgres(store) = &self.backend {
-            seen.note(store.confirm(self.asker, until).await?);
+            seen.note(store.confirm(self.asker, self.after, until).await?);
             self.has_clock.store(true, Ordering::SeqCst);
         }
         Ok(())
+    }
+
+    /// Reads the keys that a clock told of.
+    async fn catch_up_keys(&self, seen: &SeenClock) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Embedded(_) => Ok(()),
+            Backend::Postgres(store) => store.catch_up(seen.keys.load(Ordering::SeqCst), 0).await,
+        }
     }
 
     /// The generation of relations that contains all facts that a question may have seen.
     fn newest_generation(&self, seen: &SeenClock) -> u64 {
         match &self.backend {
             Backend::Embedded(store) => store.pending_generation(),
-            Backend::Postgres(_) => seen.generation().unwrap_or_default(),
+            Backend::Postgres(_) => seen.catalog().unwrap_or_default(),
         }
     }
 
@@ -166,8 +191,8 @@ impl ConsistentRead<'_> {
         self.noted(self.store.ask_briefly(self.until, read).await).await
     }
 
-    /// The answer, whose relations are now known. If there is none because a table is missing, the clock tells
-    /// whether there are newer relations.
+    /// The answer, whose relations are now known. If there is none because a table is missing, the clock
+    /// tells whether there are newer relations.
     async fn noted<T>(&self, outcome: Result<(T, Option<Clock>), StoreError>) -> Result<T, StoreError> {
         match outcome {
             Ok((answer, clock)) => {
@@ -178,7 +203,12 @@ impl ConsistentRead<'_> {
                 self.store.see_clock(&self.seen, self.until).await?;
                 Err(error.into())
             }
-            Err(error) => Err(error),
+            Err(error) => {
+                if error.is_unanswered() {
+                    self.seen.is_unanswered.store(true, Ordering::SeqCst);
+                }
+                Err(error)
+            }
         }
     }
 }

@@ -223,6 +223,16 @@ impl fmt::Display for Loss {
 }
 
 impl StoreError {
+    /// Whether there was no time or no server to ask. Such an error tells nothing of policy and facts, and
+    /// asking more would make it worse.
+    pub fn is_unanswered(&self) -> bool {
+        match self {
+            Self::Timeout(_) | Self::Busy | Self::Overloaded(_) | Self::Closed | Self::Locked(_) => true,
+            Self::Database(error) => !matches!(error, DatabaseError::NoTable(_)),
+            _ => false,
+        }
+    }
+
     /// An operating-system failure at a path.
     pub(super) fn io(path: &Path, error: &std::io::Error) -> Self {
         match error.kind() {

@@ -247,10 +247,22 @@ impl Store {
     }
 
     /// Stores a policy as the active one.
-    pub async fn put_policy(&self, src: String, filename: String) -> Result<PolicyVersion, StoreError> {
+    ///
+    /// Returns also the moment after it.
+    pub async fn put_policy(
+        &self,
+        src: String,
+        filename: String,
+    ) -> Result<(PolicyVersion, WriteMark), StoreError> {
         match &self.backend {
-            Backend::Embedded(store) => store.put_policy(src, filename).await,
-            Backend::Postgres(store) => Ok(store.put_policy(src, filename).await?.0),
+            Backend::Embedded(store) => {
+                let version = store.put_policy(src, filename).await?;
+                Ok((version, WriteMark { offset: store.offset(), nonce: None }))
+            }
+            Backend::Postgres(store) => {
+                let (version, token) = store.put_policy(src, filename).await?;
+                Ok((version, token.into()))
+            }
         }
     }
 
@@ -326,7 +338,8 @@ impl Store {
     }
 
     /// Whether a known key was still valid when its request began, whose store this is
-    /// ([`asked_by`](Self::asked_by)). To be called at the end of the request: the clock of any answer tells.
+    /// ([`asked_by`](Self::asked_by)). To be called once its questions are
+    /// [consistently](Self::consistently) answered: the keys are then those of their clocks.
     pub async fn was_valid(&self, text: &str) -> Result<bool, StoreError> {
         match &self.backend {
             Backend::Embedded(_) => Ok(true),
@@ -334,7 +347,7 @@ impl Store {
                 if !self.has_clock.load(Ordering::SeqCst) {
                     self.follow().await?;
                 }
-                Ok(store.verify_key_again(text).await?.is_some())
+                Ok(store.verify_key(text).is_some())
             }
         }
     }

@@ -11,13 +11,23 @@ pub struct Token {
     pub nonce: Nonce,
 }
 
+impl Token {
+    /// Whether the server at this moment lacks a write that it has had time to receive. `found` is the nonce
+    /// that it has for its revision, which is not kept for old ones: of these, only the number is known.
+    pub(super) fn lacks(self, write: Self, found: Option<Nonce>) -> bool {
+        self.revision < write.revision
+            || self.revision == write.revision && self.nonce != write.nonce
+            || found.is_some_and(|found| found != write.nonce)
+    }
+}
+
 /// The random number of a batch. Two batches with the same revision have different ones: one of them was lost
 /// when another server took over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nonce(pub i64);
 
-/// The moment of a write as its caller gets it, who may send it back with a question that must see the write:
-/// `7` from the embedded store, `7-00000000000000ff` from one in a database.
+/// The moment of a write as its caller gets it: `7` from the embedded store, `7-00000000000000ff` from one in
+/// a database. The caller sends it back with questions that must see the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WriteMark {
     /// The number of the write.

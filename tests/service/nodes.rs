@@ -175,13 +175,23 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
     assert!(!two.may("ada", "read", "a"));
     // A caller that names the lost write is told so; its number has been given again.
-    let ask = |offset: &str| {
+    let send = |offset: &str, path: &str, body: &Json| {
         let (offset, key) = (format!("OsoOffset: {offset}"), bearer(DEVELOPMENT_KEY));
         let headers = [&*key, &*offset, "Content-Type: application/json"];
-        two.send("POST", "/api/authorize", &headers, question("ada", "read", "a").to_string().as_bytes())
+        two.send("POST", path, &headers, body.to_string().as_bytes())
     };
+    let ask = |offset: &str| send(offset, "/api/authorize", &question("ada", "read", "a"));
     let refused = ask(&lost);
     assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("lost_write")), "{}", refused.text);
+    // So if no fact is read, and if several answers are sent together.
+    let unknown = json!({ "fact": { "predicate": "only_the_lost_policy_has_it", "args": [] } });
+    assert_eq!(send(&lost, "/api/query", &unknown).status, 409);
+    let part = json!({
+        "subject": { "type": "User", "id": "ada" }, "action": { "name": "read" },
+        "resource": { "type": "Repo", "id": "a" },
+    });
+    let evaluations = json!({ "evaluations": [part, {}] });
+    assert_eq!(send(&lost, "/access/v1/evaluations", &evaluations).status, 409);
     assert_eq!(ask("4000000000-0000000000000001").status, 409, "the server has not so many writes");
     for offset in [kept, "7", "?!"] {
         assert_eq!(ask(offset).status, 200, "{offset}");

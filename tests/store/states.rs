@@ -50,6 +50,33 @@ async fn the_offset_is_the_last_revision_that_was_acknowledged_or_read() {
     assert_eq!(place.open().await.latest().revision, 3);
 }
 
+#[tokio::test]
+async fn a_write_does_not_hide_that_an_earlier_one_was_lost() {
+    let place = Place::new("lost_before_writing").await;
+    let store = place.open().await;
+    store.apply_within(insert([public("1")]), None).await.unwrap();
+    // Another server took over, with another write of the same number, or with none, or with more.
+    for revision in [1, 0, 2] {
+        let taken_over = format!(
+            "UPDATE portcullis_e1.revision SET revision = 1, nonce = nonce # 1 WHERE revision = 1;
+             UPDATE portcullis_e1.clock SET revision = {revision}, nonce = nonce # 1"
+        );
+        place.admin.batch_execute(&taken_over).await.unwrap();
+        let refused = store.apply_within(insert([public("2")]), None).await.unwrap_err();
+        let taken_over = StoreError::from(DatabaseError::TakenOver { revision: 1 }).to_string();
+        assert_eq!(
+            (refused.to_string(), store.fault().unwrap().to_string()),
+            (taken_over.clone(), taken_over)
+        );
+        assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.revision WHERE revision > 1").await, 0);
+        place
+            .admin
+            .batch_execute("UPDATE portcullis_e1.revision SET nonce = nonce # 1 WHERE revision = 1")
+            .await
+            .unwrap();
+    }
+}
+
 /// A decision that takes a minute.
 fn slow(reader: &PgReader) -> Result<bool, StoreError> {
     reader.decision("SELECT pg_sleep(60) IS NOT NULL", &[])

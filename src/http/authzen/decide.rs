@@ -122,9 +122,9 @@ struct Mistake {
 }
 
 impl Mistake {
-    /// A fault of the service is not a mistake of the evaluation, and ends the request.
+    /// A fault of the service, or a lost write, is not a mistake of the evaluation, and ends the request.
     fn of(error: ApiError) -> Result<Self, ApiError> {
-        if !error.is_client_error() {
+        if !error.is_client_error() || matches!(error, ApiError::LostWrite(_)) {
             return Err(error);
         }
         let (status, message) = error.into_parts();

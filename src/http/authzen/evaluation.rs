@@ -146,6 +146,8 @@ pub(super) async fn evaluate_each(
         )));
     }
     let semantic = options.and_then(|Object(options)| options.evaluations_semantic).unwrap_or_default();
+    // Of evaluations that are all wrong, none would be asked.
+    access.ask(async |_| Ok(())).await?;
     let mut decisions = Vec::with_capacity(evaluations.len());
     for Object(evaluation) in evaluations {
         let decision = decide_part(&access, &witness, with_defaults(evaluation, &defaults)).await?;

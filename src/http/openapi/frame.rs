@@ -33,6 +33,15 @@ const WITH_KEY: &[ErrorExample] = &[
         (ErrorCode::Unauthorized, "the API key is unknown or was revoked: send another one"),
     ),
     (
+        "409",
+        "Conflict",
+        "A write that the header `OsoOffset` names was lost",
+        (
+            ErrorCode::LostWrite,
+            "revision 7 was lost when another server took over: check what it wrote, and write it again",
+        ),
+    ),
+    (
         "429",
         "TooManyRequests",
         "The key is over its rate",
@@ -106,7 +115,7 @@ const ELSEWHERE: &[ErrorExample] = &[
         "There is no such path",
         (
             ErrorCode::NotFound,
-            "there is no such path: `/api/docs` describes them, `/api/openapi.json` is for programs",
+            "there is no such path: `/api/docs` describes all, `/api/openapi.json` is for programs",
         ),
     ),
     (
@@ -240,7 +249,7 @@ fn shared() -> Map<String, Value> {
         "parameters": {
             "RequestId": header("X-Request-ID", "The id of the request in the log; it is echoed if it has at most 128 visible ASCII characters, and replaced otherwise"),
             "ApiVersion": header("X-OsoApiVersion", "The version that the client was made for; ignored"),
-            "Offset": header("OsoOffset", "The offset of an earlier write that this read must see; every read sees all acknowledged writes"),
+            "Offset": header("OsoOffset", "The offset of an earlier write that a read must see. Every read sees all acknowledged writes; if this one was lost, the read is answered 409"),
         },
         "headers": {
             "X-Request-ID": { "required": true, "description": "The id under which the request is logged", "schema": { "type": "string", "pattern": "^[!-~]{1,128}$" } },

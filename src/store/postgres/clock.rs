@@ -173,17 +173,8 @@ impl Clock {
     fn sight(&self, token: Option<Token>, found: Option<Nonce>) -> Sight {
         match token {
             None => Sight::Seen,
-            Some(token) if self.token.revision < token.revision => {
-                if self.is_standby {
-                    Sight::Behind
-                } else {
-                    Sight::Lost
-                }
-            }
-            Some(token) if self.token.revision == token.revision && self.token.nonce != token.nonce => {
-                Sight::Lost
-            }
-            Some(token) if found.is_some_and(|found| found != token.nonce) => Sight::Lost,
+            Some(token) if self.is_standby && self.token.revision < token.revision => Sight::Behind,
+            Some(token) if self.token.lacks(token, found) => Sight::Lost,
             Some(_) => Sight::Seen,
         }
     }

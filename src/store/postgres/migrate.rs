@@ -84,7 +84,8 @@ pub async fn names_at(address: &Address) -> Result<Vec<String>, StoreError> {
 /// their next request on.
 ///
 /// # Errors
-/// [`DatabaseError::NoEnvironment`], and [`DatabaseError::Locked`] if something reads its tables for too long.
+/// [`DatabaseError::NoEnvironment`], and [`DatabaseError::Locked`] if something reads its tables for too
+/// long.
 pub async fn delete_environment(address: &Address, environment: &str) -> Result<(), StoreError> {
     const REMOVE: &str = "DELETE FROM portcullis.environment WHERE name = $1 RETURNING number";
     let (mut client, server) = connect(address, WantedServer::ReadWrite).await?;

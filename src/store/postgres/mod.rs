@@ -69,6 +69,7 @@ use session::PgSession;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
+use tokio::time::timeout;
 use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
 
 /// How long the clock alone may take: it is one row.
@@ -170,13 +171,20 @@ impl PostgresStore {
 
     /// Reads keys and relations again unless these generations, or newer ones, are known. Concurrent callers
     /// share one read.
+    ///
+    /// # Errors
+    /// [`DatabaseError::TakenOver`] if the server that answers does not have them.
     pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
         let is_behind = || self.keys_generation() < keys || self.relations().generation < relations;
         if is_behind() {
             let _one_reads = self.refreshing.lock().await;
             if is_behind() {
-                self.refresh().await?;
+                let refreshed = timeout(CONFIRM_TIME, self.refresh()).await;
+                refreshed.map_err(|_| self.silent(CONFIRM_TIME))??;
             }
+        }
+        if is_behind() {
+            return self.unless_taken_over(Err(self.taken_over().into()));
         }
         Ok(())
     }
@@ -275,13 +283,13 @@ impl PostgresStore {
         outcome: Result<(T, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
-            self.published.note_clock(*clock);
+            self.published.note(SeenMoment::of(*clock));
         }
         outcome
     }
 
-    /// The outcome of such a question. If what this process has seen is lost, so may be its policy, its keys
-    /// and its relations, from now on.
+    /// The outcome of a question that must see what this process has seen. If that is lost, so may be its
+    /// policy, its keys and its relations, from now on.
     pub(super) fn unless_taken_over<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
         if let Err(StoreError::Database(DatabaseError::TakenOver { revision })) = &outcome {
             self.published.note_lost(*revision);
@@ -297,7 +305,7 @@ impl PostgresStore {
     /// # Errors
     /// Those of [`confirm`](Self::confirm).
     pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
-        let clock = self.confirm(asker, None).await?;
+        let clock = self.confirm(asker, None, None).await?;
         self.catch_up(clock.keys, u64::try_from(clock.catalog).unwrap_or_default()).await
     }
 
@@ -307,21 +315,35 @@ impl PostgresStore {
     /// [`DatabaseError::NoEnvironment`] once the environment was deleted.
     /// [`DatabaseError::TakenOver`] once another server turns out not to have what this process has seen: its
     /// policy, keys and relations may be of lost writes.
-    pub(super) async fn confirm(&self, asker: Asker, until: Option<Instant>) -> Result<Clock, StoreError> {
-        let soon = Instant::now().checked_add(CONFIRM_TIME.min(self.query_time()));
+    /// [`DatabaseError::LostWrite`] if one of the writes up to `after` was lost.
+    pub(super) async fn confirm(
+        &self,
+        asker: Asker,
+        after: Option<Token>,
+        until: Option<Instant>,
+    ) -> Result<Clock, StoreError> {
+        let soon = Instant::now().checked_add(CONFIRM_TIME);
+        let has_time = until.zip(soon).is_none_or(|(until, soon)| until >= soon);
         let until = until.into_iter().chain(soon).min();
-        let asked = AskedRead { asker, seen: Some(self.latest()), after: None, until };
+        let asked = AskedRead { asker, seen: Some(self.latest()), after, until };
         let confirmed = self.read_brief(asked, PgReader::confirm).await;
         match confirmed {
-            Err(StoreError::Timeout(_)) => {
-                let reason = format!("no answer within {CONFIRM_TIME:?}");
-                Err(DatabaseError::Unreachable { at: self.address.to_string(), reason }.into())
-            }
+            Err(StoreError::Timeout(_)) if has_time => Err(self.silent(CONFIRM_TIME).into()),
             Err(StoreError::Database(DatabaseError::NoTable(_))) => {
                 Err(DatabaseError::NoEnvironment(self.environment().to_owned()).into())
             }
             confirmed => Ok(self.unless_taken_over(confirmed)?.0),
         }
+    }
+
+    /// The error of a server that did not answer for so long.
+    fn silent(&self, time: Duration) -> DatabaseError {
+        let reason = format!("no answer within {time:?}");
+        DatabaseError::Unreachable { at: self.address.to_string(), reason }
+    }
+
+    fn taken_over(&self) -> DatabaseError {
+        DatabaseError::TakenOver { revision: self.latest().revision }
     }
 
     /// The version of the policy that was active at the latest moment that this process has seen, 0 for
@@ -341,7 +363,9 @@ impl PostgresStore {
 
     /// The size of the environment's tables and their indexes in bytes.
     pub async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {
-        Ok(self.read_brief(AskedRead { asker, ..AskedRead::default() }, PgReader::bytes).await?.0)
+        let asked = AskedRead { asker, seen: Some(self.latest()), ..AskedRead::default() };
+        let outcome = self.read_brief(asked, PgReader::bytes).await;
+        Ok(self.unless_taken_over(outcome)?.0)
     }
 }
 

@@ -8,7 +8,6 @@ use crate::store::key::KeyRing;
 use crate::store::signature::Relations;
 use crate::store::token::Token;
 use parking_lot::{Mutex, RwLock};
-use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -20,8 +19,6 @@ const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct PublishedState {
     relations: RwLock<Arc<Relations>>,
     keys: RwLock<PublishedKeys>,
-    /// The newest generation of keys that a clock told.
-    seen_keys: AtomicI64,
     /// The latest moment that was acknowledged or read.
     latest: Mutex<Token>,
     /// The latest moment of which the policy is known. A write of this process does not tell it.
@@ -60,7 +57,6 @@ impl PublishedState {
         Self {
             relations: RwLock::new(Arc::new(relations)),
             keys: RwLock::new(PublishedKeys { generation: keys.generation, ring }),
-            seen_keys: AtomicI64::new(keys.generation),
             latest: Mutex::new(seen.token),
             policy: Mutex::new(seen),
             lost: OnceLock::new(),
@@ -108,17 +104,6 @@ impl PublishedState {
     /// The policy that is active, as far as this process has seen; 0 for none.
     pub(super) fn policy(&self) -> u64 {
         self.policy.lock().policy
-    }
-
-    /// Notes the clock of an answer.
-    pub(super) fn note_clock(&self, clock: Clock) {
-        self.seen_keys.fetch_max(clock.keys, Ordering::SeqCst);
-        self.note(SeenMoment::of(clock));
-    }
-
-    /// The newest generation of keys that a clock told, which may not be [published](Self::keys) yet.
-    pub(super) fn seen_keys(&self) -> i64 {
-        self.seen_keys.load(Ordering::SeqCst)
     }
 
     /// Notes a moment and its policy.

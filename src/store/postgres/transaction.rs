@@ -78,14 +78,15 @@ impl WriterConnection {
     /// are applied. After an error nothing was committed, and the connection is of no use.
     pub(super) async fn prepare(
         &mut self,
-        WriterSource { schema, environment, limit, .. }: &WriterSource,
+        WriterSource { schema, environment, limit, published, .. }: &WriterSource,
         group: &[QueuedBatch],
     ) -> Result<PreparedWrite, StoreError> {
         let known = self.catalog.take();
         let is_cleaning = self.n_transactions.is_multiple_of(CLEANED);
         // Twice as many as were made, so that they do not become more and more.
         let n_old = LOOKED_AT.max(2 * self.n_revisions);
-        let mut open = OpenTransaction::begin(self.session(), schema, environment, known).await?;
+        let mut open =
+            OpenTransaction::begin(self.session(), schema, environment, known, published.latest()).await?;
         let (generation, keys) = (open.catalog.generation, open.keys);
         let mut outcomes = Vec::new();
         for batch in group {
@@ -146,15 +147,25 @@ struct OpenTransaction<'t> {
 
 impl<'t> OpenTransaction<'t> {
     /// Locks the clock. The relations that are known from before are used if they are still the same.
+    ///
+    /// # Errors
+    /// [`DatabaseError::TakenOver`] if the server does not have what this process has seen: its writes would
+    /// hide that.
     async fn begin(
         session: PgSession<'t, Client>,
         schema: &'t str,
         environment: &'t str,
         known: Option<Catalog>,
+        seen: Token,
     ) -> Result<Self, StoreError> {
         session.run("BEGIN").await?;
         let lock = format!("SELECT revision, nonce, catalog, policy, keys FROM {schema}.clock FOR UPDATE");
         let row = session.row(&lock, &[]).await?;
+        // A statement of its own: it sees what was committed while the one before waited.
+        let find = format!("SELECT nonce FROM {schema}.revision WHERE revision = $1");
+        let revision = i64::try_from(seen.revision).unwrap_or(i64::MAX);
+        let found = session.rows(&find, &[(&revision, Type::INT8)]).await?;
+        let found = found.first().map(|row| value(row, 0)).transpose()?.map(Nonce);
         let (revision, nonce, generation): (i64, i64, i64) =
             (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
         let catalog = match known.filter(|catalog| catalog.generation == generation) {
@@ -163,6 +174,9 @@ impl<'t> OpenTransaction<'t> {
         };
         let revision = u64::try_from(revision).unwrap_or_default();
         let token = Token { revision, nonce: Nonce(nonce) };
+        if token.lacks(seen, found) {
+            return Err(DatabaseError::TakenOver { revision: seen.revision }.into());
+        }
         let (policy, keys) = (value(&row, 3)?, value(&row, 4)?);
         let (revisions, nonces) = (Vec::new(), Vec::new());
         Ok(Self { session, schema, environment, catalog, token, policy, keys, revisions, nonces })

@@ -301,6 +301,9 @@ impl WriterThread {
                     Err(error) => error,
                 };
                 *connection = None;
+                if let StoreError::Database(DatabaseError::TakenOver { revision }) = &error {
+                    source.published.note_lost(*revision);
+                }
                 let is_late = until.is_some_and(|until| Instant::now() + pause >= until)
                     || is_closing.load(Ordering::SeqCst);
                 let passing = passing(&error);

@@ -7,8 +7,8 @@ use crate::store::{Access, StoreError};
 async fn every_policy_version_is_kept_and_the_last_is_active() {
     let store = memory();
     assert_eq!(store.policy(None).await.unwrap(), None);
-    let first = store.put_policy("one".into(), "a.polar".into()).await.unwrap();
-    let second = store.put_policy("two".into(), String::new()).await.unwrap();
+    let first = store.put_policy("one".into(), "a.polar".into()).await.unwrap().0;
+    let second = store.put_policy("two".into(), String::new()).await.unwrap().0;
     assert!(second.id > first.id);
     let active = store.policy(None).await.unwrap().unwrap();
     assert_eq!((active.src.as_str(), &active.version), ("two", &second));
@@ -31,7 +31,7 @@ async fn every_policy_version_is_kept_and_the_last_is_active() {
 async fn clearing_removes_facts_and_policies_but_no_key() {
     let store = memory();
     store.apply(vec![insert(&[fact("p", &["T:a"]), fact("p", &["T:b", "T:c"])])]).await.unwrap();
-    let policy = store.put_policy("one".into(), String::new()).await.unwrap();
+    let policy = store.put_policy("one".into(), String::new()).await.unwrap().0;
     let key = store.create_key("main".into(), "mine".into(), Access::ReadWrite).await.unwrap();
     assert_eq!(store.clear().await.unwrap().deleted, 2);
     assert_eq!(all(&store).await, [""; 0]);
@@ -39,7 +39,7 @@ async fn clearing_removes_facts_and_policies_but_no_key() {
     assert_eq!(store.policy(None).await.unwrap(), None);
     assert_eq!(store.policy_versions().await.unwrap(), []);
     assert!(store.find_key(&key.text).await.unwrap().is_some());
-    let next = store.put_policy("two".into(), String::new()).await.unwrap();
+    let next = store.put_policy("two".into(), String::new()).await.unwrap().0;
     assert!(next.id > policy.id, "an id is never given twice");
 }
 
