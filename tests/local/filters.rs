@@ -1,6 +1,6 @@
 //! A filter in every place where a condition may stand.
 
-use super::catalogue::{DOCUMENT, PATTERNS};
+use super::catalogue::{DOCUMENT, PATTERNS, SCHEMA};
 use super::service::{Service, caller, column, postgres, rows, shape};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::question::QuestionVarId;
@@ -87,6 +87,28 @@ fn a_filter_is_never_null() {
                     assert_eq!(column(&caller, &sql), "0", "a NULL is not allowed: {sql}");
                 }
             }
+        }
+    }
+}
+
+/// A condition of a bound query that is never NULL itself stays as it is written.
+#[test]
+fn only_what_may_be_null_is_compared_with_true() {
+    let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-row").unwrap();
+    for (condition, printed) in [
+        ("deleted = 1", "NOT ((documents.deleted = 1) IS TRUE)"),
+        ("deleted IS NOT NULL", "NOT ((documents.deleted IS NOT NULL))"),
+    ] {
+        let document = DOCUMENT.replace("WHERE deleted = 1", &format!("WHERE {condition}"));
+        let service = Service::new(&pattern.policy(), "", &document);
+        for dialect in DIALECTS {
+            let question = "allow(User:2, \"read\", Document:?)";
+            let filter = service.sql_for(dialect, question, Way::List, "documents.id");
+            assert!(filter.contains(printed), "{filter}");
+            let caller = Caller::new(dialect).unwrap();
+            caller.script(SCHEMA).unwrap();
+            let sql = format!("SELECT COUNT(*) FROM documents WHERE ({filter}) IS NULL");
+            assert_eq!(column(&caller, &sql), "0", "{sql}");
         }
     }
 }

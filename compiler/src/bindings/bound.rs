@@ -113,6 +113,8 @@ pub struct PlainQuery {
     pub condition: Vec<ConditionPart>,
     /// The columns that the condition obviously demands not to be NULL.
     pub not_null: Vec<SqlName>,
+    /// Whether the condition is obviously never NULL itself: it only has tests such as `IS NOT NULL`.
+    pub is_never_null: bool,
 }
 
 /// A part of a plain query's condition.

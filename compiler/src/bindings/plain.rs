@@ -39,10 +39,15 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     let scope = QueryScope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
     let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
     let table = SqlName::all(&table, lexis);
-    let whole = PlainQuery { table, columns: columns.into(), condition: Vec::new(), not_null: Vec::new() };
+    let whole = PlainQuery {
+        table,
+        columns: columns.into(),
+        condition: Vec::new(),
+        not_null: Vec::new(),
+        is_never_null: true,
+    };
     if cursor.word("where") {
-        let (condition, not_null) = condition(cursor, &scope, escapes)?;
-        Some(PlainQuery { condition, not_null, ..whole })
+        condition(cursor, &scope, escapes, whole)
     } else {
         cursor.done().then_some(whole)
     }
@@ -73,13 +78,13 @@ impl QueryScope {
     }
 }
 
-/// The rest of the query as a condition, parenthesised if it has an `OR` at the top level; and the columns
-/// that it obviously demands not to be NULL.
+/// The query with its rest as a condition, parenthesised if it has an `OR` at the top level.
 fn condition(
     cursor: Cursor<'_>,
     scope: &QueryScope,
     escapes: Escapes,
-) -> Option<(Vec<ConditionPart>, Vec<SqlName>)> {
+    whole: PlainQuery,
+) -> Option<PlainQuery> {
     let start = cursor.at;
     let lexemes = cursor.lexemes;
     let mut reader = ConditionReader {
@@ -90,12 +95,14 @@ fn condition(
         depth: 0,
         outer_or: false,
         is_conjunction: true,
+        is_never_null: true,
     };
     reader.alternatives()?;
     if !reader.cursor.done() {
         return None;
     }
     let not_null = if reader.is_conjunction { reader.not_null } else { Vec::new() };
+    let is_never_null = reader.is_never_null;
     let mut columns = reader.columns.into_iter().peekable();
     let mut parts = Vec::new();
     let mut text = String::new();
@@ -121,7 +128,7 @@ fn condition(
         parts.insert(0, ConditionPart::Text("(".to_owned()));
         parts.push(ConditionPart::Text(")".to_owned()));
     }
-    Some((parts, not_null))
+    Some(PlainQuery { condition: parts, not_null, is_never_null, ..whole })
 }
 
 /// A condition being read. Precedence does not matter, because only the columns are wanted.
@@ -136,6 +143,8 @@ struct ConditionReader<'a> {
     outer_or: bool,
     /// Whether each test must hold: there was neither `OR` nor `NOT` so far.
     is_conjunction: bool,
+    /// Whether there were only tests with `IS` so far.
+    is_never_null: bool,
 }
 
 impl ConditionReader<'_> {
@@ -168,12 +177,14 @@ impl ConditionReader<'_> {
             self.cursor.sign(&Token::Close(')')).then_some(())?;
             self.casts()?;
         }
+        let are_tests = std::mem::take(&mut self.is_never_null);
         let compares = |token: &&Token| matches!(token, Token::Operator(operator) if ["=", "==", "<>", "<", "<=", ">", ">="].contains(operator));
         if self.cursor.peek().as_ref().is_some_and(compares) {
             self.cursor.next();
             return self.operand();
         }
         if self.cursor.word("is") {
+            self.is_never_null = are_tests;
             let is_negated = self.cursor.word("not");
             if self.cursor.word("null") {
                 // An operand has at most one column, perhaps cast.
@@ -200,6 +211,7 @@ impl ConditionReader<'_> {
             self.cursor.word("and").then_some(())?;
             return self.operand();
         }
+        self.is_never_null = are_tests && !is_operand;
         (!negated).then_some(())
     }
 

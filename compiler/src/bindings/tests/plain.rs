@@ -5,7 +5,7 @@ use crate::bindings::{ConditionPart, PlainQuery, SqlName};
 
 /// A plain query as one line, with its columns marked by a dot.
 fn shown(text: &str, dialect: Dialect) -> Option<String> {
-    let PlainQuery { table, columns, condition, not_null: _ } = read(text, dialect).unwrap().plain?;
+    let PlainQuery { table, columns, condition, .. } = read(text, dialect).unwrap().plain?;
     let condition: String = condition
         .iter()
         .map(|part| match part {
@@ -119,5 +119,37 @@ fn what_a_condition_demands_not_to_be_null() {
         let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
         let columns: Vec<String> = query.plain.unwrap().not_null.iter().map(SqlName::to_string).collect();
         assert_eq!(columns.join(", "), expected, "{condition}");
+    }
+}
+
+#[test]
+fn a_condition_of_tests_with_is_is_never_null() {
+    let is_never_null = |condition: &str| {
+        let text = format!("SELECT a FROM t WHERE {condition}");
+        read(&text, Dialect::Postgresql).unwrap().plain.unwrap().is_never_null
+    };
+    for condition in [
+        "b IS NOT NULL",
+        "b IS NULL AND c::text IS NOT NULL",
+        "NOT b IS TRUE OR (c IS NOT FALSE)",
+        "(b IS NULL OR (c IS NULL)) AND d IS NULL",
+    ] {
+        assert!(is_never_null(condition), "{condition}");
+    }
+    for condition in [
+        "b",
+        "NOT b",
+        "b = 1",
+        "b AND c IS NULL",
+        "b IS NULL AND c",
+        "b IS NULL AND (c)",
+        "(b IS NULL OR c) AND d IS NULL",
+        "(b OR c IS NULL) AND d IS NULL",
+        "c IS NULL OR b IN (1)",
+        "b BETWEEN 1 AND 2 AND c IS NULL",
+        "(b = 1)",
+        "b IS NULL OR null",
+    ] {
+        assert!(!is_never_null(condition), "{condition}");
     }
 }

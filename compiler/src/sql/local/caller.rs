@@ -175,16 +175,18 @@ impl<'l> Lowering<'_, Local<'l>> {
                 FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => continue,
             };
             // Outside a query of its own a condition must not be NULL, because NULL differs from false there.
-            let is_never_null = select.reads_nothing();
+            let must_be_known = select.reads_nothing();
             let query = self.query(self.binding(source)?);
-            let condition = query.plain.as_ref().map_or(&[][..], |plain| plain.condition.as_slice());
-            if !condition.is_empty() {
+            if let Some(PlainQuery { condition, is_never_null, .. }) = &query.plain
+                && !condition.is_empty()
+            {
                 let text = |part: &ConditionPart| match part {
                     ConditionPart::Text(text) => text.clone(),
                     ConditionPart::Column(column) => format!("{alias}.{column}"),
                 };
                 let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
-                conditions.push(if is_never_null { build::is_true(condition) } else { condition });
+                let is_compared = must_be_known && !is_never_null;
+                conditions.push(if is_compared { build::is_true(condition) } else { condition });
             }
             for column in self.inputs.catalog.relations[source].column_ids() {
                 let expr = Expr::Column { alias: from.alias, column };
@@ -197,7 +199,7 @@ impl<'l> Lowering<'_, Local<'l>> {
                     | FromKind::Values(_)
                     | FromKind::Embedded(_) => false,
                 };
-                if !is_key && (is_never_null || !is_compared(select, expr)) {
+                if !is_key && (must_be_known || !is_compared(select, expr)) {
                     let name = if is_row {
                         self.row_column(source, column)
                     } else {
