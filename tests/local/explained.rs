@@ -1,7 +1,7 @@
 //! What `/explain_query` says of a text: the sets that it makes, what it looks up for each row, and what is
 //! slow. Each is kept under `snapshots/local`, next to the text that it is about.
 
-use super::catalogue::{DOCUMENT, PATTERNS};
+use super::catalogue::{DOCUMENT, PATTERNS, POLICY};
 use super::service::{Service, shape};
 use portcullis::engine::{LocalExplanation, LocalProbe, LocalSet, LocalSlow};
 use portcullis_testkit::local::ways::Way;
@@ -68,6 +68,28 @@ fn a_missing_type_is_named_for_each_column() {
     assert!(explained.contains("the filter's column is compared through a cast to text"), "{explained}");
     assert!(explained.contains("add the SQL type of the ids of Folder under `sql_types`"), "{explained}");
     shape("explained-no-types", &explained);
+}
+
+#[test]
+fn no_pattern_reads_a_recursion_for_each_row() {
+    for pattern in PATTERNS {
+        let explained = explained(&service(pattern.shape, DOCUMENT), "documents.id");
+        assert!(!explained.contains("reads the recursion"), "{explained}");
+    }
+}
+
+/// Two columns of the recursion are compared with values of the row.
+#[test]
+fn a_recursion_that_is_read_for_each_row_is_slow() {
+    let rule = r#"
+has_permission(u: User, "read", d: Document) if has_relation(d, "owner", u) and not misplaced(d);
+misplaced(d: Document) if has_relation(d, "folder", f) and size(d, s) and near(f, s);
+near(f: Folder, s: Integer) if quota(_, f, "edit", s);
+near(f: Folder, s: Integer) if has_relation(f, "parent", p) and near(p, s);"#;
+    let policy = POLICY.replace("SHORTHAND", "").replace("RULE", rule);
+    let explained = explained(&Service::new(&policy, "", DOCUMENT), "documents.id");
+    assert!(explained.contains("slow: a test of each row that reads the recursion"), "{explained}");
+    shape("explained-tested-recursion", &explained);
 }
 
 const TREE: &str = r#"

@@ -35,7 +35,7 @@ INSERT INTO folder_roles SELECT g % 1009, CASE g % 4 WHEN 0 THEN 'editor' ELSE '
   FROM generate_series(1, 5000) g;
 CREATE INDEX ON folder_roles (user_id);
 CREATE TABLE blocks (document_id INTEGER, user_id INTEGER);
-INSERT INTO blocks SELECT (g::bigint * 7919) % 50000, g % 1009 FROM generate_series(1, 5000) g;
+INSERT INTO blocks SELECT (g::bigint * 7919) % 50000, g % 1009 FROM generate_series(1, 50000) g;
 CREATE INDEX ON blocks (document_id, user_id);
 CREATE TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
 INSERT INTO quotas SELECT g % 1009, (g::bigint * 7919) % 2003, CASE g % 2 WHEN 0 THEN 'view' ELSE 'edit' END, g % 900

@@ -2,7 +2,7 @@
 
 use super::ids::TableId;
 use super::plan::{Table, TableBody};
-use super::select::Select;
+use super::select::{Condition, Select};
 use indexmap::IndexSet;
 
 /// The tables that are not fixpoints and that a select reads once, and no other table that it needs.
@@ -15,6 +15,20 @@ pub(crate) fn tables_read_once(tables: &[Table], select: &Select) -> Vec<TableId
             && others.all(|other| other.n_readings(*table) == 0)
     };
     needed.iter().copied().filter(is_once).collect()
+}
+
+/// Whether a select reads tables, and only in the sets of its conditions.
+pub(crate) fn reads_tables_in_sets(select: &Select) -> bool {
+    fn outside_sets(select: &Select) -> bool {
+        let inside = select.filter.iter().any(|condition| match condition {
+            Condition::Any(branches) | Condition::None(branches) => branches.iter().any(outside_sets),
+            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+        });
+        inside || select.from.iter().any(|from| from.kind.table().is_some())
+    }
+    let mut reads = false;
+    select.for_each_source(&mut |from| reads |= from.kind.table().is_some());
+    reads && !outside_sets(select)
 }
 
 /// The tables that selects read, directly or through others.

@@ -10,12 +10,12 @@ mod bans;
 mod closures;
 mod columns;
 mod covered;
-mod denied_sets;
 mod guards;
 mod implied;
 mod joins;
 mod literals;
 mod read_once;
+mod recursion_sets;
 mod repeats;
 mod row;
 mod semi_joins;
@@ -168,7 +168,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     },
     Pass {
         name: "common-rows",
-        does: "evaluates conditions on the row that all alternatives of a filter share once, before them",
+        does: "evaluates conditions on the row that all alternatives of a filter share once, before them, and drops what holds around them",
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Once,
         run: |draft, _| row::common::take_out(&mut draft.plan),
@@ -215,14 +215,14 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| test_sets::test_sets(&mut draft.plan, setting),
     },
     Pass {
-        name: "denied-sets",
-        does: "looks a value up in the set of a recursion that denies it, instead of testing the recursion for each row",
+        name: "recursion-sets",
+        does: "looks a value up in the set of a recursion, instead of reading the recursion in a test of each row",
         applies: |setting| {
             let reads_rows = matches!(setting.purpose, Purpose::List | Purpose::Rows | Purpose::Filter);
             reads_rows && setting.features.overestimates_recursion
         },
         keeps: Keeps::Equals,
-        run: |draft, setting| denied_sets::look_up_denied(&mut draft.plan, setting),
+        run: |draft, setting| recursion_sets::look_up(&mut draft.plan, setting),
     },
     Pass {
         name: "factor-guards",

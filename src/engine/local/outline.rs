@@ -94,6 +94,13 @@ impl Words<'_> {
                 let help = "restrict the rows in your own query, or let the rule start from the actor";
                 (what, Some(help.to_owned()))
             }
+            SlowPart::TestedRecursion { table } => {
+                let what = format!(
+                    "a test of each row that reads the recursion `{table}`: the database cannot join it with the rows"
+                );
+                let help = "let the recursive condition share one variable with the rest of the rule";
+                (what, Some(help.to_owned()))
+            }
             SlowPart::WholeState { table } => {
                 let what = format!(
                     "each step of the recursion `{table}` reads everything that was found before, so its time grows \

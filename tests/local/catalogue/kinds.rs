@@ -37,6 +37,18 @@ pub(super) const BANNED: &str = "
     SELECT folder_id FROM bans WHERE user_id = ?
     UNION SELECT p.folder_id FROM banned b JOIN parents p ON p.parent_id = b.folder_id)
   SELECT folder_id FROM banned WHERE folder_id IS NOT NULL";
+/// The folders of the user's quotas for editing, and all below them.
+pub(super) const TRUSTED: &str = "
+  WITH RECURSIVE trusted AS (
+    SELECT folder_id FROM quotas WHERE user_id = ? AND kind = 'edit'
+    UNION SELECT p.folder_id FROM trusted t JOIN parents p ON p.parent_id = t.folder_id)
+  SELECT folder_id FROM trusted WHERE folder_id IS NOT NULL";
+/// The users whose deputy the user is, and all whose deputies these are.
+pub(super) const PRINCIPALS: &str = "
+  WITH RECURSIVE principals AS (
+    SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1
+    UNION SELECT v.user_id FROM principals p JOIN deputies v ON v.deputy_id = p.user_id AND v.active = 1)
+  SELECT user_id FROM principals WHERE user_id IS NOT NULL";
 
 pub(crate) const PATTERNS: &[Pattern] = &[
     Pattern {
@@ -287,6 +299,57 @@ banned_above(u: User, d: Document) if has_relation(d, \"folder\", f) and banned_
 banned_from(u: User, f: Folder) if banned(u, f);
 banned_from(u: User, f: Folder) if has_relation(f, \"parent\", p) and banned_from(u, p);",
         expert: "(d.owner_id = ? OR VIEWED) AND (d.folder_id IS NULL OR d.folder_id NOT IN (BANNED))",
+    },
+    Pattern {
+        shape: "pattern-denied-hierarchy-and-attribute",
+        title: "A ban inherited from a parent folder, in archived folders alone",
+        why: "The folders that the user is banned from are found once. The archived folders are joined by their key, and the document's folder is looked up in a hash table of those found.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not shut_out(u, d);
+shut_out(u: User, d: Document) if has_relation(d, \"folder\", f) and banned_from(u, f) and archived(f);
+banned_from(u: User, f: Folder) if banned(u, f);
+banned_from(u: User, f: Folder) if has_relation(f, \"parent\", p) and banned_from(u, p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id IN (BANNED))",
+    },
+    Pattern {
+        shape: "pattern-guard-with-an-inherited-exception",
+        title: "A guard on the folder, except below folders of the user",
+        why: "The folders with the exception are found once. The archived folders are joined by their key, and the document's folder is looked up in a hash table of those found.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not frozen(u, d);
+frozen(u: User, d: Document) if has_relation(d, \"folder\", f) and archived(f) and not trusted(u, f);
+trusted(u: User, f: Folder) if quota(u, f, \"edit\", _);
+trusted(u: User, f: Folder) if has_relation(f, \"parent\", p) and trusted(u, p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id NOT IN (TRUSTED))",
+    },
+    Pattern {
+        shape: "pattern-denied-through-a-chain-of-deputies",
+        title: "Documents that are blocked for a user whose deputy the user is, at any distance",
+        why: "The chain of deputies is followed once. An index finds the blocks by the document, by an array of the users, or by both.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not shut_out(u, d);
+shut_out(u: User, d: Document) if blocked(d, v) and acts_for(u, v);
+acts_for(u: User, v: User) if deputy(v, u);
+acts_for(u: User, v: User) if acts_for(u, w) and deputy(v, w);",
+        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
+                   SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (PRINCIPALS))",
+    },
+    Pattern {
+        shape: "pattern-guard-that-a-rule-repeats",
+        title: "A guard with two alternatives, of which one is a rule",
+        why: "The owner reads the document by the rule, and passes the guard for the same reason, so this is compared once, and the rest of the guard is tested for the others alone.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and (status(d, \"final\") or has_relation(d, \"owner\", u)) and not frozen(d);
+frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
+        expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final') AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
     },
     Pattern {
         shape: "pattern-guard-in-a-hierarchy",

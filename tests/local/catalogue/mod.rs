@@ -25,7 +25,7 @@ INSERT INTO folder_roles VALUES
   (1, 'viewer', 10), (1, 'viewer', 12), (2, 'viewer', 11), (2, 'viewer', 11), (2, 'editor', 10), (3, 'viewer', NULL),
   (NULL, 'viewer', 10), (3, 'editor', 12), (2, 'editor', 11), (1, 'editor', 12);
 CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
-INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL);
+INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL), (8, 1);
 CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
 INSERT INTO quotas VALUES (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1);
 CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
@@ -152,7 +152,9 @@ impl Pattern {
         let condition = condition
             .replace("BELOW", kinds::BELOW)
             .replace("ACTIVE", kinds::ACTIVE)
-            .replace("BANNED", kinds::BANNED);
+            .replace("BANNED", kinds::BANNED)
+            .replace("TRUSTED", kinds::TRUSTED)
+            .replace("PRINCIPALS", kinds::PRINCIPALS);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let condition = condition.replace("NOW", &now.to_string()).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))

@@ -13,8 +13,14 @@
 //! first half are hashed. It comes first because where PostgreSQL finds the rows in another way, such as
 //! in the order of a page, it compares each row with both halves, in this order unless their estimated
 //! costs differ.
+//!
+//! Where all alternatives have the same conditions that no index answers, the first half needs no sets:
+//!
+//! ```text
+//! a or (b and c) or (d and c)   ─▶   (a or c) and (a or b or d)
+//! ```
 
-use crate::algebra::aliases::free_aliases;
+use crate::algebra::aliases::{TakenAliases, free_aliases, renumber};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, From, Select, SetUse};
 
@@ -75,12 +81,12 @@ impl Arm {
         self.others.is_unit()
     }
 
-    /// The alternative as a test of one row, where `n_tested` have conditions that no index answers. If it
-    /// is the only one, its indexed condition is left out: a row that passes no other alternative was found
-    /// by it.
-    fn tested(&self, n_tested: usize) -> Select {
+    /// The alternative as a test of one row. Unless alternatives `differ` in the conditions that no index
+    /// answers, the indexed one is left out: a row that passes no other alternative was found by it, or by
+    /// one with the same conditions.
+    fn tested(&self, differ: bool) -> Select {
         let mut both = self.others.clone();
-        if n_tested > 1 || self.is_found() {
+        if differ || self.is_found() {
             both.from.extend(self.found.from.iter().filter(|from| !self.others.from.contains(from)));
             both.filter.extend(self.found.filter.iter().cloned().map(tested));
         }
@@ -98,11 +104,22 @@ impl Arm {
 /// or if that searches no array.
 fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]> {
     let arms: Vec<Arm> = branches.iter().map(|branch| Arm::of(branch, anchors)).collect::<Option<_>>()?;
-    let n_tested = arms.iter().filter(|arm| !arm.is_found()).count();
-    if arms.len() < 2 || n_tested == 0 || !arms.iter().any(Arm::searches_array) {
+    let mut conditions: Vec<Select> =
+        arms.iter().filter(|arm| !arm.is_found()).map(|arm| arm.others.clone()).collect();
+    conditions.iter_mut().for_each(|others| renumber(others, &mut TakenAliases::with_canonical()));
+    let (first, rest) = conditions.split_first()?;
+    if arms.len() < 2 || !arms.iter().any(Arm::searches_array) {
         return None;
     }
-    let mut tested: Vec<Select> = arms.iter().map(|arm| arm.tested(n_tested)).collect();
+    let differ = rest.iter().any(|others| others != first);
+    let mut left = if differ { conditions.len() } else { 1 };
+    let mut tested = Vec::new();
+    for arm in &arms {
+        if arm.is_found() || left > 0 {
+            left -= usize::from(!arm.is_found());
+            tested.push(arm.tested(differ));
+        }
+    }
     tested.sort_by_key(cost);
     Some([tested, arms.into_iter().map(|arm| arm.found).collect()])
 }

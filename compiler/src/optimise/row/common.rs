@@ -6,6 +6,13 @@
 //!
 //! A denial before the alternatives is an anti-join. Inside them it is tested for each row by itself, and
 //! PostgreSQL assumes that each such test holds for half of the rows.
+//!
+//! What holds around alternatives is not asked inside them, and alternatives of which one asks nothing else
+//! are left out:
+//!
+//! ```text
+//! row.owner = u and (row.owner = u or b)   ─▶   row.owner = u
+//! ```
 
 use super::rows_of;
 use super::sets::rank;
@@ -17,23 +24,38 @@ pub(in super::super) fn take_out(plan: &mut Plan) {
     let answer = plan.answer.selects_mut();
     let mut taken = TakenAliases::of(answer.iter());
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
-    in_select(&mut all, &[], &mut taken);
+    in_select(&mut all, &HoldsAround::default(), &mut taken);
+    see_rows_in_denials(&mut all, &[]);
     *answer = match (all.from.as_slice(), all.filter.as_mut_slice()) {
         ([], [Condition::Any(alternatives)]) => std::mem::take(alternatives),
         _ => vec![all],
     };
 }
 
-/// Takes out of each test of several alternatives what they have in common; `outside` expose the row around
-/// the select.
-fn in_select(select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
+/// A condition in a form in which equal ones are equal, see [`by_shown_rows`].
+type Normal = (Vec<FromKind>, Condition);
+
+/// What surrounds a select.
+#[derive(Default)]
+struct HoldsAround {
+    /// The sources that expose the row.
+    rows: Vec<From>,
+    /// The conditions that hold.
+    hold: Vec<Normal>,
+}
+
+/// Takes out of each test of several alternatives what they have in common.
+fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases) {
+    let outside = around.rows.as_slice();
     see_around(select, outside);
-    ask_once(select);
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    show_rows_in_denials(select, &rows);
+    let hold = ask_once(select, &rows, &around.hold);
+    let inside = HoldsAround { rows, hold };
     let mut found = Vec::new();
     select.filter.retain_mut(|condition| match condition {
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => {
-            branches.iter_mut().for_each(|branch| in_select(branch, &rows, taken));
+            branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
             found.extend(common(branches));
             // What is left of an alternative that asked nothing else always holds.
             !branches.iter().any(Select::is_unit)
@@ -46,8 +68,8 @@ fn in_select(select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
     for (shown, condition) in found {
         add(select, shown, condition, outside, taken);
     }
-    ask_once(select);
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    ask_once(select, &rows, &around.hold);
     select.filter.sort_by_key(|condition| rank(condition, &rows));
 }
 
@@ -69,16 +91,50 @@ fn rename(select: &mut Select, old: Alias, new: Alias) {
     });
 }
 
-/// Drops a condition that the select has already.
-fn ask_once(select: &mut Select) {
-    let mut known = Vec::new();
-    let rows: Vec<From> = rows_of(&select.from).collect();
+/// Lets each denial show the row itself, where it does so anyway: it is the same then in all alternatives,
+/// whether they show the row or not.
+fn show_rows_in_denials(select: &mut Select, rows: &[From]) {
+    for branch in denied(select) {
+        for own in rows_of(&branch.from).collect::<Vec<_>>() {
+            for row in rows.iter().filter(|row| row.kind == own.kind) {
+                rename(branch, row.alias, own.alias);
+            }
+        }
+    }
+}
+
+/// Drops, in denials, sources that show the row as one around them does; `outside` show it around the select.
+fn see_rows_in_denials(select: &mut Select, outside: &[From]) {
+    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    for branch in denied(select) {
+        see_around(branch, &rows);
+        see_rows_in_denials(branch, &rows);
+    }
+    for condition in &mut select.filter {
+        if let Condition::Any(branches) = condition {
+            branches.iter_mut().for_each(|branch| see_rows_in_denials(branch, &rows));
+        }
+    }
+}
+
+/// What a select denies.
+fn denied(select: &mut Select) -> impl Iterator<Item = &mut Select> {
+    let denials = select.filter.iter_mut().filter(|condition| matches!(condition, Condition::None(_)));
+    denials.flat_map(Condition::branches_mut)
+}
+
+/// Drops a condition that holds around the select or that it has already; returns all that hold then.
+fn ask_once(select: &mut Select, rows: &[From], around: &[Normal]) -> Vec<Normal> {
+    let mut hold = around.to_vec();
     select.filter.retain(|condition| {
-        let normal = by_shown_rows(condition, &rows);
-        let is_new = !known.contains(&normal);
-        known.push(normal);
+        let normal = by_shown_rows(condition, rows);
+        let is_new = !hold.contains(&normal);
+        if is_new {
+            hold.push(normal);
+        }
         is_new
     });
+    hold
 }
 
 /// Takes the conditions on the row that all alternatives have out of them. Each comes with the sources of the
@@ -88,13 +144,13 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     if others.is_empty() {
         return Vec::new();
     }
-    let of_branch = |branch: &Select| -> Vec<(Vec<FromKind>, Condition)> {
+    let of_branch = |branch: &Select| -> Vec<Normal> {
         let rows: Vec<From> = rows_of(&branch.from).collect();
         branch.filter.iter().map(|condition| by_shown_rows(condition, &rows)).collect()
     };
     let others: Vec<_> = others.iter().map(of_branch).collect();
     let rows: Vec<From> = rows_of(&first.from).collect();
-    let shared = |normal: &(Vec<FromKind>, Condition)| others.iter().all(|other| other.contains(normal));
+    let shared = |normal: &Normal| others.iter().all(|other| other.contains(normal));
     let is_own = |alias: &Alias| first.from.iter().any(|from| from.alias == *alias);
     let is_row = |alias: &Alias| rows.iter().any(|row| row.alias == *alias);
     let mut found = Vec::new();
@@ -115,10 +171,13 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     found
 }
 
-/// Whether a condition mentions the filter's column.
+/// Whether a condition mentions the filter's column, or shows the row itself.
 fn asks_row(condition: &Condition) -> bool {
     let mut found = false;
     condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+    for branch in condition.branches() {
+        branch.for_each_source(&mut |from| found |= matches!(from.kind, FromKind::Row { .. }));
+    }
     found
 }
 
@@ -151,7 +210,7 @@ fn add(
 
 /// A condition with its own sources numbered in their order, and with the kind of each source that exposes
 /// the row in place of its number. Equal conditions of different alternatives are equal so.
-fn by_shown_rows(condition: &Condition, rows: &[From]) -> (Vec<FromKind>, Condition) {
+fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut kinds = Vec::new();
     let mut condition = condition.clone();
     renumber_inside(&mut condition, &mut TakenAliases::with_canonical());

@@ -5,7 +5,7 @@
 
 use super::analysis::{Caller, of_column};
 use super::template::{Spelling, mark};
-use crate::algebra::readers::tables_read_once;
+use crate::algebra::readers::{reads_tables_in_sets, tables_read_once};
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
 use crate::bindings::{Family, Fit, SqlType};
 use crate::catalog::{BindingId, ColumnId};
@@ -204,7 +204,12 @@ impl Printing for Lowering<'_, Local<'_>> {
     }
 
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
-        // PostgreSQL makes no join of a test that has a `WITH`.
+        // PostgreSQL makes no join of a test that has a `WITH`. A query that is read by name needs one.
+        let features = self.inputs.features;
+        let needs_no_with = features.joins_tests && features.derived_columns;
+        if at.brings_tables && needs_no_with && reads_tables_in_sets(select) {
+            return Ok(build::query(self.select(at.in_test(), select)?));
+        }
         let derived = if at.brings_tables { tables_read_once(at.tables, select) } else { Vec::new() };
         self.in_own_scope(at.in_test(), std::slice::from_ref(select), &derived, |this, at| {
             Ok(build::query(this.select(at, select)?))

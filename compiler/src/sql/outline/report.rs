@@ -104,6 +104,11 @@ pub enum SlowPart {
     Unled(Reads),
     /// An alternative of a filter whose rows no index finds: each row of the caller's query is tested.
     EachRow(Reads),
+    /// A test of each row that reads a recursion itself, so that the database makes no join of it.
+    TestedRecursion {
+        /// The recursion's name.
+        table: String,
+    },
     /// A recursion whose steps look at everything that was found before.
     WholeState {
         /// The table's name.

@@ -3,7 +3,7 @@
 use super::report::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::readers::needed;
+use crate::algebra::readers::{needed, reads_tables_in_sets};
 use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId, TableRef};
 use crate::catalog::{BindingId, RelationSource, SourceId};
 use crate::ir::CompareOp;
@@ -160,12 +160,31 @@ impl<'w, 'l> Walk<'w, 'l> {
             if by.is_empty() && !self.is_led_by_table(select) {
                 self.slow(SlowPart::Unled(reads.clone()));
             }
+            if self.lowering.inputs.features.joins_tests {
+                self.tested_recursions(select);
+            }
             let probe = Probe { reads, by };
             if !self.outline.probes.contains(&probe) {
                 self.outline.probes.push(probe);
             }
         }
         self.conditions(at.in_test().inside(select), select, Frequency::Once);
+    }
+
+    /// Notes the recursions that a test reads itself, not only in its sets.
+    fn tested_recursions(&mut self, test: &Select) {
+        if reads_tables_in_sets(test) {
+            return;
+        }
+        for id in needed(&self.plan.tables, std::slice::from_ref(test)) {
+            let table = id.of(&self.plan.tables);
+            match table.body {
+                TableBody::Union(_) => {}
+                TableBody::Recursive { .. } | TableBody::WholeState { .. } => {
+                    self.slow(SlowPart::TestedRecursion { table: table.name.clone() });
+                }
+            }
+        }
     }
 
     /// The conditions of a select; `at` is inside it.
