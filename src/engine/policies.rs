@@ -65,12 +65,15 @@ impl Engine {
         options: PolicyOptions,
     ) -> Result<PolicyOutcome, EngineError> {
         let turn = self.turn().await?;
-        let active = self.active();
+        self.follow().await?;
         let same = |active: &Arc<Active>| {
             let source = &active.program.source;
             source.text() == src && source.name() == filename
         };
-        if let Some(active) = active.filter(same) {
+        // For a moment, a question may have made an older one the active one.
+        let is_newest =
+            |active: &Arc<Active>| self.store().newest_policy().is_none_or(|newest| newest == active.version);
+        if let Some(active) = self.active().filter(same).filter(is_newest) {
             return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().last_write()));
         }
         let source = SourceMap::new(&*filename, &*src);

@@ -141,9 +141,12 @@ impl QuestionAccess {
     ) -> Result<T, ApiError> {
         let engine = &self.environment.engine;
         let answer = question(engine).await;
-        if let Err(EngineError::Store(error)) = &answer
-            && error.is_unanswered()
-        {
+        let is_unanswered = match &answer {
+            Err(EngineError::Store(error)) => error.is_unanswered(),
+            Err(EngineError::Timeout(_)) => true,
+            Err(_) | Ok(_) => false,
+        };
+        if is_unanswered {
             return answer.map_err(|error| failed(error, &self.app));
         }
         let is_valid = match &self.provisional {

@@ -6,7 +6,6 @@
 use super::postgres::{AskedRead, Clock, PgReader, PostgresStore};
 use super::{Backend, Reader, Store, StoreError};
 use std::any::Any;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// What is asked of a reader on PostgreSQL. The answer is of any type, so that the code around the question
@@ -47,7 +46,7 @@ impl Store {
             Backend::Postgres(store) => {
                 let read: PgRead =
                     Box::new(move |reader| Ok(Box::new(read(&Reader::Postgres(reader))?) as AnyAnswer));
-                self.answered(store, store.read(self.asked(store, until), read).await)
+                Self::answered(store, store.read(self.asked(store, until), read).await)
             }
         }
     }
@@ -80,7 +79,7 @@ impl Store {
             Backend::Postgres(store) => {
                 let read: PgBriefRead =
                     Box::new(move |reader| Ok(Box::new(read(&Reader::Postgres(reader))?) as AnyAnswer));
-                self.answered(store, store.read_brief(self.asked(store, until), read).await)
+                Self::answered(store, store.read_brief(self.asked(store, until), read).await)
             }
         }
     }
@@ -92,14 +91,10 @@ impl Store {
 
     /// The answer of a store on PostgreSQL, which may have come with its clock.
     fn answered<T: 'static>(
-        &self,
         store: &PostgresStore,
         outcome: Result<(AnyAnswer, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         let (answer, clock) = store.unless_taken_over(outcome)?;
-        if clock.is_some() {
-            self.has_clock.store(true, Ordering::SeqCst);
-        }
         let answer = answer.downcast();
         let answer = answer.map_err(|_| StoreError::Bug("an answer is of another type".to_owned()))?;
         Ok((*answer, clock))

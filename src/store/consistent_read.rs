@@ -99,7 +99,6 @@ impl Store {
     async fn see_clock(&self, seen: &SeenClock, until: Option<Instant>) -> Result<(), StoreError> {
         if let Backend::Postgres(store) = &self.backend {
             seen.note(store.confirm(self.asker, self.after, until).await?);
-            self.has_clock.store(true, Ordering::SeqCst);
         }
         Ok(())
     }
@@ -107,9 +106,13 @@ impl Store {
     /// Reads the keys that a clock told of.
     async fn catch_up_keys(&self, seen: &SeenClock) -> Result<(), StoreError> {
         match &self.backend {
-            Backend::Embedded(_) => Ok(()),
-            Backend::Postgres(store) => store.catch_up(seen.keys.load(Ordering::SeqCst), 0).await,
+            Backend::Embedded(_) => {}
+            Backend::Postgres(store) => {
+                store.catch_up(seen.keys.load(Ordering::SeqCst), 0).await?;
+                self.knows_keys.store(true, Ordering::SeqCst);
+            }
         }
+        Ok(())
     }
 
     /// The generation of relations that contains all facts that a question may have seen.

@@ -66,8 +66,9 @@ pub struct Store {
     asker: Asker,
     /// Writes that its questions must see, besides those that this process has seen.
     after: Option<Token>,
-    /// Whether the clock was read for this request. Always false in the embedded store.
-    has_clock: Arc<AtomicBool>,
+    /// Whether this process knows the keys of a clock that was read for this request. Always false in the
+    /// embedded store.
+    knows_keys: Arc<AtomicBool>,
 }
 
 /// What keeps the data of a store.
@@ -105,13 +106,13 @@ impl Store {
     }
 
     fn over(backend: Backend) -> Self {
-        Self { backend, asker: Asker::default(), after: None, has_clock: Arc::default() }
+        Self { backend, asker: Asker::default(), after: None, knows_keys: Arc::default() }
     }
 
     /// The same store for one request, with its reads accounted to this asker.
     #[must_use]
     pub fn asked_by(&self, asker: Asker) -> Self {
-        Self { backend: self.backend.clone(), asker, after: None, has_clock: Arc::default() }
+        Self { backend: self.backend.clone(), asker, after: None, knows_keys: Arc::default() }
     }
 
     /// The same store, whose questions must see all writes up to a moment. The embedded store ignores it: its
@@ -344,7 +345,7 @@ impl Store {
         match &self.backend {
             Backend::Embedded(_) => Ok(true),
             Backend::Postgres(store) => {
-                if !self.has_clock.load(Ordering::SeqCst) {
+                if !self.knows_keys.load(Ordering::SeqCst) {
                     self.follow().await?;
                 }
                 Ok(store.verify_key(text).is_some())

@@ -175,6 +175,8 @@ impl ConditionReader<'_> {
             self.alternatives()?;
             self.depth -= 1;
             self.cursor.sign(&Token::Close(')')).then_some(())?;
+            // A cast of the caller's own may make NULL of a truth value.
+            self.is_never_null &= !matches!(self.cursor.peek(), Some(Token::Cast));
             self.casts()?;
         }
         let are_tests = std::mem::take(&mut self.is_never_null);

@@ -64,9 +64,13 @@ pub(super) struct WantedWrites {
 impl WantedWrites {
     /// The parameters of the clock, which follow those of the statement.
     pub(super) fn params(self) -> [SentParam; 3] {
+        self.revisions().map(SentParam::Number)
+    }
+
+    fn revisions(self) -> [Option<i64>; 3] {
         let [seen, after] = [self.seen, self.after]
             .map(|token| token.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX)));
-        [seen.max(after).or(Some(0)), seen, after].map(SentParam::Number)
+        [seen.max(after).or(Some(0)), seen, after]
     }
 }
 
@@ -114,10 +118,11 @@ pub(super) fn alone(schema: &str) -> String {
 pub(super) async fn read(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,
+    wanted: WantedWrites,
 ) -> Result<Clock, StoreError> {
-    let none = None::<i64>;
-    let params = [(&0_i64 as _, Type::INT8), (&none as _, Type::INT8), (&none as _, Type::INT8)];
-    ClockRow::read(&session.row(&alone(schema), &params).await?)?.checked(WantedWrites::default())
+    let params = wanted.revisions();
+    let params = params.each_ref().map(|revision| (revision as _, Type::INT8));
+    ClockRow::read(&session.row(&alone(schema), &params).await?)?.checked(wanted)
 }
 
 /// The secret that was made with the environment.

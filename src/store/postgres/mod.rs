@@ -61,6 +61,7 @@ use super::signature::Relations;
 use super::token::Token;
 use crate::share::Asker;
 use catalog::Catalog;
+use clock::WantedWrites;
 use pinned::ReaderSource;
 use pool::ReaderPool;
 use published::{PublishedState, SeenMoment};
@@ -120,7 +121,7 @@ impl PostgresStore {
         let schema = environment.schema();
         let secret = clock::secret(session, &schema).await?;
         // Read first: all writes up to it are in what is read after it.
-        let seen = SeenMoment::of(clock::read(session, &schema).await?);
+        let seen = SeenMoment::of(clock::read(session, &schema, WantedWrites::default()).await?);
         let relations = Catalog::load(session, &schema).await?.published(&schema);
         let keys = keys::load(session, &schema, &environment.name).await?;
         let published = Arc::new(PublishedState::new(relations, keys, seen));
@@ -177,11 +178,11 @@ impl PostgresStore {
     pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
         let is_behind = || self.keys_generation() < keys || self.relations().generation < relations;
         if is_behind() {
-            let _one_reads = self.refreshing.lock().await;
-            if is_behind() {
-                let refreshed = timeout(CONFIRM_TIME, self.refresh()).await;
-                refreshed.map_err(|_| self.silent(CONFIRM_TIME))??;
-            }
+            let read = async {
+                let _one_reads = self.refreshing.lock().await;
+                if is_behind() { self.refresh().await.map(drop) } else { Ok(()) }
+            };
+            timeout(CONFIRM_TIME, read).await.map_err(|_| self.silent(CONFIRM_TIME))??;
         }
         if is_behind() {
             return self.unless_taken_over(Err(self.taken_over().into()));
@@ -190,9 +191,14 @@ impl PostgresStore {
     }
 
     /// Reads the relations and the keys again, after another process has changed them.
+    ///
+    /// # Errors
+    /// [`DatabaseError::TakenOver`] if the server does not have what this process has seen.
     pub async fn refresh(&self) -> Result<Arc<Relations>, StoreError> {
         let (client, server) = connect(&self.address, WantedServer::ReadWrite).await?;
         let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
+        let wanted = WantedWrites { seen: Some(self.latest()), after: None };
+        self.unless_taken_over(clock::read(session, &schema, wanted).await)?;
         self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
         let catalog = Catalog::load(session, &schema).await?;
         Ok(self.published.offer_relations(catalog.published(&schema)))
@@ -303,7 +309,8 @@ impl PostgresStore {
     /// Reads the clock, and what other processes have changed of keys and relations.
     ///
     /// # Errors
-    /// Those of [`confirm`](Self::confirm).
+    /// [`DatabaseError::NoEnvironment`] once the environment was deleted, and [`DatabaseError::TakenOver`]
+    /// once another server turns out not to have what this process has seen.
     pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
         let clock = self.confirm(asker, None, None).await?;
         self.catch_up(clock.keys, u64::try_from(clock.catalog).unwrap_or_default()).await

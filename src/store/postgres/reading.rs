@@ -7,7 +7,7 @@
 //! server then ends the transaction by itself.
 
 use super::catalog::Catalog;
-use super::clock::{self, Clock};
+use super::clock::{self, Clock, WantedWrites};
 use super::facts::selection;
 use super::pinned::{PinnedConnection, ReaderSource};
 use super::runtime::OwnRuntime;
@@ -151,7 +151,7 @@ impl FactCursor {
             // Facts are wanted as soon as the first of them are found, and all come in the order of an index.
             session.run(&format!("SET cursor_tuple_fraction = 0; {}", idle_until(until))).await?;
             connection.begin().await?;
-            let clock = clock::read(session, &schema).await?;
+            let clock = clock::read(session, &schema, WantedWrites::default()).await?;
             // Read in the same snapshot: all facts are in these relations.
             let relations = Catalog::load(session, &schema).await?.published(&schema).relations;
             Ok((connection, clock, relations))

@@ -148,6 +148,7 @@ fn a_condition_of_tests_with_is_is_never_null() {
         "c IS NULL OR b IN (1)",
         "b BETWEEN 1 AND 2 AND c IS NULL",
         "(b = 1)",
+        "(b IS NULL)::boolean",
         "b IS NULL OR null",
     ] {
         assert!(!is_never_null(condition), "{condition}");
