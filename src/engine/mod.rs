@@ -257,8 +257,8 @@ impl Engine {
         self.store().known_key(text)
     }
 
-    /// Whether a known key was still valid when the request began on whose
-    /// [account](Self::on_account) this engine answers.
+    /// Whether a known key was still valid when this engine's request began
+    /// ([`on_account`](Self::on_account)).
     pub async fn was_valid(&self, text: &str) -> Result<bool, EngineError> {
         Ok(self.store().was_valid(text).await?)
     }

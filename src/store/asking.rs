@@ -1,7 +1,7 @@
 //! Lends a reader of either engine to a question.
 //!
 //! A question to a store on PostgreSQL must see all that this process has seen, and the writes that its
-//! request names. Its answer comes with the clock, which tells what other processes have changed.
+//! request names. Its answer comes with the clock, which shows whether other processes have changed anything.
 
 use super::postgres::{AskedRead, Clock, PgReader, PostgresStore};
 use super::{Backend, Reader, Store, StoreError};

@@ -174,7 +174,7 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     let two = Server::node(&database);
     set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
     assert!(!two.may("ada", "read", "a"));
-    // A caller that names the lost write is told so; its number has been given again.
+    // A read that names the lost write gets 409, although another write has its number now.
     let send = |offset: &str, path: &str, body: &Json| {
         let (offset, key) = (format!("OsoOffset: {offset}"), bearer(DEVELOPMENT_KEY));
         let headers = [&*key, &*offset, "Content-Type: application/json"];

@@ -175,7 +175,7 @@ impl ConditionReader<'_> {
             self.alternatives()?;
             self.depth -= 1;
             self.cursor.sign(&Token::Close(')')).then_some(())?;
-            // A cast of the caller's own may make NULL of a truth value.
+            // A user-defined cast may turn true or false into NULL.
             self.is_never_null &= !matches!(self.cursor.peek(), Some(Token::Cast));
             self.casts()?;
         }
