@@ -86,7 +86,7 @@ impl Store {
 
     /// A question to a store on PostgreSQL.
     fn asked(&self, store: &PostgresStore, until: Option<Instant>) -> AskedRead {
-        AskedRead { asker: self.asker, seen: Some(store.latest()), after: self.after, until }
+        AskedRead { asker: self.asker, seen: Some(store.frontier()), after: self.after, until }
     }
 
     /// The answer of a store on PostgreSQL, which may have come with its clock.

@@ -12,6 +12,11 @@ pub struct Token {
 }
 
 impl Token {
+    /// The revision as a number of PostgreSQL, which has none greater than `i64::MAX`.
+    pub(super) fn number(self) -> i64 {
+        i64::try_from(self.revision).unwrap_or(i64::MAX)
+    }
+
     /// Whether the server at this moment lacks a write that it has had time to receive. `found` is the nonce
     /// that it has for its revision, which is not kept for old ones: of these, only the number is known.
     pub(super) fn lacks(self, write: Self, found: Option<Nonce>) -> bool {

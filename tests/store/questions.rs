@@ -29,10 +29,11 @@ async fn a_question_sees_the_write_of_its_token_or_fails() {
     store.apply_within(insert([public("8")]), None).await.unwrap();
     let after = |token| AskedRead { after: Some(token), ..AskedRead::default() };
     assert_eq!(facts(&store, after(token)).await.unwrap().len(), 2);
-    let lost = |asked| {
+    let lost = |asked: AskedRead| {
         let store = &store;
         async move {
-            let (rows, clock) = (facts(store, asked).await, store.read(asked, PgReader::confirm).await);
+            let rows = facts(store, asked.clone()).await;
+            let clock = store.read(asked.clone(), PgReader::confirm).await;
             let schema = store.schema();
             let decision = store.read_brief(asked, move |reader| is_public(&schema, reader, "7")).await;
             for error in [rows.unwrap_err(), clock.unwrap_err(), decision.unwrap_err()] {

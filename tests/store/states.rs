@@ -50,6 +50,43 @@ async fn the_offset_is_the_last_revision_that_was_acknowledged_or_read() {
     assert_eq!(place.open().await.latest().revision, 3);
 }
 
+/// A question that began before a write was seen, and ends on a server that has another write in its place.
+#[tokio::test]
+async fn an_answer_does_not_hide_that_a_write_was_lost_meanwhile() {
+    let place = Place::new("lost_while_asking").await;
+    for hidden in [2, 3] {
+        let store = place.open().await;
+        let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
+        let slow = move |reader: &PgReader| {
+            may_go_on.recv().unwrap();
+            reader.confirm()
+        };
+        let asked = AskedRead { seen: Some(store.frontier()), ..AskedRead::default() };
+        let begun = store.latest().revision;
+        let (answer, lost) = tokio::join!(store.read(asked, slow), async {
+            let (_, lost) = store.apply_within(insert([public("1")]), None).await.unwrap();
+            let taken_over = format!(
+                "DELETE FROM portcullis_e1.f1;
+                 UPDATE portcullis_e1.revision SET nonce = nonce # 1 WHERE revision > {begun};
+                 UPDATE portcullis_e1.clock SET revision = {begun} + {hidden} - 1, nonce = nonce # 1"
+            );
+            place.admin.batch_execute(&taken_over).await.unwrap();
+            go_on.send(()).unwrap();
+            lost
+        });
+        // The answer itself misses nothing that its question named.
+        assert_eq!(answer.unwrap().0.token.revision, begun + hidden - 1);
+        let asked = AskedRead { seen: Some(store.frontier()), ..AskedRead::default() };
+        let refused = store.read_brief(asked, PgReader::confirm).await.unwrap_err();
+        assert!(
+            matches!(refused, StoreError::Database(DatabaseError::TakenOver { revision }) if revision == lost.revision),
+            "{refused}"
+        );
+        let written = store.apply_within(insert([public("2")]), None).await.unwrap_err();
+        assert_eq!(written.to_string(), refused.to_string());
+    }
+}
+
 #[tokio::test]
 async fn a_write_does_not_hide_that_an_earlier_one_was_lost() {
     let place = Place::new("lost_before_writing").await;
@@ -134,7 +171,7 @@ async fn a_question_may_have_less_time_than_others() {
     let began = Instant::now();
     let until = Some(began + Duration::from_millis(500));
     let asked = AskedRead { until, ..AskedRead::default() };
-    let late = [store.read(asked, slow).await, store.read_brief(asked, slow).await];
+    let late = [store.read(asked.clone(), slow).await, store.read_brief(asked, slow).await];
     for late in late {
         assert!(matches!(late, Err(StoreError::Timeout(_))), "{late:?}");
     }

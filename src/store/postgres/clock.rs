@@ -13,8 +13,9 @@
 //!
 //! `$k` is the revision that the question must see. A server that has not seen it evaluates nothing. In rows,
 //! the clock comes first: without a parallel plan, which the sessions of readers exclude, PostgreSQL runs the
-//! arms of `UNION ALL` in order. `$k+1` and `$k+2` are the revisions whose nonces are looked up, or NULL.
+//! arms of `UNION ALL` in order. `$k+1` are the revisions whose nonces are looked up.
 
+use super::frontier::Frontier;
 use super::session::{PgSession, value};
 use super::value::SentParam;
 use crate::store::database_error::DatabaseError;
@@ -24,7 +25,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 
 /// How many columns the clock has in front of those of the statement.
-pub(super) const N_COLUMNS: usize = 8;
+pub(super) const N_COLUMNS: usize = 7;
 
 /// The clock as a question saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,36 +54,66 @@ enum Sight {
 }
 
 /// The writes that a question must see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WantedWrites {
     /// Those that this process has seen.
-    pub(super) seen: Option<Token>,
+    pub(super) seen: Option<Frontier>,
     /// Those that the question names.
     pub(super) after: Option<Token>,
 }
 
 impl WantedWrites {
     /// The parameters of the clock, which follow those of the statement.
-    pub(super) fn params(self) -> [SentParam; 3] {
-        self.revisions().map(SentParam::Number)
+    pub(super) fn params(&self) -> [SentParam; 2] {
+        let (least, all) = self.revisions();
+        [SentParam::Number(least), SentParam::Numbers(all)]
     }
 
-    fn revisions(self) -> [Option<i64>; 3] {
-        let [seen, after] = [self.seen, self.after]
-            .map(|token| token.map(|token| i64::try_from(token.revision).unwrap_or(i64::MAX)));
-        [seen.max(after).or(Some(0)), seen, after]
+    /// The revision that the server must have, and all that are looked up.
+    fn revisions(&self) -> (i64, Vec<i64>) {
+        let seen = self.seen.iter().flat_map(Frontier::tokens);
+        let all: Vec<i64> = seen.chain(self.after).map(Token::number).collect();
+        (all.iter().copied().max().unwrap_or_default(), all)
+    }
+}
+
+/// The nonces of the revisions that were looked up, as far as the server keeps them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct KeptNonces(Vec<(u64, Nonce)>);
+
+impl KeptNonces {
+    /// The expression that looks them up: an array of revisions, each followed by its nonce.
+    pub(super) fn expression(schema: &str, param: usize) -> String {
+        format!(
+            "ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM {schema}.revision r \
+             WHERE r.revision = ANY(${param}))"
+        )
+    }
+
+    /// The value of the expression.
+    pub(super) fn read(row: &Row, column: usize) -> Result<Self, StoreError> {
+        let numbers: Vec<i64> = value(row, column)?;
+        let pairs = numbers.chunks_exact(2).filter_map(|pair| match *pair {
+            [revision, nonce] => Some((revision.unsigned_abs(), Nonce(nonce))),
+            _ => None,
+        });
+        Ok(Self(pairs.collect()))
+    }
+
+    /// The nonce of a revision.
+    pub(super) fn of(&self, revision: u64) -> Option<Nonce> {
+        self.0.iter().find(|(kept, _)| *kept == revision).map(|(_, nonce)| *nonce)
     }
 }
 
 /// A row of the clock: as it is, and the nonces of the revisions that were looked up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClockRow {
     clock: Clock,
-    found_seen: Option<Nonce>,
-    found_after: Option<Nonce>,
+    kept: KeptNonces,
 }
 
-/// A statement with one truth value, with the clock. It has `n_params` parameters and gets three more.
+/// A statement with one truth value, with the clock. It has `n_params` parameters and gets two more.
 pub(super) fn decision(schema: &str, statement: &str, n_params: usize) -> String {
     let (columns, seen) = (columns(schema, n_params), n_params + 1);
     format!("SELECT {columns}, CASE WHEN c.revision >= ${seen} THEN ({statement}) END FROM {schema}.clock c")
@@ -105,7 +136,7 @@ fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String 
     let all = if nulls.is_empty() { "" } else { ", q.*" };
     format!(
         "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL, NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
+         NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
     )
 }
 
@@ -118,10 +149,10 @@ pub(super) fn alone(schema: &str) -> String {
 pub(super) async fn read(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,
-    wanted: WantedWrites,
+    wanted: &WantedWrites,
 ) -> Result<Clock, StoreError> {
-    let params = wanted.revisions();
-    let params = params.each_ref().map(|revision| (revision as _, Type::INT8));
+    let (least, all) = wanted.revisions();
+    let params = [(&least as _, Type::INT8), (&all as _, Type::INT8_ARRAY)];
     ClockRow::read(&session.row(&alone(schema), &params).await?)?.checked(wanted)
 }
 
@@ -136,9 +167,8 @@ pub(super) async fn secret(
 }
 
 fn columns(schema: &str, n_params: usize) -> String {
-    let nonce = |param| format!("(SELECT r.nonce FROM {schema}.revision r WHERE r.revision = ${param})");
-    let [seen, after] = [n_params + 2, n_params + 3].map(nonce);
-    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {seen}, {after}")
+    let kept = KeptNonces::expression(schema, n_params + 2);
+    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {kept}")
 }
 
 impl ClockRow {
@@ -150,8 +180,7 @@ impl ClockRow {
         let token = Token { revision, nonce: Nonce(value(row, 1)?) };
         let (policy, catalog, keys) = (value(row, 2)?, value(row, 3)?, value(row, 4)?);
         let clock = Clock { token, policy, catalog, keys, is_standby: value(row, 5)? };
-        let found = |column| Ok::<_, StoreError>(value::<Option<i64>>(row, column)?.map(Nonce));
-        Ok(Self { clock, found_seen: found(6)?, found_after: found(7)? })
+        Ok(Self { clock, kept: KeptNonces::read(row, 6)? })
     }
 
     /// The clock.
@@ -160,27 +189,30 @@ impl ClockRow {
     /// [`DatabaseError::TakenOver`] if a write is lost that this process has seen, and
     /// [`DatabaseError::LostWrite`] if one is lost that the question names. [`DatabaseError::Behind`] on a
     /// standby that has not received one of them yet.
-    pub(super) fn checked(&self, WantedWrites { seen, after }: WantedWrites) -> Result<Clock, StoreError> {
-        let revision = |token: Option<Token>| token.map_or(0, |token| token.revision);
-        match (self.clock.sight(seen, self.found_seen), self.clock.sight(after, self.found_after)) {
-            (Sight::Lost, _) => Err(DatabaseError::TakenOver { revision: revision(seen) }.into()),
-            (_, Sight::Lost) => Err(DatabaseError::LostWrite { revision: revision(after) }.into()),
-            (Sight::Behind, _) => Err(DatabaseError::Behind { revision: revision(seen) }.into()),
-            (_, Sight::Behind) => Err(DatabaseError::Behind { revision: revision(after) }.into()),
-            (Sight::Seen, Sight::Seen) => Ok(self.clock),
-        }
+    pub(super) fn checked(&self, WantedWrites { seen, after }: &WantedWrites) -> Result<Clock, StoreError> {
+        let seen = seen.iter().flat_map(Frontier::tokens);
+        let with = |sight: Sight| move |token: &Token| self.sight(*token) == sight;
+        let error = if let Some(Token { revision, .. }) = seen.clone().find(with(Sight::Lost)) {
+            DatabaseError::TakenOver { revision }
+        } else if let Some(Token { revision, .. }) = after.filter(with(Sight::Lost)) {
+            DatabaseError::LostWrite { revision }
+        } else if let Some(Token { revision, .. }) = seen.chain(*after).find(with(Sight::Behind)) {
+            DatabaseError::Behind { revision }
+        } else {
+            return Ok(self.clock);
+        };
+        Err(error.into())
     }
-}
 
-impl Clock {
-    /// Whether all writes up to this token were seen. `found` is the nonce of its revision, which is not kept
-    /// for old ones: of these, only the number is known.
-    fn sight(&self, token: Option<Token>, found: Option<Nonce>) -> Sight {
-        match token {
-            None => Sight::Seen,
-            Some(token) if self.is_standby && self.token.revision < token.revision => Sight::Behind,
-            Some(token) if self.token.lacks(token, found) => Sight::Lost,
-            Some(_) => Sight::Seen,
+    /// Whether all writes up to this token were seen.
+    fn sight(&self, write: Token) -> Sight {
+        let Clock { token, is_standby, .. } = self.clock;
+        if is_standby && token.revision < write.revision {
+            Sight::Behind
+        } else if token.lacks(write, self.kept.of(write.revision)) {
+            Sight::Lost
+        } else {
+            Sight::Seen
         }
     }
 }
@@ -195,8 +227,6 @@ mod tests {
     use portcullis_testkit::cluster::Cluster;
     use std::ops::ControlFlow;
 
-    const NONCE: Nonce = Nonce(-5);
-
     /// What the order of the rows rests on, and that a server that is behind evaluates nothing.
     #[tokio::test]
     async fn the_clock_is_the_first_arm_and_the_condition_comes_before_the_question() {
@@ -209,10 +239,7 @@ mod tests {
         let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
         let mut connection = source.connect().await.unwrap();
         let wrapped = rows(&source.schema, "SELECT seal FROM portcullis_e1.policy ORDER BY seal", 0, 1);
-        let explain = format!("EXPLAIN (COSTS OFF) {wrapped}")
-            .replace("$1", "0")
-            .replace("$2", "NULL")
-            .replace("$3", "NULL");
+        let explain = format!("EXPLAIN (COSTS OFF) {wrapped}").replace("$1", "0").replace("$2", "'{}'");
         let mut plan = Vec::new();
         let mut each = |row: &Row| {
             plan.push(value::<String>(row, 0)?);
@@ -223,14 +250,12 @@ mod tests {
         Append
           ->  Seq Scan on clock c
                 InitPlan 1 (returns $0)
-                  ->  Result
-                        One-Time Filter: false
-                InitPlan 2 (returns $1)
-                  ->  Result
-                        One-Time Filter: false
+                  ->  ProjectSet
+                        ->  Index Scan using revision_pkey on revision r
+                              Index Cond: (revision = ANY ('{}'::bigint[]))
           ->  Result
-                One-Time Filter: ($2 >= 0)
-                InitPlan 3 (returns $2)
+                One-Time Filter: ($1 >= 0)
+                InitPlan 2 (returns $1)
                   ->  Seq Scan on clock
                 ->  Sort
                       Sort Key: policy.seal
@@ -238,68 +263,73 @@ mod tests {
         ");
     }
 
-    fn clock(revision: u64, is_standby: bool, nonce: Nonce) -> Clock {
-        Clock { token: Token { revision, nonce }, policy: 0, catalog: 0, keys: 0, is_standby }
+    /// A clock at a revision with the nonce 1, and the nonces of some revisions.
+    fn row(revision: u64, is_standby: bool, kept: &[(u64, i64)]) -> ClockRow {
+        let token = Token { revision, nonce: Nonce(1) };
+        let clock = Clock { token, policy: 0, catalog: 0, keys: 0, is_standby };
+        ClockRow { clock, kept: KeptNonces(kept.iter().map(|(of, nonce)| (*of, Nonce(*nonce))).collect()) }
+    }
+
+    fn token(revision: u64, nonce: i64) -> Token {
+        Token { revision, nonce: Nonce(nonce) }
     }
 
     #[test]
     fn a_server_has_seen_a_write_if_its_revision_has_the_same_nonce() {
-        let token = Some(Token { revision: 7, nonce: NONCE });
-        let sight = |revision, is_standby, found: Option<Nonce>| {
-            clock(revision, is_standby, found.unwrap_or(Nonce(1))).sight(token, found)
-        };
-        assert_eq!(clock(0, false, NONCE).sight(None, None), Sight::Seen);
-        assert_eq!(sight(7, false, Some(NONCE)), Sight::Seen);
-        assert_eq!(sight(9, true, Some(NONCE)), Sight::Seen);
+        let sight = |revision, is_standby, kept: &[_]| row(revision, is_standby, kept).sight(token(7, 5));
+        let same = row(7, false, &[(7, 1)]).sight(token(7, 1));
+        assert_eq!(same, Sight::Seen);
+        assert_eq!(sight(9, false, &[(7, 5)]), Sight::Seen);
+        assert_eq!(sight(9, true, &[(5, 6), (7, 5)]), Sight::Seen);
         // The revision is no longer kept.
-        assert_eq!(sight(9, false, None), Sight::Seen);
-        assert_eq!(sight(7, false, None), Sight::Lost);
-        assert_eq!(sight(6, true, None), Sight::Behind);
-        assert_eq!(sight(6, false, None), Sight::Lost);
-        assert_eq!(sight(9, false, Some(Nonce(6))), Sight::Lost);
-        assert_eq!(sight(9, true, Some(Nonce(6))), Sight::Lost);
+        assert_eq!(sight(9, false, &[(5, 6)]), Sight::Seen);
+        assert_eq!(sight(7, false, &[]), Sight::Lost);
+        assert_eq!(sight(6, true, &[]), Sight::Behind);
+        assert_eq!(sight(6, false, &[]), Sight::Lost);
+        assert_eq!(sight(9, false, &[(7, 6)]), Sight::Lost);
+        assert_eq!(sight(9, true, &[(7, 6)]), Sight::Lost);
     }
 
     #[test]
     fn what_this_process_has_seen_and_what_a_question_names_are_both_looked_up() {
-        let token = |revision, nonce| Some(Token { revision, nonce: Nonce(nonce) });
-        let checked = |revision, is_standby, found: [i64; 2], seen, after| {
-            let [found_seen, found_after] = found.map(|nonce| Some(Nonce(nonce)));
-            let row = ClockRow { clock: clock(revision, is_standby, Nonce(1)), found_seen, found_after };
-            match row.checked(WantedWrites { seen, after }) {
+        let mut two = Frontier::from(token(4, 4));
+        two.add(token(5, 5), None);
+        let checked = |revision, is_standby, kept: &[_], after| {
+            let wanted = WantedWrites { seen: Some(two.clone()), after: Some(after) };
+            match row(revision, is_standby, kept).checked(&wanted) {
                 Ok(_) => Ok(()),
                 Err(StoreError::Database(error)) => Err(error),
                 Err(other) => panic!("{other}"),
             }
         };
-        assert_eq!(checked(9, false, [5, 7], token(5, 5), token(7, 7)), Ok(()));
+        assert_eq!(checked(9, false, &[(4, 4), (5, 5), (7, 7)], token(7, 7)), Ok(()));
         // The server that took over has more writes than this process, and others.
-        let taken_over = Err(DatabaseError::TakenOver { revision: 5 });
-        assert_eq!(checked(9, false, [6, 7], token(5, 5), token(7, 7)), taken_over);
-        assert_eq!(checked(9, false, [6, 7], token(5, 5), token(7, 8)), taken_over);
+        let taken_over = |revision| Err(DatabaseError::TakenOver { revision });
+        assert_eq!(checked(9, false, &[(4, 4), (5, 6), (7, 7)], token(7, 7)), taken_over(5));
+        assert_eq!(checked(9, false, &[(4, 6), (5, 5), (7, 7)], token(7, 8)), taken_over(4));
         let lost = Err(DatabaseError::LostWrite { revision: 7 });
-        assert_eq!(checked(9, false, [5, 7], token(5, 5), token(7, 8)), lost);
-        assert_eq!(
-            checked(6, true, [5, 7], token(5, 5), token(7, 8)),
-            Err(DatabaseError::Behind { revision: 7 })
-        );
+        assert_eq!(checked(9, false, &[(4, 4), (5, 5), (7, 7)], token(7, 8)), lost);
+        let behind = Err(DatabaseError::Behind { revision: 7 });
+        assert_eq!(checked(6, true, &[(4, 4), (5, 5)], token(7, 8)), behind);
     }
 
     #[test]
-    fn the_later_revision_is_the_condition_of_a_statement() {
-        let token = |revision| Some(Token { revision, nonce: NONCE });
-        let params = |seen, after| format!("{:?}", WantedWrites { seen, after }.params());
-        assert_eq!(params(None, None), "[Number(Some(0)), Number(None), Number(None)]");
-        assert_eq!(params(token(5), None), "[Number(Some(5)), Number(Some(5)), Number(None)]");
-        assert_eq!(params(token(5), token(7)), "[Number(Some(7)), Number(Some(5)), Number(Some(7))]");
-        assert_eq!(params(token(9), token(7)), "[Number(Some(9)), Number(Some(9)), Number(Some(7))]");
+    fn the_greatest_revision_is_the_condition_of_a_statement() {
+        let params = |seen: Option<u64>, after: Option<u64>| {
+            let seen = seen.map(|revision| token(revision, 5).into());
+            WantedWrites { seen, after: after.map(|revision| token(revision, 5)) }.revisions()
+        };
+        assert_eq!(params(None, None), (0, vec![]));
+        assert_eq!(params(Some(5), None), (5, vec![5]));
+        assert_eq!(params(Some(5), Some(7)), (7, vec![5, 7]));
+        assert_eq!(params(Some(9), Some(7)), (9, vec![9, 7]));
     }
 
     #[test]
-    fn statements_are_wrapped_with_three_more_parameters() {
+    fn statements_are_wrapped_with_two_more_parameters() {
         let columns = "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
-                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $4), \
-                       (SELECT r.nonce FROM e.revision r WHERE r.revision = $5)";
+                       ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM e.revision r \
+                       WHERE r.revision = ANY($4))";
         assert_eq!(
             decision("e", "SELECT $1 = $2", 2),
             format!("SELECT {columns}, CASE WHEN c.revision >= $3 THEN (SELECT $1 = $2) END FROM e.clock c")
@@ -308,7 +338,7 @@ mod tests {
             rows("e", "SELECT a0, a2 FROM e.f1", 2, 2),
             format!(
                 "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, NULL, \
-                 NULL, NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
+                 NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
                  WHERE (SELECT revision FROM e.clock) >= $3)"
             )
         );

@@ -26,6 +26,7 @@ mod clock;
 mod connect;
 mod error;
 mod facts;
+mod frontier;
 mod keys;
 mod migrate;
 mod pinned;
@@ -46,6 +47,7 @@ pub use address::Address;
 pub use check::{FindingState, StoreFinding, check};
 pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
+pub use frontier::Frontier;
 pub use migrate::{MigratedSchema, delete_environment, migrate, names_at, prepare};
 pub use pool::AskedRead;
 pub use reader::PgReader;
@@ -121,7 +123,7 @@ impl PostgresStore {
         let schema = environment.schema();
         let secret = clock::secret(session, &schema).await?;
         // Read first: all writes up to it are in what is read after it.
-        let seen = SeenMoment::of(clock::read(session, &schema, WantedWrites::default()).await?);
+        let seen = SeenMoment::of(clock::read(session, &schema, &WantedWrites::default()).await?);
         let relations = Catalog::load(session, &schema).await?.published(&schema);
         let keys = keys::load(session, &schema, &environment.name).await?;
         let published = Arc::new(PublishedState::new(relations, keys, seen));
@@ -197,8 +199,8 @@ impl PostgresStore {
     pub async fn refresh(&self) -> Result<Arc<Relations>, StoreError> {
         let (client, server) = connect(&self.address, WantedServer::ReadWrite).await?;
         let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
-        let wanted = WantedWrites { seen: Some(self.latest()), after: None };
-        self.unless_taken_over(clock::read(session, &schema, wanted).await)?;
+        let wanted = WantedWrites { seen: Some(self.frontier()), after: None };
+        self.unless_taken_over(clock::read(session, &schema, &wanted).await)?;
         self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
         let catalog = Catalog::load(session, &schema).await?;
         Ok(self.published.offer_relations(catalog.published(&schema)))
@@ -211,7 +213,13 @@ impl PostgresStore {
 
     /// The last write that this process has acknowledged, or seen in an answer.
     pub fn latest(&self) -> Token {
-        self.published.latest()
+        self.published.frontier().newest()
+    }
+
+    /// All that this process has seen. A question that names it is answered from no server that lacks any of
+    /// it.
+    pub fn frontier(&self) -> Frontier {
+        self.published.frontier()
     }
 
     /// How many questions are running and waiting.
@@ -254,7 +262,7 @@ impl PostgresStore {
     /// Removes all facts and all policies; keys stay. Returns also the moment after it.
     pub async fn clear(&self) -> Result<(Applied, Token), StoreError> {
         let (applied, token) = self.change(BatchWork::Clear).await?;
-        self.published.note(SeenMoment { token, policy: 0 });
+        self.published.note_policy(SeenMoment { token, policy: 0 });
         Ok((applied, token))
     }
 
@@ -271,7 +279,8 @@ impl PostgresStore {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.noted(self.readers.run(asked, read).await)
+        let seen = asked.seen.clone();
+        self.noted(seen.as_ref(), self.readers.run(asked, read).await)
     }
 
     /// Like [`read`](Self::read), for a closure that is probably fast. A slow one is started again.
@@ -280,16 +289,19 @@ impl PostgresStore {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        self.noted(self.readers.run_brief(asked, read).await)
+        let seen = asked.seen.clone();
+        self.noted(seen.as_ref(), self.readers.run_brief(asked, read).await)
     }
 
-    /// The outcome of a question, whose moment is now known.
+    /// The outcome of a question, whose moment is now known. It follows all that the question named.
     fn noted<T>(
         &self,
+        named: Option<&Frontier>,
         outcome: Result<(T, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
-            self.published.note(SeenMoment::of(*clock));
+            self.published.note(clock.token, named);
+            self.published.note_policy(SeenMoment::of(*clock));
         }
         outcome
     }
@@ -332,7 +344,7 @@ impl PostgresStore {
         let soon = Instant::now().checked_add(CONFIRM_TIME);
         let has_time = until.zip(soon).is_none_or(|(until, soon)| until >= soon);
         let until = until.into_iter().chain(soon).min();
-        let asked = AskedRead { asker, seen: Some(self.latest()), after, until };
+        let asked = AskedRead { asker, seen: Some(self.frontier()), after, until };
         let confirmed = self.read_brief(asked, PgReader::confirm).await;
         match confirmed {
             Err(StoreError::Timeout(_)) if has_time => Err(self.silent(CONFIRM_TIME).into()),
@@ -370,7 +382,7 @@ impl PostgresStore {
 
     /// The size of the environment's tables and their indexes in bytes.
     pub async fn bytes(&self, asker: Asker) -> Result<u64, StoreError> {
-        let asked = AskedRead { asker, seen: Some(self.latest()), ..AskedRead::default() };
+        let asked = AskedRead { asker, seen: Some(self.frontier()), ..AskedRead::default() };
         let outcome = self.read_brief(asked, PgReader::bytes).await;
         Ok(self.unless_taken_over(outcome)?.0)
     }

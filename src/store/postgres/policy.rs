@@ -31,7 +31,7 @@ impl PostgresStore {
     ) -> Result<(PolicyVersion, Token), StoreError> {
         match self.writer.write(BatchWork::PutPolicy { src, filename }).await? {
             (WriteDone::Policy(version), token) => {
-                self.published.note(SeenMoment { token, policy: version.id });
+                self.published.note_policy(SeenMoment { token, policy: version.id });
                 Ok((version, token))
             }
             (other, _) => Err(other.unexpected()),
@@ -47,7 +47,7 @@ impl PgReader {
             // No policy has a number that is larger than those of PostgreSQL, or this one.
             Some(id) => {
                 let id = i64::try_from(id).unwrap_or(i64::MAX);
-                ("id = $1", vec![SentParam::Number(Some(id))])
+                ("id = $1", vec![SentParam::Number(id)])
             }
         };
         let find = format!("SELECT {VERSION}, src, seal FROM {}.policy WHERE {condition}", self.schema());

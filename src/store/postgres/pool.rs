@@ -4,6 +4,7 @@
 //! again as a long question. Waiting has a limit of its own.
 
 use super::clock::{Clock, WantedWrites};
+use super::frontier::Frontier;
 use super::pinned::ReaderSource;
 use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
@@ -19,13 +20,13 @@ use std::time::{Duration, Instant};
 const BRIEF: Duration = Duration::from_millis(100);
 
 /// Whose question it is, and what it must see.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AskedRead {
     /// The asker whose turn it takes.
     pub asker: Asker,
     /// The writes that this process has seen. That another server has lost one of them is
     /// [`TakenOver`](super::super::DatabaseError::TakenOver).
-    pub seen: Option<Token>,
+    pub seen: Option<Frontier>,
     /// The writes that it must see besides. That one of them is lost is
     /// [`LostWrite`](super::super::DatabaseError::LostWrite).
     pub after: Option<Token>,
@@ -96,7 +97,7 @@ impl ReaderPool {
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         let time = BRIEF.min(self.limit);
-        let (asker, begin) = (asked.asker, allowing(asked, time));
+        let (asker, begin) = (asked.asker, allowing(asked.clone(), time));
         let tried = move |reader: &PgReader| {
             let outcome = reader.guarded(&read).map(|answer| (answer, reader.seen()));
             Ok((outcome, read))

@@ -2,6 +2,7 @@
 //! accepts writes.
 
 use super::clock::Clock;
+use super::frontier::Frontier;
 use super::keys::LoadedKeys;
 use crate::store::database_error::DatabaseError;
 use crate::store::key::KeyRing;
@@ -19,8 +20,8 @@ const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 pub(super) struct PublishedState {
     relations: RwLock<Arc<Relations>>,
     keys: RwLock<PublishedKeys>,
-    /// The latest moment that was acknowledged or read.
-    latest: Mutex<Token>,
+    /// What was acknowledged or read.
+    frontier: Mutex<Frontier>,
     /// The latest moment of which the policy is known. A write of this process does not tell it.
     policy: Mutex<SeenMoment>,
     /// The revision that was lost when another server took over, if one was.
@@ -57,7 +58,7 @@ impl PublishedState {
         Self {
             relations: RwLock::new(Arc::new(relations)),
             keys: RwLock::new(PublishedKeys { generation: keys.generation, ring }),
-            latest: Mutex::new(seen.token),
+            frontier: Mutex::new(seen.token.into()),
             policy: Mutex::new(seen),
             lost: OnceLock::new(),
             looked_up: Mutex::default(),
@@ -96,9 +97,9 @@ impl PublishedState {
         }
     }
 
-    /// The latest moment that this process has seen, whichever process made it.
-    pub(super) fn latest(&self) -> Token {
-        *self.latest.lock()
+    /// How far this process has seen, whichever process made the writes.
+    pub(super) fn frontier(&self) -> Frontier {
+        self.frontier.lock().clone()
     }
 
     /// The policy that is active, as far as this process has seen; 0 for none.
@@ -106,20 +107,16 @@ impl PublishedState {
         self.policy.lock().policy
     }
 
-    /// Notes a moment and its policy.
-    pub(super) fn note(&self, moment: SeenMoment) {
-        self.note_write(moment.token);
+    /// Notes the moment of an answer or a write that followed all that was `named`.
+    pub(super) fn note(&self, token: Token, named: Option<&Frontier>) {
+        self.frontier.lock().add(token, named);
+    }
+
+    /// Notes the policy of a moment.
+    pub(super) fn note_policy(&self, moment: SeenMoment) {
         let mut policy = self.policy.lock();
         if policy.token.revision <= moment.token.revision {
             *policy = moment;
-        }
-    }
-
-    /// Notes the moment after a write.
-    pub(super) fn note_write(&self, token: Token) {
-        let mut latest = self.latest.lock();
-        if latest.revision < token.revision {
-            *latest = token;
         }
     }
 

@@ -233,7 +233,7 @@ impl PgReader {
 
     /// Notes the clock in a row, and checks it.
     fn note(&self, row: &Row) -> Result<(), StoreError> {
-        let clock = ClockRow::read(row)?.checked(self.question.borrow().wanted)?;
+        let clock = ClockRow::read(row)?.checked(&self.question.borrow().wanted)?;
         self.seen.set(self.seen.get().or(Some(clock)));
         Ok(())
     }

@@ -151,7 +151,7 @@ impl FactCursor {
             // Facts are wanted as soon as the first of them are found, and all come in the order of an index.
             session.run(&format!("SET cursor_tuple_fraction = 0; {}", idle_until(until))).await?;
             connection.begin().await?;
-            let clock = clock::read(session, &schema, WantedWrites::default()).await?;
+            let clock = clock::read(session, &schema, &WantedWrites::default()).await?;
             // Read in the same snapshot: all facts are in these relations.
             let relations = Catalog::load(session, &schema).await?.published(&schema).relations;
             Ok((connection, clock, relations))

@@ -2,7 +2,9 @@
 
 use super::batch::{BatchCounts, BatchTarget};
 use super::catalog::{self, Catalog};
+use super::clock::KeptNonces;
 use super::connect::{WantedServer, connect};
+use super::frontier::Frontier;
 use super::keys::{self, LoadedKeys};
 use super::policy;
 use super::session::{PgSession, value};
@@ -47,6 +49,8 @@ pub(super) struct PreparedWrite {
     pub(super) relations: Option<Relations>,
     /// The keys after it, if their set is another.
     pub(super) keys: Option<LoadedKeys>,
+    /// What the server was asked to have.
+    pub(super) named: Frontier,
 }
 
 /// The last revision of a transaction, and the random number of the transaction.
@@ -85,8 +89,8 @@ impl WriterConnection {
         let is_cleaning = self.n_transactions.is_multiple_of(CLEANED);
         // Twice as many as were made, so that they do not become more and more.
         let n_old = LOOKED_AT.max(2 * self.n_revisions);
-        let mut open =
-            OpenTransaction::begin(self.session(), schema, environment, known, published.latest()).await?;
+        let named = published.frontier();
+        let mut open = OpenTransaction::begin(self.session(), schema, environment, known, &named).await?;
         let (generation, keys) = (open.catalog.generation, open.keys);
         let mut outcomes = Vec::new();
         for batch in group {
@@ -105,7 +109,7 @@ impl WriterConnection {
         let made = i64::try_from(group.len()).unwrap_or(i64::MAX);
         self.n_revisions = if is_cleaning { made } else { self.n_revisions.saturating_add(made) };
         self.catalog = Some(catalog);
-        Ok(PreparedWrite { outcomes, stamp, relations, keys })
+        Ok(PreparedWrite { outcomes, stamp, relations, keys, named })
     }
 
     /// Ends the open transaction. If the answer does not come, it may be committed or not.
@@ -156,16 +160,15 @@ impl<'t> OpenTransaction<'t> {
         schema: &'t str,
         environment: &'t str,
         known: Option<Catalog>,
-        seen: Token,
+        seen: &Frontier,
     ) -> Result<Self, StoreError> {
         session.run("BEGIN").await?;
         let lock = format!("SELECT revision, nonce, catalog, policy, keys FROM {schema}.clock FOR UPDATE");
         let row = session.row(&lock, &[]).await?;
         // A statement of its own: it sees what was committed while the one before waited.
-        let find = format!("SELECT nonce FROM {schema}.revision WHERE revision = $1");
-        let revision = i64::try_from(seen.revision).unwrap_or(i64::MAX);
-        let found = session.rows(&find, &[(&revision, Type::INT8)]).await?;
-        let found = found.first().map(|row| value(row, 0)).transpose()?.map(Nonce);
+        let find = format!("SELECT {}", KeptNonces::expression(schema, 1));
+        let revisions: Vec<i64> = seen.tokens().map(Token::number).collect();
+        let kept = KeptNonces::read(&session.row(&find, &[(&revisions, Type::INT8_ARRAY)]).await?, 0)?;
         let (revision, nonce, generation): (i64, i64, i64) =
             (value(&row, 0)?, value(&row, 1)?, value(&row, 2)?);
         let catalog = match known.filter(|catalog| catalog.generation == generation) {
@@ -174,8 +177,8 @@ impl<'t> OpenTransaction<'t> {
         };
         let revision = u64::try_from(revision).unwrap_or_default();
         let token = Token { revision, nonce: Nonce(nonce) };
-        if token.lacks(seen, found) {
-            return Err(DatabaseError::TakenOver { revision: seen.revision }.into());
+        if let Some(lost) = seen.tokens().find(|seen| token.lacks(*seen, kept.of(seen.revision))) {
+            return Err(DatabaseError::TakenOver { revision: lost.revision }.into());
         }
         let (policy, keys) = (value(&row, 3)?, value(&row, 4)?);
         let (revisions, nonces) = (Vec::new(), Vec::new());

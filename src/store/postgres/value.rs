@@ -20,7 +20,9 @@ pub(super) enum SentParam {
     /// Several values.
     Many(Vec<Vec<u8>>),
     /// A number that is not a value: a limit or a revision.
-    Number(Option<i64>),
+    Number(i64),
+    /// Several of them.
+    Numbers(Vec<i64>),
 }
 
 impl SentParam {
@@ -32,7 +34,7 @@ impl SentParam {
             Param::Number(number) => Self::Bytes(encode(&number.to_string())),
             // No value has an empty form, and all others come after it.
             Param::Least => Self::Bytes(Vec::new()),
-            Param::Limit(n_rows) => Self::Number(Some(i64::try_from(*n_rows).unwrap_or(i64::MAX))),
+            Param::Limit(n_rows) => Self::Number(i64::try_from(*n_rows).unwrap_or(i64::MAX)),
             Param::Json(_) => {
                 return Err(StoreError::Bug("PostgreSQL is given JSON, and reads arrays".to_owned()));
             }
@@ -47,6 +49,7 @@ impl SentParam {
             Self::Bytes(_) => Type::BYTEA,
             Self::Many(_) => Type::BYTEA_ARRAY,
             Self::Number(_) => Type::INT8,
+            Self::Numbers(_) => Type::INT8_ARRAY,
         }
     }
 }
@@ -57,7 +60,8 @@ impl ToSql for SentParam {
             Self::Bytes(bytes) if *ty == Type::BYTEA => bytes.to_sql(ty, out),
             Self::Many(values) if *ty == Type::BYTEA_ARRAY => values.to_sql(ty, out),
             Self::Number(number) if *ty == Type::INT8 => number.to_sql(ty, out),
-            Self::Bytes(_) | Self::Many(_) | Self::Number(_) => {
+            Self::Numbers(numbers) if *ty == Type::INT8_ARRAY => numbers.to_sql(ty, out),
+            Self::Bytes(_) | Self::Many(_) | Self::Number(_) | Self::Numbers(_) => {
                 Err(format!("a parameter of the type {ty}").into())
             }
         }

@@ -362,8 +362,8 @@ impl WriterSource {
         if let Some(keys) = committed.keys {
             self.published.offer_keys(keys);
         }
-        for (_, token) in committed.outcomes.iter().flatten() {
-            self.published.note_write(*token);
+        if let Some((_, token)) = committed.outcomes.iter().flatten().last() {
+            self.published.note(*token, Some(&committed.named));
         }
         committed.outcomes
     }
