@@ -64,6 +64,11 @@ impl Engine {
 
     /// What a policy declares: one entry for each block, and `global`.
     pub async fn metadata(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
+        self.consistently(|_| self.declared(id)).await
+    }
+
+    /// The same, of the policy that was active last as far as this process knows.
+    async fn declared(&self, id: Option<u64>) -> Result<Vec<BlockInfo>, EngineError> {
         let active = self.active();
         if let Some(active) = &active
             && id.is_none_or(|id| id == active.version)

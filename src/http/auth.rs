@@ -139,6 +139,7 @@ impl QuestionAccess {
         &self,
         question: impl AsyncFnOnce(&Engine) -> Result<T, EngineError>,
     ) -> Result<T, ApiError> {
+        let failed = |error| failed(error, &self.app, &self.environment);
         let engine = &self.environment.engine;
         let answer = question(engine).await;
         let is_unanswered = match &answer {
@@ -147,16 +148,16 @@ impl QuestionAccess {
             Err(_) | Ok(_) => false,
         };
         if is_unanswered {
-            return answer.map_err(|error| failed(error, &self.app));
+            return answer.map_err(failed);
         }
         let is_valid = match &self.provisional {
-            Some(key) => engine.was_valid(key).await.map_err(|error| failed(error, &self.app))?,
+            Some(key) => engine.was_valid(key).await.map_err(failed)?,
             None => true,
         };
         if !is_valid {
             return Err(ApiError::Unauthorized(UNKNOWN_KEY));
         }
-        answer.map_err(|error| failed(error, &self.app))
+        answer.map_err(failed)
     }
 }
 
@@ -209,15 +210,15 @@ fn known(key: &str, app: &AppState) -> Option<FoundKey> {
 async fn stored(key: &str, app: &AppState) -> Result<FoundKey, ApiError> {
     let unknown = || ApiError::Unauthorized(UNKNOWN_KEY);
     let environment = app.find_environment(named_environment(key)).await?.ok_or_else(unknown)?;
-    let known = environment.engine.find_key(key).await.map_err(|error| failed(error, app))?;
+    let known = environment.engine.find_key(key).await.map_err(|error| failed(error, app, &environment))?;
     let known = known.ok_or_else(unknown)?;
     Ok(FoundKey { environment, access: known.access, name: known.name, is_provisional: false })
 }
 
 /// The error of a request. An environment that was deleted from the store is closed.
-fn failed(error: EngineError, app: &AppState) -> ApiError {
+fn failed(error: EngineError, app: &AppState, environment: &Environment) -> ApiError {
     if let EngineError::Store(StoreError::Database(DatabaseError::NoEnvironment(name))) = &error
-        && app.remove(name).is_some()
+        && app.close(environment)
     {
         tracing::info!(environment = name, "the environment was deleted from the store, and is closed");
     }

@@ -220,6 +220,20 @@ impl AppState {
         removed
     }
 
+    /// Removes this environment, unless another one has taken its name; returns whether it was there.
+    fn close(&self, closed: &Environment) -> bool {
+        let mut environments = self.environments.write();
+        let is_there = environments
+            .get(&closed.name)
+            // Every environment has another secret.
+            .is_some_and(|open| open.engine.secret() == closed.engine.secret());
+        if is_there {
+            environments.remove(&closed.name);
+            self.decisions.forget(&closed.name);
+        }
+        is_there
+    }
+
     /// Cancels the environments' questions, for a shutdown that has waited long enough.
     fn end_questions(&self) {
         self.environments.read().values().for_each(|environment| environment.engine.end_questions());

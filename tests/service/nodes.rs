@@ -175,17 +175,19 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
     assert!(!two.may("ada", "read", "a"));
     // A read that names the lost write gets 409, although another write has its number now.
-    let send = |offset: &str, path: &str, body: &Json| {
+    let call = |offset: &str, method: &str, path: &str, body: &str| {
         let (offset, key) = (format!("OsoOffset: {offset}"), bearer(DEVELOPMENT_KEY));
         let headers = [&*key, &*offset, "Content-Type: application/json"];
-        two.send("POST", path, &headers, body.to_string().as_bytes())
+        two.send(method, path, &headers, body.as_bytes())
     };
+    let send = |offset: &str, path: &str, body: &Json| call(offset, "POST", path, &body.to_string());
     let ask = |offset: &str| send(offset, "/api/authorize", &question("ada", "read", "a"));
     let refused = ask(&lost);
     assert_eq!((refused.status, &refused.json()["code"]), (409, &json!("lost_write")), "{}", refused.text);
     // So if no fact is read, and if several answers are sent together.
     let unknown = json!({ "fact": { "predicate": "only_the_lost_policy_has_it", "args": [] } });
     assert_eq!(send(&lost, "/api/query", &unknown).status, 409);
+    assert_eq!(call(&lost, "GET", "/api/policy_metadata", "").status, 409);
     let part = json!({
         "subject": { "type": "User", "id": "ada" }, "action": { "name": "read" },
         "resource": { "type": "Repo", "id": "a" },
