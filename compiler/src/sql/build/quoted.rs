@@ -5,8 +5,14 @@
 //! the node is built. The exhaustive test below fails if the printer ever changes.
 
 use crate::bindings::is_whole;
+use rustc_hash::FxHashSet;
 use sqlparser::ast::{Expr, Ident, Value};
 use sqlparser::keywords::ALL_KEYWORDS;
+use std::sync::LazyLock;
+
+/// The keywords of any dialect, in lower case. A statement has hundreds of names to look up.
+static KEYWORDS: LazyLock<FxHashSet<String>> =
+    LazyLock::new(|| ALL_KEYWORDS.iter().map(|keyword| keyword.to_ascii_lowercase()).collect());
 
 /// A text as a literal. NUL is refused long before; here it would end nothing, as SQLite and PostgreSQL
 /// read the statement by its length.
@@ -24,7 +30,7 @@ pub(in crate::sql) fn ident(name: &str) -> Ident {
     let mut chars = name.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_');
     let simple = first && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if simple && ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_err() {
+    if simple && !KEYWORDS.contains(name) {
         return Ident::new(name);
     }
     Ident {
