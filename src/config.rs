@@ -23,7 +23,7 @@ mod value;
 
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret, StoreUrl};
+pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret, StoreUrl, StoreUrls};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -56,7 +56,7 @@ impl Setting {
     pub fn flag(&self) -> Option<String> {
         match self.form {
             FlagForm::Secret => None,
-            FlagForm::Switch | FlagForm::Text(_) => Some(sources::flag(self.name)),
+            FlagForm::Switch | FlagForm::Text(_) | FlagForm::Texts(_) => Some(sources::flag(self.name)),
         }
     }
 
@@ -131,6 +131,12 @@ settings! {
     /// machine is enough for most. Other users of the machine can read arguments: give an address with a
     /// password in the variable or the file.
     store: Option<StoreUrl> = None;
+    /// The addresses of replicas of that database, with spaces between them; none. They answer questions that
+    /// carry the `OsoOffset` of a write, from that write or a later one.
+    store_replica: StoreUrls = StoreUrls(Vec::new());
+    /// How old facts may be in any answer, so that replicas can give it; none, because a revoked role would
+    /// count for so long. While the primary is out of reach, replicas answer for this long.
+    max_staleness: Option<Duration> = None;
     /// Whether the well-known development key is accepted; off, because everyone knows that key.
     dev: bool = false;
     /// A key with full access to the default environment, for deployments that provide their own secrets;

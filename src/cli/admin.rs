@@ -5,7 +5,7 @@ use super::error::CliError;
 use super::serve;
 use crate::admin::{self, AdminCommand, AdminReply, ListedKey, default_stays, unknown_key};
 use crate::http::DEFAULT_ENVIRONMENT;
-use crate::store::postgres::{self, Address};
+use crate::store::postgres::{self, Address, StoreServers};
 use crate::store::{Access, DatabaseError, Key, Store, StoreError, StoreOptions, delete};
 use std::path::Path;
 
@@ -53,8 +53,9 @@ fn alone(data: &Path, command: &AdminCommand) -> Result<AdminReply, CliError> {
 
 fn in_database(address: &Address, command: &AdminCommand) -> Result<AdminReply, CliError> {
     let runtime = serve::runtime()?;
+    let servers = StoreServers::from(address.clone());
     let open =
-        |environment: &str| runtime.block_on(Store::connect(address, environment, &StoreOptions::default()));
+        |environment: &str| runtime.block_on(Store::connect(&servers, environment, &StoreOptions::default()));
     match command {
         AdminCommand::CreateKey { environment, .. } => {
             let store = match open(environment) {

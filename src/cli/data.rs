@@ -2,7 +2,7 @@
 
 use super::error::{ArgumentError, CliError};
 use crate::config::{Config, Flags, StoreUrl};
-use crate::store::postgres::Address;
+use crate::store::postgres::{Address, StoreServers};
 use std::path::PathBuf;
 
 /// Where environments are.
@@ -45,6 +45,16 @@ impl DataFolder {
             None => DataPlace::Folder(config.data),
         })
     }
+}
+
+/// The servers of the store that is not in a folder.
+pub(super) fn store_servers(config: &Config) -> Result<Option<StoreServers>, CliError> {
+    let Some(store) = &config.store else {
+        let has_replicas = !config.store_replica.0.is_empty() || config.max_staleness.is_some();
+        return if has_replicas { Err(ArgumentError::ReplicaWithoutStore.into()) } else { Ok(None) };
+    };
+    let replicas = config.store_replica.0.iter().map(store_address).collect::<Result<_, _>>()?;
+    Ok(Some(StoreServers { primary: store_address(store)?, replicas, max_staleness: config.max_staleness }))
 }
 
 /// The address of a store, with the certificates that it names.

@@ -11,6 +11,7 @@ use super::{Verdict, admin, serve, shown};
 use crate::admin::{AdminCommand, AdminReply, default_stays};
 use crate::engine::{check_environment_name, environment_names};
 use crate::http::DEFAULT_ENVIRONMENT;
+use crate::store::postgres::StoreServers;
 use crate::store::{Holdings, Snapshot, Store, StoreError, StoreOptions, postgres};
 use clap::Subcommand;
 use serde_json::{Value as Json, json};
@@ -110,7 +111,8 @@ fn holdings(runtime: &Runtime, place: &DataPlace, name: &str) -> Result<Holdings
     match place {
         DataPlace::Folder(data) => Snapshot::open(&data.join(name))?.holdings(),
         DataPlace::Database(address) => runtime.block_on(async {
-            let store = Store::connect(address, name, &StoreOptions::default()).await?;
+            let servers = StoreServers::from(address.clone());
+            let store = Store::connect(&servers, name, &StoreOptions::default()).await?;
             let policies = u64::try_from(store.policy_versions().await?.len()).unwrap_or(u64::MAX);
             let keys = u64::try_from(store.keys().len()).unwrap_or(u64::MAX);
             Ok(Holdings { offset: store.offset(), facts: store.stats().await?.total, policies, keys })

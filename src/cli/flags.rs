@@ -28,7 +28,8 @@ impl clap::FromArgMatches for SettingFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let given = |setting: &Setting| {
             setting.flag()?;
-            Some((setting.name, matches.get_one::<String>(setting.name)?.clone()))
+            let texts: Vec<&str> = matches.get_many::<String>(setting.name)?.map(String::as_str).collect();
+            Some((setting.name, texts.join(" ")))
         };
         Ok(Self {
             file: matches.get_one("config").cloned(),
@@ -80,6 +81,7 @@ fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
         .long_help(format!("{}{default}", setting.why));
     Some(match setting.form {
         FlagForm::Text(name) => arg.value_name(name),
+        FlagForm::Texts(name) => arg.value_name(name).action(ArgAction::Append),
         FlagForm::Switch | FlagForm::Secret => {
             arg.value_name("BOOL").num_args(0..=1).require_equals(true).default_missing_value("true")
         }

@@ -1,6 +1,6 @@
 //! `portcullis serve`: the service.
 
-use super::data::store_address;
+use super::data::store_servers;
 use super::error::CliError;
 use super::flags::SettingFlags;
 use super::telemetry::Telemetry;
@@ -61,10 +61,10 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let decision_log = DecisionLog::open(&config)?.map(Arc::new);
     let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref())?.map(Arc::new);
     let settings = http::engine_settings(&config);
-    let store = config.store.as_ref().map(store_address).transpose()?;
+    let store = store_servers(&config)?;
     let environments = match &store {
         None => open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?,
-        Some(address) => connect_environments(address, DEFAULT_ENVIRONMENT, &settings).await?,
+        Some(servers) => connect_environments(servers, DEFAULT_ENVIRONMENT, &settings).await?,
     };
     precautions::warn_of_readable(&config, values);
     open_files::fit_connections(&mut config);
@@ -85,7 +85,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let admin = if store.is_none() { admin_socket(&config.data) } else { None };
     let (place, keys_command) = match &store {
         None => (config.data.display().to_string(), format!("keys create --data {}", config.data.display())),
-        Some(store) => (store.to_string(), "keys create".to_owned()),
+        Some(store) => (store.primary.to_string(), "keys create".to_owned()),
     };
     let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config, &place);
     if !has_key {

@@ -1,7 +1,7 @@
 //! Decides which source gives a setting its value: flag, variable, file or default, in this order.
 
 use super::file::{File, TomlValue};
-use super::value::{FlagForm, SettingValue};
+use super::value::SettingValue;
 use super::{Config, ConfigError};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -104,10 +104,7 @@ impl<'a> Given<'a> {
         name: &'static str,
         value: &mut T,
     ) -> Result<InForce, ConfigError> {
-        let shown = |text: String| match T::FORM {
-            FlagForm::Secret => "(secret)".to_owned(),
-            FlagForm::Switch | FlagForm::Text(_) => text,
-        };
+        let shown = |text: String| if T::IS_SECRET { "(secret)".to_owned() } else { text };
         let mut origin = SettingOrigin::Default;
         if let Some(file) = &mut self.file
             && let Some(entry) = file.take(name)

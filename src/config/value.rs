@@ -16,6 +16,8 @@ pub enum FlagForm {
     Switch,
     /// A text, with this name in the help.
     Text(&'static str),
+    /// Texts without spaces, each given by itself.
+    Texts(&'static str),
     /// A text that appears neither on a command line nor in output.
     Secret,
 }
@@ -26,6 +28,8 @@ pub(super) trait SettingValue: Sized {
     const FORM: FlagForm;
     /// What is expected if a value is of the wrong type.
     const EXPECTED: &'static str;
+    /// Whether a value may contain a password, so that not even a wrong one is shown.
+    const IS_SECRET: bool = false;
 
     /// Parses a value; the error is what is expected instead.
     fn parse(text: &str) -> Result<Self, &'static str>;
@@ -182,6 +186,7 @@ impl fmt::Debug for Secret {
 impl SettingValue for Secret {
     const FORM: FlagForm = FlagForm::Secret;
     const EXPECTED: &'static str = String::EXPECTED;
+    const IS_SECRET: bool = true;
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         String::parse(text).map(Self)
@@ -330,6 +335,7 @@ impl fmt::Debug for StoreUrl {
 impl SettingValue for StoreUrl {
     const FORM: FlagForm = FlagForm::Text("URL");
     const EXPECTED: &'static str = "an address like \"postgres://portcullis@db.internal/portcullis\"";
+    const IS_SECRET: bool = true;
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         let is_address = ["postgres://", "postgresql://"].iter().any(|scheme| text.starts_with(scheme));
@@ -341,9 +347,31 @@ impl SettingValue for StoreUrl {
     }
 }
 
+/// The addresses of several of them. They may contain passwords, so they are never shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoreUrls(pub Vec<StoreUrl>);
+
+impl SettingValue for StoreUrls {
+    const FORM: FlagForm = FlagForm::Texts("URL");
+    const EXPECTED: &'static str = StoreUrl::EXPECTED;
+    const IS_SECRET: bool = true;
+
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        Ok(Self(text.split_whitespace().map(StoreUrl::parse).collect::<Result<_, _>>()?))
+    }
+
+    fn show(&self) -> Json {
+        match self.0.len() {
+            0 => Json::Null,
+            n_urls => json!(format!("({n_urls} set)")),
+        }
+    }
+}
+
 impl<T: SettingValue> SettingValue for Option<T> {
     const FORM: FlagForm = T::FORM;
     const EXPECTED: &'static str = T::EXPECTED;
+    const IS_SECRET: bool = T::IS_SECRET;
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         T::parse(text).map(Some)

@@ -7,7 +7,7 @@ use super::EngineError;
 use super::catalog::Context;
 use super::plans::Plans;
 use crate::share::{Account, Meter, NoRoom};
-use crate::store::{ConsistentRead, Param, Reader, RowQuery, StoreError};
+use crate::store::{ConsistentRead, Expected, Param, Reader, RowQuery, StoreError};
 use portcullis_compiler::question::{
     Answer, AnswerColumn, Domain, Question, QuestionVarId, RefusedIf, RefusedQuestion, Slot, Statement,
 };
@@ -45,20 +45,9 @@ impl Unanswered {
     }
 }
 
-/// What is expected of the time that a question takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
-    /// It is brief until it turns out not to be.
-    Brief,
-    /// It is long: reading its statements and their values alone may take long.
-    Long,
-}
-
-impl Expected {
-    /// What is expected of a question with these statements.
-    pub(super) fn of<'p>(statements: impl IntoIterator<Item = &'p Prepared>) -> Self {
-        if statements.into_iter().any(Prepared::is_heavy) { Self::Long } else { Self::Brief }
-    }
+/// What is expected of a question with these statements.
+pub(super) fn expected<'p>(statements: impl IntoIterator<Item = &'p Prepared>) -> Expected {
+    if statements.into_iter().any(Prepared::is_heavy) { Expected::Long } else { Expected::Brief }
 }
 
 /// Runs a read as the kind of question that it is expected to be.
@@ -69,18 +58,14 @@ pub(super) async fn read<T, R>(
 ) -> Result<T, EngineError>
 where
     T: Send + 'static,
-    R: Fn(&Reader) -> Result<T, Unanswered> + Send + 'static,
+    R: Fn(&Reader) -> Result<T, Unanswered> + Send + Sync + 'static,
 {
     let read = move |reader: &Reader| match read(reader) {
         Ok(answer) => Ok(Ok(answer)),
         Err(Unanswered::Refused(refused)) => Ok(Err(refused)),
         Err(Unanswered::Store(error)) => Err(error),
     };
-    let answered = match expected {
-        Expected::Brief => attempt.read_brief(read).await?,
-        Expected::Long => attempt.read(read).await?,
-    };
-    answered.map_err(EngineError::Refused)
+    attempt.read(expected, read).await?.map_err(EngineError::Refused)
 }
 
 /// About how many bytes an answer takes in addition to its values, for itself and for each of them.

@@ -6,7 +6,7 @@
 //! types, ids and actions are not errors: the answer is no, or empty. A bulk request is answered in one read
 //! transaction.
 
-use super::answers::{Expected, Prepared, read};
+use super::answers::{Prepared, expected, read};
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Reader, Value};
@@ -78,7 +78,7 @@ impl Engine {
             return Ok(Decision { answer: false, policy, offset });
         };
         let prepared = view.prepare(question).await?;
-        let expected = Expected::of([&prepared]);
+        let expected = expected([&prepared]);
         let answer = read(&attempt, expected, move |reader| prepared.decision(reader)).await?;
         Ok(Decision { answer, policy, offset })
     }
@@ -144,7 +144,7 @@ impl Engine {
                 }
             }
         }
-        let expected = Expected::of(asked.iter().map(|(_, prepared)| prepared));
+        let expected = expected(asked.iter().map(|(_, prepared)| prepared));
         let decide = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let mut allowed = Vec::new();
@@ -200,7 +200,7 @@ impl Engine {
                 None => None,
             });
         }
-        let expected = Expected::of(prepared.iter().flatten());
+        let expected = expected(prepared.iter().flatten());
         let answer_all = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let answer = |prepared: &Option<Prepared>| match prepared {

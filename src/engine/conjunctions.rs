@@ -13,10 +13,10 @@
 //! need not be enumerable.
 
 use super::EngineError;
-use super::answers::{Expected, Prepared, Row, Unanswered, too_many_rows};
+use super::answers::{Prepared, Row, Unanswered, expected, too_many_rows};
 use super::evaluate::Assignment;
 use super::view::View;
-use crate::store::{Reader, StoreError, Work};
+use crate::store::{Expected, Reader, StoreError, Work};
 use portcullis_compiler::id_vec::IdVec;
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionAtom, QuestionVarId};
 
@@ -142,7 +142,7 @@ impl Conjunction {
     /// What is expected of the time that it takes.
     pub(super) fn expected(&self) -> Expected {
         let parts = self.parts.iter().map(|part| &part.prepared);
-        Expected::of(std::iter::once(&self.whole).chain(parts))
+        expected(std::iter::once(&self.whole).chain(parts))
     }
 
     /// The distinct assignments, sorted.

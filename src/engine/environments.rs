@@ -6,7 +6,7 @@
 
 use super::{Engine, EngineError, EngineSettings};
 use crate::store::StoreError;
-use crate::store::postgres::{Address, names_at, prepare};
+use crate::store::postgres::{Address, StoreServers, names_at, prepare};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -30,16 +30,16 @@ pub async fn open_environments(
 /// Opens every environment of a store in a PostgreSQL database, `default` first, which is made if it is
 /// missing. An empty database becomes a store.
 pub async fn connect_environments(
-    address: &Address,
+    servers: &StoreServers,
     default: &str,
     settings: &EngineSettings,
 ) -> Result<Vec<(String, Engine)>, EngineError> {
     check_name(default)?;
-    let names = prepare(address, default).await?;
+    let names = prepare(&servers.primary, default).await?;
     let others = names.into_iter().filter(|name| name != default);
     let mut environments = Vec::new();
     for name in std::iter::once(default.to_owned()).chain(others) {
-        let engine = Engine::connect(address, &name, settings.clone()).await?;
+        let engine = Engine::connect(servers, &name, settings.clone()).await?;
         environments.push((name, engine));
     }
     Ok(environments)

@@ -4,7 +4,7 @@
 //! older form, one fact with wildcards. Out: the assignments under which all calls hold, sorted; `None` means
 //! *any value*.
 
-use super::answers::{Expected, Row, read};
+use super::answers::{Row, expected, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ArgPattern, ConsistentRead, Fact, FactPattern, Reader, Value, Work};
 use portcullis_compiler::builtin::is_abstract;
@@ -97,7 +97,7 @@ impl Engine {
         questions::check_predicate(view.program(), predicate, pattern.args.len())?;
         let Some(question) = questions::matching(predicate, pattern) else { return Ok(Vec::new()) };
         let prepared = view.prepare(&question).await?;
-        let expected = Expected::of([&prepared]);
+        let expected = expected([&prepared]);
         let (predicate, pattern) = (predicate.to_owned(), pattern.args.clone());
         let answers = move |reader: &Reader| {
             let rows = prepared.answers(reader)?;

@@ -21,6 +21,14 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
+    pub async fn is_ready(&self) -> Result<(), EngineError> {
+        match self.follow().await {
+            Err(_) if self.store().answers_without_primary() => Ok(()),
+            followed => followed,
+        }
+    }
+
     /// Runs a closure that reads, from one set of relations and under one policy; repeats it if one of them
     /// was replaced meanwhile.
     pub(super) async fn consistently<'s, T, F>(

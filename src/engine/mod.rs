@@ -79,7 +79,7 @@ pub use why::{
 };
 
 use crate::share::{Account, Turns};
-use crate::store::postgres::Address;
+use crate::store::postgres::{ReplicaUsage, StoreServers};
 use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store, Token};
 use counters::Counted;
 use local::Documents;
@@ -153,11 +153,11 @@ impl Engine {
 
     /// Opens the environment of a store in a PostgreSQL database and reloads its active policy.
     pub async fn connect(
-        address: &Address,
+        servers: &StoreServers,
         environment: &str,
         settings: EngineSettings,
     ) -> Result<Self, EngineError> {
-        let store = Store::connect(address, environment, &settings.store_options()).await?;
+        let store = Store::connect(servers, environment, &settings.store_options()).await?;
         Self::over(store, settings).await
     }
 
@@ -218,6 +218,11 @@ impl Engine {
     /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
         self.store().usage()
+    }
+
+    /// How often each replica of a store in a database was asked.
+    pub fn replica_usage(&self) -> Vec<ReplicaUsage> {
+        self.store().replica_usage()
     }
 
     /// Cancels running questions and tests, and answers no more. Writes continue.

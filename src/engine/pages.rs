@@ -7,7 +7,7 @@
 //! A rule that grants every resource yields [`ANY`](super::ANY) in addition to the concrete ids. A paged
 //! statement returns it as that text, so it is sorted among the ids and is on exactly one page.
 
-use super::answers::{Expected, Window, read};
+use super::answers::{Window, expected, read};
 use super::checks::sorted;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Value};
@@ -68,7 +68,7 @@ impl Engine {
     ) -> Result<Vec<String>, EngineError> {
         let Some(view) = self.view(&attempt, context)? else { return Ok(Vec::new()) };
         let prepared = view.prepare_window(question, window).await?;
-        let expected = Expected::of([&prepared]);
+        let expected = expected([&prepared]);
         read(&attempt, expected, move |reader| Ok(sorted(prepared.ids(reader)?))).await
     }
 }

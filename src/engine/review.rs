@@ -11,7 +11,7 @@
 //! If a part cannot be answered, the rest is not left out: a type whose actions cannot be listed has those
 //! that its block declares, and the refusal.
 
-use super::answers::{Expected, read};
+use super::answers::{expected, read};
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Reader, Value};
 use portcullis_compiler::builtin::is_abstract;
@@ -117,7 +117,7 @@ impl Engine {
     ) -> Result<Vec<String>, EngineError> {
         let Some(view) = self.view(&attempt, &[])? else { return Ok(Vec::new()) };
         let prepared = view.prepare(question).await?;
-        let expected = Expected::of([&prepared]);
+        let expected = expected([&prepared]);
         let distinct = move |reader: &Reader| {
             let is_action = |column: &AnswerColumn| *column == AnswerColumn::Id(questions::ACTION);
             let at = prepared.columns().iter().position(is_action);

@@ -9,7 +9,7 @@
 //! A page is read from the statement of the whole list, and rows up to its start are skipped. Like a page of
 //! [`super::pages`], it starts *after an actor*, not at a row number.
 
-use super::answers::{Expected, Prepared, Unanswered, charge, read};
+use super::answers::{Prepared, Unanswered, charge, expected, read};
 use super::{Engine, EngineError, facts, questions};
 use crate::share::Meter;
 use crate::store::{ArgPattern, ConsistentRead, Fact, Reader, Value};
@@ -102,7 +102,7 @@ impl Engine {
                 asked.push(TypeQuestion { ty, prepared });
             }
         }
-        let expected = Expected::of(asked.iter().map(|asked| &asked.prepared));
+        let expected = expected(asked.iter().map(|asked| &asked.prepared));
         let after = after.cloned();
         let list = move |reader: &Reader| {
             reader.snapshot(|reader| {

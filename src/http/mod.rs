@@ -34,6 +34,7 @@ mod checks;
 mod code;
 mod decision_log;
 mod engine_settings;
+mod environments;
 mod error;
 mod facts;
 mod headers;
@@ -77,7 +78,7 @@ pub use values::ArgOut;
 pub use why::{AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut};
 
 use crate::config::{Config, Secret};
-use crate::engine::{Engine, EngineError};
+use crate::engine::Engine;
 use crate::share::{Account, Asker, Budget, Turns};
 use auth::FixedKey;
 use axum::Router;
@@ -205,52 +206,6 @@ impl AppState {
     #[must_use]
     pub fn with_decision_log(self, log: Arc<DecisionLog>) -> Self {
         Self { decision_log: Some(log), ..self }
-    }
-
-    /// Adds an environment.
-    pub fn add(&self, environment: Environment) {
-        self.environments.write().insert(environment.name.clone(), Arc::new(environment));
-    }
-
-    /// Removes an environment, so that its keys are refused; returns it if there is one. Requests that have
-    /// begun still hold it.
-    pub fn remove(&self, name: &str) -> Option<Arc<Environment>> {
-        let removed = self.environments.write().remove(name);
-        self.decisions.forget(name);
-        removed
-    }
-
-    /// Removes this environment, unless another one has taken its name; returns whether it was there.
-    fn close(&self, closed: &Environment) -> bool {
-        let mut environments = self.environments.write();
-        let is_there = environments
-            .get(&closed.name)
-            // Every environment has another secret.
-            .is_some_and(|open| open.engine.secret() == closed.engine.secret());
-        if is_there {
-            environments.remove(&closed.name);
-            self.decisions.forget(&closed.name);
-        }
-        is_there
-    }
-
-    /// Cancels the environments' questions, for a shutdown that has waited long enough.
-    fn end_questions(&self) {
-        self.environments.read().values().for_each(|environment| environment.engine.end_questions());
-    }
-
-    /// The environment with this name, if it is open.
-    pub fn environment(&self, name: &str) -> Option<Arc<Environment>> {
-        self.environments.read().get(name).cloned()
-    }
-
-    /// The environment with this name, which is opened if another node has made it in the shared store.
-    pub async fn find_environment(&self, name: &str) -> Result<Option<Arc<Environment>>, EngineError> {
-        match (self.environment(name), &self.shared_store) {
-            (Some(environment), _) => Ok(Some(environment)),
-            (None, None) => Ok(None),
-            (None, Some(store)) => store.find(self, name).await,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::{AppState, Environment};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name, environments_at};
-use crate::store::postgres::Address;
+use crate::store::postgres::StoreServers;
 use crate::store::{DatabaseError, StoreError};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,7 +15,7 @@ const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 /// A store in a PostgreSQL database.
 #[derive(Debug)]
 pub struct SharedStore {
-    address: Address,
+    servers: StoreServers,
     settings: EngineSettings,
     /// The last look-up. Held during one.
     last: Mutex<Option<LookUp>>,
@@ -30,9 +30,9 @@ struct LookUp {
 }
 
 impl SharedStore {
-    /// The store at an address. Environments that are opened get these settings.
-    pub fn new(address: Address, settings: EngineSettings) -> Self {
-        Self { address, settings, last: Mutex::default() }
+    /// The store on these servers. Environments that are opened get these settings.
+    pub fn new(servers: StoreServers, settings: EngineSettings) -> Self {
+        Self { servers, settings, last: Mutex::default() }
     }
 
     /// The environment with this name, if it is in the store. All that are new there are opened, whatever the
@@ -62,9 +62,9 @@ impl SharedStore {
     }
 
     async fn open_new(&self, app: &AppState) -> Result<(), EngineError> {
-        for name in environments_at(&self.address).await? {
+        for name in environments_at(&self.servers.primary).await? {
             if app.environment(&name).is_none() {
-                let engine = Engine::connect(&self.address, &name, self.settings.clone()).await?;
+                let engine = Engine::connect(&self.servers, &name, self.settings.clone()).await?;
                 tracing::info!(environment = name, "environment opened");
                 app.add(Environment { name, engine });
             }

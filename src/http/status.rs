@@ -40,10 +40,14 @@ struct Healthy {}
 )]
 async fn healthcheck(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
     let fault = app.environments.read().values().find_map(|environment| environment.engine.fault());
-    match fault {
-        Some(fault) => Err(fault.into()),
-        None => ready(State(app)).await,
+    if let Some(fault) = fault {
+        return Err(fault.into());
     }
+    // A store in a database may be out of reach; the embedded one is open.
+    if let Some(environment) = app.environment(DEFAULT_ENVIRONMENT) {
+        environment.engine.follow().await?;
+    }
+    Ok(Json(Healthy {}))
 }
 
 /// Ask whether the service answers
@@ -69,10 +73,8 @@ async fn health() -> Json<Healthy> {
     responses((status = 200, description = "Yes", body = Healthy, example = json!({}))),
 )]
 async fn ready(State(app): State<Arc<AppState>>) -> Result<Json<Healthy>, ApiError> {
-    // A store in a database may be out of reach; the embedded one is open.
-    let first = app.environment(DEFAULT_ENVIRONMENT);
-    if let Some(environment) = first {
-        environment.engine.follow().await?;
+    if let Some(environment) = app.environment(DEFAULT_ENVIRONMENT) {
+        environment.engine.is_ready().await?;
     }
     Ok(Json(Healthy {}))
 }

@@ -10,7 +10,7 @@
 //! share the time limit of one question, and exceeding it is a timeout.
 
 use super::postgres::Clock;
-use super::{Backend, DatabaseError, Reader, Relations, Store, StoreError};
+use super::{Backend, DatabaseError, Expected, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::{Duration, Instant};
@@ -175,23 +175,14 @@ impl ConsistentRead<'_> {
         self.offset
     }
 
-    /// Like [`Store::read`], within the time of the question.
-    pub async fn read<T, R>(&self, read: R) -> Result<T, StoreError>
+    /// Runs a closure with a reader, within the time of the question. One that was expected to be brief is
+    /// started again as a long question if it is slow.
+    pub async fn read<T, R>(&self, expected: Expected, read: R) -> Result<T, StoreError>
     where
         T: Send + 'static,
-        R: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
+        R: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + Sync + 'static,
     {
-        self.noted(self.store.ask(self.until, read).await).await
-    }
-
-    /// Like [`ConsistentRead::read`], for a closure that is probably fast. A slow one is started again as a
-    /// long question.
-    pub async fn read_brief<T, R>(&self, read: R) -> Result<T, StoreError>
-    where
-        T: Send + 'static,
-        R: Fn(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
-    {
-        self.noted(self.store.ask_briefly(self.until, read).await).await
+        self.noted(self.store.ask(expected, self.until, read).await).await
     }
 
     /// The answer, whose relations are now known. If there is none because a table is missing, the clock

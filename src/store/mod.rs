@@ -44,7 +44,7 @@ pub use key::{Access, Key, NewKey};
 pub use long_queue::Usage;
 pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
-pub use query::{Lookup, Param, RowQuery, Work};
+pub use query::{Expected, Lookup, Param, RowQuery, Work};
 pub use reader::{Reader, aside};
 pub use reading::FactReading;
 pub use signature::{Relations, StoredArg, StoredRelation};
@@ -53,7 +53,7 @@ pub use token::{Nonce, Token, WriteMark};
 use crate::share::Asker;
 use embedded::Embedded;
 use portcullis_compiler::StoreDialect;
-use postgres::{Address, PostgresStore};
+use postgres::{PostgresStore, ReplicaUsage, StoreServers};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -93,11 +93,11 @@ impl Store {
 
     /// Opens an environment in a PostgreSQL database.
     pub async fn connect(
-        address: &Address,
+        servers: &StoreServers,
         environment: &str,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
-        let store = PostgresStore::open(address, environment, options).await?;
+        let store = PostgresStore::open(servers, environment, options).await?;
         Ok(Self::over(Backend::Postgres(Arc::new(store))))
     }
 
@@ -137,6 +137,22 @@ impl Store {
         match &self.backend {
             Backend::Embedded(store) => store.usage(),
             Backend::Postgres(store) => store.usage(),
+        }
+    }
+
+    /// How often each replica of a store on PostgreSQL was asked.
+    pub fn replica_usage(&self) -> Vec<ReplicaUsage> {
+        match &self.backend {
+            Backend::Embedded(_) => Vec::new(),
+            Backend::Postgres(store) => store.replica_usage(),
+        }
+    }
+
+    /// Whether replicas answer questions although the primary is out of reach.
+    pub fn answers_without_primary(&self) -> bool {
+        match &self.backend {
+            Backend::Embedded(_) => false,
+            Backend::Postgres(store) => store.answers_without_primary(),
         }
     }
 
@@ -210,9 +226,10 @@ impl Store {
         let pattern = &pattern;
         self.consistently(|attempt| async move {
             let (relations, pattern) = (Arc::clone(attempt.relations()), pattern.clone());
-            attempt
-                .read_brief(move |reader| reader.snapshot(|reader| reader.facts(&relations, &pattern, limit)))
-                .await
+            let facts = move |reader: &Reader<'_>| {
+                reader.snapshot(|reader| reader.facts(&relations, &pattern, limit))
+            };
+            attempt.read(Expected::Brief, facts).await
         })
         .await
     }

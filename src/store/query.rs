@@ -51,6 +51,15 @@ pub struct Lookup<'q> {
     pub most: usize,
 }
 
+/// What is expected of the time that a question takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expected {
+    /// It is brief until it turns out not to be.
+    Brief,
+    /// It is long: reading its statements and their values alone may take long.
+    Long,
+}
+
 /// Work outside of statements, which counts like theirs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Work {

@@ -35,7 +35,7 @@ fn set_policy(node: &Server, policy: &str) -> String {
 /// The store as a command opens it.
 fn store(database: &str, environment: &str) -> Store {
     let address = Address::parse(database).unwrap();
-    RUNTIME.block_on(Store::connect(&address, environment, &StoreOptions::default())).unwrap()
+    RUNTIME.block_on(Store::connect(&address.into(), environment, &StoreOptions::default())).unwrap()
 }
 
 fn create_key(store: &Store, environment: &str, access: Access) -> (String, String) {

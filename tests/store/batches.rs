@@ -147,9 +147,11 @@ async fn an_environment_that_is_not_there_is_refused() {
     let place = Place::new("environments").await;
     let url = format!("postgres://postgres@127.0.0.1:{}/{}", super::SERVER.1, place.database);
     let address = Address::parse(&url).unwrap();
-    let missing = PostgresStore::open(&address, "elsewhere", &super::options()).await.unwrap_err();
+    let missing =
+        PostgresStore::open(&address.clone().into(), "elsewhere", &super::options()).await.unwrap_err();
     assert_eq!(missing.to_string(), "the store has no environment `elsewhere`: check its name");
     place.admin.batch_execute("UPDATE portcullis.meta SET min_reader = 9, format = 9").await.unwrap();
-    let newer = PostgresStore::open(&address, ENVIRONMENT, &super::options()).await.unwrap_err();
+    let newer =
+        PostgresStore::open(&address.clone().into(), ENVIRONMENT, &super::options()).await.unwrap_err();
     assert!(matches!(newer, StoreError::Database(DatabaseError::NewerSchema { found: 9, .. })), "{newer}");
 }

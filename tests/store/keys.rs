@@ -65,7 +65,7 @@ async fn an_environment_must_fit_into_a_key() {
     let url = format!("postgres://postgres@127.0.0.1:{}/{}", SERVER.1, place.database);
     let address = Address::parse(&url).unwrap();
     migrate(&address, "a b").await.unwrap();
-    let store = PostgresStore::open(&address, "a b", &options()).await.unwrap();
+    let store = PostgresStore::open(&address.into(), "a b", &options()).await.unwrap();
     let error = store.create_key("n".into(), Access::ReadWrite).await.unwrap_err();
     assert!(matches!(error, StoreError::EnvironmentName(_)), "{error}");
     assert_eq!((store.keys(), store.environment()), (Vec::new(), "a b"));

@@ -17,6 +17,7 @@ mod policies;
 mod proxy;
 mod questions;
 mod readings;
+mod replicas;
 mod states;
 mod subjects;
 
@@ -65,7 +66,7 @@ impl Place {
     /// Opens the store through another port.
     async fn open_at(&self, port: u16, options: &StoreOptions) -> PostgresStore {
         let url = format!("postgres://postgres@127.0.0.1:{port}/{}?connect_timeout=1", self.database);
-        PostgresStore::open(&Address::parse(&url).unwrap(), ENVIRONMENT, options).await.unwrap()
+        PostgresStore::open(&Address::parse(&url).unwrap().into(), ENVIRONMENT, options).await.unwrap()
     }
 
     /// The number that a query returns.

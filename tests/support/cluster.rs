@@ -22,8 +22,12 @@ set -eu
 ulimit -v 6000000
 folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-"$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
-  --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1 || { cat "$folder/log"; exit 1; }
+if [ -n "$PRIMARY" ]; then
+  "$0/pg_basebackup" -d "$PRIMARY" -D "$folder/data" -R -c fast --no-sync >"$folder/log" 2>&1
+else
+  "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
+    --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1
+fi || { cat "$folder/log"; exit 1; }
 "$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
   -c synchronous_commit=off -c autovacuum=off -c jit=off "$@" >>"$folder/log" 2>&1 </dev/null &
 server=$!
@@ -53,15 +57,26 @@ impl Cluster {
 
     /// The same, with its data in a folder of its own inside this one.
     pub fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
-        Self::spawn(place, None, settings)
+        Self::spawn(place, None, None, settings)
     }
 
     /// A server that also listens on this port of 127.0.0.1.
     pub fn start_at(port: u16, settings: &[&str]) -> Result<Self, String> {
-        Self::spawn("/tmp", Some(port), &[&["listen_addresses=127.0.0.1"], settings].concat())
+        Self::spawn("/tmp", Some(port), None, &[&["listen_addresses=127.0.0.1"], settings].concat())
     }
 
-    fn spawn(place: &str, port: Option<u16>, settings: &[&str]) -> Result<Self, String> {
+    /// A standby of the server at `primary`, a port of 127.0.0.1, that listens on another one.
+    pub fn standby_at(port: u16, primary: u16, settings: &[&str]) -> Result<Self, String> {
+        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
+        Self::spawn("/tmp", Some(port), Some(primary), &settings)
+    }
+
+    fn spawn(
+        place: &str,
+        port: Option<u16>,
+        primary: Option<u16>,
+        settings: &[&str],
+    ) -> Result<Self, String> {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
@@ -72,7 +87,9 @@ impl Cluster {
         } else {
             Command::new("sh")
         };
+        let primary = primary.map(|port| format!("host=127.0.0.1 port={port} user=postgres"));
         command.args(["-c", SCRIPT, PROGRAMS]).env("PLACE", place).current_dir("/");
+        command.env("PRIMARY", primary.unwrap_or_default());
         // The server and its tools read it.
         if let Some(port) = port {
             command.env("PGPORT", port.to_string());

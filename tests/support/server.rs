@@ -4,7 +4,7 @@ use super::wire::{Answer, bearer, fact_json, fact_text, question, read_answer};
 use portcullis::config::Config;
 use portcullis::engine::{Engine, EngineSettings, connect_environments};
 use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, SharedStore, Tls};
-use portcullis::store::postgres::Address;
+use portcullis::store::postgres::{Address, StoreServers};
 use serde_json::Value as Json;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
@@ -103,12 +103,12 @@ impl Server {
         let config = Config { dev: true, ..Config::default() };
         let settings =
             EngineSettings { readers: Some(2), long_readers: Some(1), ..http::engine_settings(&config) };
-        let (runtime, address) = (runtime(), Address::parse(database).unwrap());
-        let connected = connect_environments(&address, DEFAULT_ENVIRONMENT, &settings);
+        let (runtime, servers) = (runtime(), StoreServers::from(Address::parse(database).unwrap()));
+        let connected = connect_environments(&servers, DEFAULT_ENVIRONMENT, &settings);
         let environments = runtime.block_on(connected).unwrap().into_iter();
         let environments = environments.map(|(name, engine)| Environment { name, engine });
         let state = AppState::new(config.clone(), environments);
-        Self::serving(runtime, state.with_shared_store(SharedStore::new(address, settings)), config, None)
+        Self::serving(runtime, state.with_shared_store(SharedStore::new(servers, settings)), config, None)
     }
 
     fn around(runtime: Runtime, engine: Engine, config: Config, folder: Option<TempDir>) -> Self {

@@ -85,6 +85,9 @@ pub(in crate::cli) enum ArgumentError {
         "this command works on a data folder, and the settings name a PostgreSQL database as the store: give `--data DIR`, or use the tools of PostgreSQL"
     )]
     NeedsFolder,
+    /// There is no primary.
+    #[error("`store_replica` and `max_staleness` are for replicas of a store: give its address as `store`")]
+    ReplicaWithoutStore,
 }
 
 impl ArgumentError {
@@ -103,7 +106,8 @@ impl ArgumentError {
             Self::ServiceAddress { .. }
             | Self::DatabaseAddress
             | Self::StoreAddress(_)
-            | Self::NeedsFolder => CommandCode::InvalidArguments,
+            | Self::NeedsFolder
+            | Self::ReplicaWithoutStore => CommandCode::InvalidArguments,
         }
     }
 }

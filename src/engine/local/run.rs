@@ -11,7 +11,7 @@ use crate::engine::catalog::{Context, ContextSignature};
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{ConsistentRead, Param, Reader, StoreError};
+use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
 use portcullis_compiler::local::{
     Fetched, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
@@ -173,7 +173,7 @@ impl Engine {
         &self,
         attempt: &ConsistentRead<'_>,
         planned: Planned,
-        make: impl Fn(&Planned, Fetch<'_>) -> Result<T, LocalError<StoreError>> + Send + 'static,
+        make: impl Fn(&Planned, Fetch<'_>) -> Result<T, LocalError<StoreError>> + Send + Sync + 'static,
     ) -> Result<T, EngineError> {
         let read = move |reader: &Reader| {
             let binding =
@@ -192,7 +192,7 @@ impl Engine {
                 }
             })
         };
-        attempt.read_brief(read).await?
+        attempt.read(Expected::Brief, read).await?
     }
 }
 

@@ -1,11 +1,11 @@
 //! Which suggested facts change the answer: the engine answers the question with each set of them.
 
 use super::{SUGGESTIONS, Suggestion, Suggestions, fact};
-use crate::engine::answers::{Expected, Prepared, Unanswered, read};
+use crate::engine::answers::{Prepared, Unanswered, expected, read};
 use crate::engine::view::View;
 use crate::engine::why::rows::StoredRows;
 use crate::engine::{Engine, EngineError};
-use crate::store::{ConsistentRead, Fact, Reader};
+use crate::store::{ConsistentRead, Expected, Fact, Reader};
 use portcullis_compiler::question::Question;
 use portcullis_compiler::why::{Budget, SuggestionSearch};
 use std::time::Duration;
@@ -98,7 +98,7 @@ impl Engine {
         let asked = async {
             let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
             let prepared: Prepared = view.prepare(question).await?;
-            let expected = Expected::of([&prepared]);
+            let expected = expected([&prepared]);
             read(attempt, expected, move |reader| prepared.has_answers(reader)).await
         };
         match asked.await {

@@ -18,12 +18,12 @@ use super::caller::{self, AskedDecision, CallerAnswers, CallerRow, WantedReads};
 use super::mixed::{MixedRows, Unread};
 use super::rows::StoredRows;
 use super::{Inexplicable, SUGGESTIONS, Why, WhyQuestion, fact, search};
-use crate::engine::answers::{Expected, Unanswered, read};
+use crate::engine::answers::{Unanswered, read};
 use crate::engine::local::Document;
 use crate::engine::plans::Plans;
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, LocalMode, LocalQuestion, LocalRequest, questions};
-use crate::store::{ConsistentRead, Fact, Reader};
+use crate::store::{ConsistentRead, Expected, Fact, Reader};
 use portcullis_compiler::question::{CompileError, Question};
 use portcullis_compiler::why::{
     Budget, Explanation, Reasons, Rules, Suggestion, SuggestionSearch, Suggestions, Verdict, WhyError,
@@ -211,7 +211,7 @@ impl Engine {
     async fn over_known<T: Send + 'static>(
         &self,
         asking: &Asking<'_>,
-        evaluate: impl Fn(&Known, &mut MixedRows<'_>) -> Result<T, Unanswered> + Send + 'static,
+        evaluate: impl Fn(&Known, &mut MixedRows<'_>) -> Result<T, Unanswered> + Send + Sync + 'static,
     ) -> Result<(T, WantedReads), EngineError> {
         let Asking { attempt, request, question, answers, document, view } = asking;
         let rules = view.local_rules(question, document).await?;

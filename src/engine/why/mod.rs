@@ -11,7 +11,7 @@ mod local;
 mod mixed;
 mod rows;
 
-use super::answers::{Expected, Unanswered, read};
+use super::answers::{Unanswered, expected, read};
 use super::evaluate::EvaluateQuery;
 use super::local::Document;
 use super::view::View;
@@ -191,7 +191,7 @@ impl Engine {
         let rules = view.rules(question).await?;
         let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
         let (question, context) = (question.clone(), context.to_vec());
-        let expected = Expected::of([&prepared]);
+        let expected = expected([&prepared]);
         let find = move |reader: &Reader| {
             reader.snapshot(|reader| {
                 let allowed = prepared.has_answers(reader)?;

@@ -8,6 +8,7 @@ use crate::engine::{Counters, EngineError, EngineStats, Usage};
 use crate::http::error::ApiError;
 use crate::http::{AppState, Environment};
 use crate::share::Budget;
+use crate::store::postgres::ReplicaUsage;
 use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
         series.stored(&environment.name, &stats, bytes);
         series.counted(&environment.name, &engine.counters());
         series.used(&environment.name, engine.usage());
+        series.asked(&environment.name, &engine.replica_usage());
     }
     let mut families = app.metrics.registry.gather();
     families.extend(series.registry.gather());
@@ -43,6 +45,7 @@ struct Series {
     bytes: IntGaugeVec,
     version: IntGaugeVec,
     questions: IntGaugeVec,
+    replicas: IntCounterVec,
     lookups: IntCounterVec,
     decisions: IntCounterVec,
     batches: IntCounterVec,
@@ -78,6 +81,12 @@ impl Series {
                 "portcullis_questions",
                 "Brief and long questions that are running, and long ones that are waiting.",
                 &["environment", "kind", "state"],
+            ),
+            replicas: counter(
+                "portcullis_replica_questions_total",
+                "Questions that a replica (1 is the first that is configured) answered, for which it was behind, \
+                 and which failed.",
+                &["environment", "replica", "outcome"],
             ),
             lookups: counter(
                 "portcullis_plan_cache_lookups_total",
@@ -128,6 +137,15 @@ impl Series {
         ] {
             if let Ok(gauge) = self.questions.get_metric_with_label_values(&[environment, kind, state]) {
                 gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    fn asked(&self, environment: &str, replicas: &[ReplicaUsage]) {
+        for (nth, ReplicaUsage { answered, behind, failed, .. }) in (1..).zip(replicas) {
+            let nth: i32 = nth;
+            for (outcome, n) in [("answered", answered), ("behind", behind), ("failed", failed)] {
+                add(&self.replicas, &[environment, &nth.to_string(), outcome], *n);
             }
         }
     }

@@ -7,6 +7,7 @@
 //!
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ clock, revision and change: one transaction
 //! read(closure) ──▶ in turns ──▶ a reader and its connection ──▶ answer and clock: one statement
+//! ask(closure) ──▶ the same, of a replica if one may answer
 //! reading ──▶ a connection of its own ──▶ facts of one moment, in parts
 //! ```
 //!
@@ -26,6 +27,7 @@ mod clock;
 mod connect;
 mod error;
 mod facts;
+mod following;
 mod frontier;
 mod keys;
 mod migrate;
@@ -35,6 +37,7 @@ mod pool;
 mod published;
 mod reader;
 mod reading;
+mod replicas;
 mod runtime;
 mod schema;
 mod session;
@@ -52,6 +55,8 @@ pub use migrate::{MigratedSchema, delete_environment, migrate, names_at, prepare
 pub use pool::AskedRead;
 pub use reader::PgReader;
 pub use reading::PgFactReading;
+pub(super) use replicas::{AnyAnswer, PgRead};
+pub use replicas::{ReplicaUsage, StoreServers};
 pub use schema::{FORMAT, StoredEnvironment};
 
 use super::database_error::DatabaseError;
@@ -68,15 +73,12 @@ use pinned::ReaderSource;
 use pool::ReaderPool;
 use published::{PublishedState, SeenMoment};
 use reading::{LIFETIME, PgReadings};
+use replicas::Replicas;
 use session::PgSession;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
-use tokio::time::timeout;
 use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
-
-/// How long the clock alone may take: it is one row.
-const CONFIRM_TIME: Duration = Duration::from_secs(5);
 
 /// An environment in a PostgreSQL database.
 ///
@@ -86,7 +88,7 @@ const CONFIRM_TIME: Duration = Duration::from_secs(5);
 /// # async fn example() -> Result<(), StoreError> {
 /// let address = Address::parse("postgres://portcullis@db.internal/portcullis")?;
 /// migrate(&address, "production").await?;
-/// let store = PostgresStore::open(&address, "production", &StoreOptions::default()).await?;
+/// let store = PostgresStore::open(&address.into(), "production", &StoreOptions::default()).await?;
 /// let (applied, token) = store.apply_within(Vec::new(), None).await?;
 /// let asked = AskedRead { after: Some(token), ..AskedRead::default() };
 /// let (clock, _) = store.read(asked, |reader| reader.confirm()).await?;
@@ -104,16 +106,18 @@ pub struct PostgresStore {
     refreshing: Mutex<()>,
     readers: ReaderPool,
     readings: PgReadings,
+    replicas: Replicas,
     writer: BatchWriter,
 }
 
 impl PostgresStore {
-    /// Opens an environment of the store at an address.
+    /// Opens an environment of the store at an address, and readers for its replicas.
     pub async fn open(
-        address: &Address,
+        servers: &StoreServers,
         environment: &str,
         options: &StoreOptions,
     ) -> Result<Self, StoreError> {
+        let address = &servers.primary;
         let (client, server) = connect(address, WantedServer::ReadWrite).await?;
         let session = PgSession::new(&client, &server.at);
         schema::format(session).await?.usable()?;
@@ -133,6 +137,7 @@ impl PostgresStore {
             schema: schema.clone(),
             limit: options.query_time,
         });
+        let replicas = Replicas::new(servers, &schema, options)?;
         let readers = ReaderPool::new(&source, options)?;
         let readings = PgReadings::new(source, LIFETIME);
         let writer = BatchWriter::start(WriterSource {
@@ -152,6 +157,7 @@ impl PostgresStore {
             refreshing: Mutex::default(),
             readers,
             readings,
+            replicas,
             writer,
         })
     }
@@ -172,40 +178,6 @@ impl PostgresStore {
         self.published.relations()
     }
 
-    /// Reads keys and relations again unless these generations, or newer ones, are known. Concurrent callers
-    /// share one read.
-    ///
-    /// # Errors
-    /// [`DatabaseError::TakenOver`] if the server that answers does not have them.
-    pub(super) async fn catch_up(&self, keys: i64, relations: u64) -> Result<(), StoreError> {
-        let is_behind = || self.keys_generation() < keys || self.relations().generation < relations;
-        if is_behind() {
-            let read = async {
-                let _one_reads = self.refreshing.lock().await;
-                if is_behind() { self.refresh().await.map(drop) } else { Ok(()) }
-            };
-            timeout(CONFIRM_TIME, read).await.map_err(|_| self.silent(CONFIRM_TIME))??;
-        }
-        if is_behind() {
-            return self.unless_taken_over(Err(self.taken_over().into()));
-        }
-        Ok(())
-    }
-
-    /// Reads the relations and the keys again, after another process has changed them.
-    ///
-    /// # Errors
-    /// [`DatabaseError::TakenOver`] if the server does not have what this process has seen.
-    pub async fn refresh(&self) -> Result<Arc<Relations>, StoreError> {
-        let (client, server) = connect(&self.address, WantedServer::ReadWrite).await?;
-        let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
-        let wanted = WantedWrites { seen: Some(self.frontier()), after: None };
-        self.unless_taken_over(clock::read(session, &schema, &wanted).await)?;
-        self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
-        let catalog = Catalog::load(session, &schema).await?;
-        Ok(self.published.offer_relations(catalog.published(&schema)))
-    }
-
     /// A random secret that was made with the environment; it authenticates page tokens.
     pub fn secret(&self) -> &[u8; 32] {
         &self.secret
@@ -224,12 +196,26 @@ impl PostgresStore {
 
     /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
-        self.readers.usage()
+        let mut all = self.readers.usage();
+        for Usage { brief_running, long_running, long_waiting } in
+            self.replicas.pools().map(ReaderPool::usage)
+        {
+            all.brief_running += brief_running;
+            all.long_running += long_running;
+            all.long_waiting += long_waiting;
+        }
+        all
+    }
+
+    /// How often each replica was asked.
+    pub fn replica_usage(&self) -> Vec<ReplicaUsage> {
+        self.replicas.usage()
     }
 
     /// Cancels running questions and accepts no more. Writes continue.
     pub fn end_questions(&self) {
         self.readers.end();
+        self.replicas.pools().for_each(ReaderPool::end);
     }
 
     /// How long a question may run.
@@ -279,8 +265,8 @@ impl PostgresStore {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let seen = asked.seen.clone();
-        self.noted(seen.as_ref(), self.readers.run(asked, read).await)
+        let (since, seen) = (Instant::now(), asked.seen.clone());
+        self.noted(since, seen.as_ref(), self.readers.run(asked, read).await)
     }
 
     /// Like [`read`](Self::read), for a closure that is probably fast. A slow one is started again.
@@ -289,80 +275,24 @@ impl PostgresStore {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let seen = asked.seen.clone();
-        self.noted(seen.as_ref(), self.readers.run_brief(asked, read).await)
+        let (since, seen) = (Instant::now(), asked.seen.clone());
+        self.noted(since, seen.as_ref(), self.readers.run_brief(asked, read).await)
     }
 
-    /// The outcome of a question, whose moment is now known. It follows all that the question named.
+    /// The outcome of a question of the primary since a time. Its moment is now known, and follows all that
+    /// the question named.
     fn noted<T>(
         &self,
+        since: Instant,
         named: Option<&Frontier>,
         outcome: Result<(T, Option<Clock>), StoreError>,
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
             self.published.note(clock.token, named);
+            self.replicas.observe(since, clock);
             self.published.note_policy(SeenMoment::of(*clock));
         }
         outcome
-    }
-
-    /// The outcome of a question that must see what this process has seen. If that is lost, so may be its
-    /// policy, its keys and its relations, from now on.
-    pub(super) fn unless_taken_over<T>(&self, outcome: Result<T, StoreError>) -> Result<T, StoreError> {
-        if let Err(StoreError::Database(DatabaseError::TakenOver { revision })) = &outcome {
-            self.published.note_lost(*revision);
-        }
-        match self.published.lost() {
-            Some(revision) => Err(DatabaseError::TakenOver { revision }.into()),
-            None => outcome,
-        }
-    }
-
-    /// Reads the clock, and what other processes have changed of keys and relations.
-    ///
-    /// # Errors
-    /// [`DatabaseError::NoEnvironment`] once the environment was deleted, and [`DatabaseError::TakenOver`]
-    /// once another server turns out not to have what this process has seen.
-    pub async fn follow(&self, asker: Asker) -> Result<(), StoreError> {
-        let clock = self.confirm(asker, None, None).await?;
-        self.catch_up(clock.keys, u64::try_from(clock.catalog).unwrap_or_default()).await
-    }
-
-    /// Reads the clock alone, not after `until`.
-    ///
-    /// # Errors
-    /// [`DatabaseError::NoEnvironment`] once the environment was deleted.
-    /// [`DatabaseError::TakenOver`] once another server turns out not to have what this process has seen: its
-    /// policy, keys and relations may be of lost writes.
-    /// [`DatabaseError::LostWrite`] if one of the writes up to `after` was lost.
-    pub(super) async fn confirm(
-        &self,
-        asker: Asker,
-        after: Option<Token>,
-        until: Option<Instant>,
-    ) -> Result<Clock, StoreError> {
-        let soon = Instant::now().checked_add(CONFIRM_TIME);
-        let has_time = until.zip(soon).is_none_or(|(until, soon)| until >= soon);
-        let until = until.into_iter().chain(soon).min();
-        let asked = AskedRead { asker, seen: Some(self.frontier()), after, until };
-        let confirmed = self.read_brief(asked, PgReader::confirm).await;
-        match confirmed {
-            Err(StoreError::Timeout(_)) if has_time => Err(self.silent(CONFIRM_TIME).into()),
-            Err(StoreError::Database(DatabaseError::NoTable(_))) => {
-                Err(DatabaseError::NoEnvironment(self.environment().to_owned()).into())
-            }
-            confirmed => Ok(self.unless_taken_over(confirmed)?.0),
-        }
-    }
-
-    /// The error of a server that did not answer for so long.
-    fn silent(&self, time: Duration) -> DatabaseError {
-        let reason = format!("no answer within {time:?}");
-        DatabaseError::Unreachable { at: self.address.to_string(), reason }
-    }
-
-    fn taken_over(&self) -> DatabaseError {
-        DatabaseError::TakenOver { revision: self.latest().revision }
     }
 
     /// The version of the policy that was active at the latest moment that this process has seen, 0 for
@@ -391,6 +321,7 @@ impl PostgresStore {
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.readers.close();
+        self.replicas.pools().for_each(ReaderPool::close);
         self.writer.stop();
     }
 }

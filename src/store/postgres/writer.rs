@@ -388,7 +388,7 @@ fn of_whole_group(error: &StoreError) -> Option<StoreError> {
 }
 
 /// The reason, if another attempt may find a primary.
-fn passing(error: &StoreError) -> Option<&DatabaseError> {
+pub(super) fn passing(error: &StoreError) -> Option<&DatabaseError> {
     match error {
         StoreError::Database(
             reason @ (DatabaseError::Unreachable { .. }

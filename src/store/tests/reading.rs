@@ -1,7 +1,8 @@
 //! Readers next to the writer: what they see, when, and for how long.
 
 use super::*;
-use crate::store::{Param, Reader, StoredArg};
+use crate::store::{Expected, Param, Reader, StoredArg};
+use parking_lot::Mutex;
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -119,7 +120,7 @@ async fn what_is_not_brief_begins_once_more_and_ends_at_the_same_limit() {
                 runs.fetch_add(1, Ordering::Relaxed);
                 reader.decision(&sql, &[])
             };
-            async move { attempt.read_brief(decide).await }
+            async move { attempt.read(Expected::Brief, decide).await }
         });
         (answer.await, runs.load(Ordering::Relaxed))
     };
@@ -294,12 +295,12 @@ async fn the_last_handle_may_go_inside_a_question() {
     let store = open(dir.path());
     let inner = store.clone();
     let asked = tokio::spawn(async move {
-        let held = inner.clone();
+        let held = Mutex::new(Some(inner.clone()));
         inner
             .read(move |reader| {
                 std::thread::sleep(Duration::from_millis(50));
                 let answer = reader.decision("SELECT 1", &[]);
-                drop(held);
+                drop(held.lock().take());
                 answer
             })
             .await

@@ -50,6 +50,6 @@ fn make() -> Result<Engine, String> {
         migrate(&address, &environment).await.map_err(|error| error.to_string())?;
         let settings =
             EngineSettings { readers: Some(1), long_readers: Some(1), ..EngineSettings::default() };
-        Engine::connect(&address, &environment, settings).await.map_err(|error| error.to_string())
+        Engine::connect(&address.into(), &environment, settings).await.map_err(|error| error.to_string())
     })
 }

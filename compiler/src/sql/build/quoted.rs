@@ -5,14 +5,8 @@
 //! the node is built. The exhaustive test below fails if the printer ever changes.
 
 use crate::bindings::is_whole;
-use rustc_hash::FxHashSet;
 use sqlparser::ast::{Expr, Ident, Value};
 use sqlparser::keywords::ALL_KEYWORDS;
-use std::sync::LazyLock;
-
-/// The keywords of any dialect, in lower case. A statement has hundreds of names to look up.
-static KEYWORDS: LazyLock<FxHashSet<String>> =
-    LazyLock::new(|| ALL_KEYWORDS.iter().map(|keyword| keyword.to_ascii_lowercase()).collect());
 
 /// A text as a literal. NUL is refused long before; here it would end nothing, as SQLite and PostgreSQL
 /// read the statement by its length.
@@ -30,7 +24,7 @@ pub(in crate::sql) fn ident(name: &str) -> Ident {
     let mut chars = name.chars();
     let first = chars.next().is_some_and(|c| c.is_ascii_lowercase() || c == '_');
     let simple = first && chars.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
-    if simple && !KEYWORDS.contains(name) {
+    if simple && (is_numbered(name) || !is_keyword(name)) {
         return Ident::new(name);
     }
     Ident {
@@ -38,6 +32,18 @@ pub(in crate::sql) fn ident(name: &str) -> Ident {
         quote_style: Some('"'),
         span: sqlparser::tokenizer::Span::empty(),
     }
+}
+
+/// Whether a name is a letter and a number, like most that the compiler makes: a statement has hundreds of
+/// them. No keyword is.
+fn is_numbered(name: &str) -> bool {
+    let number = name.strip_prefix(|c: char| c.is_ascii_lowercase()).unwrap_or_default();
+    !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Whether a name is a keyword of any dialect.
+fn is_keyword(name: &str) -> bool {
+    ALL_KEYWORDS.binary_search(&name.to_ascii_uppercase().as_str()).is_ok()
 }
 
 /// Text that is SQL already: a caller's query or column, as `bindings` printed it.
@@ -78,6 +84,13 @@ mod tests {
             };
             assert_eq!(ident(text).to_string(), expected);
         });
+    }
+
+    #[test]
+    fn no_keyword_is_a_letter_and_a_number() {
+        assert!(ALL_KEYWORDS.iter().all(|keyword| !is_numbered(&keyword.to_ascii_lowercase())));
+        assert!(["t1", "c0", "x12"].iter().all(|name| is_numbered(name)));
+        assert!(["t", "1", "t1a", "tt1", "T1", ""].iter().all(|name| !is_numbered(name)));
     }
 
     #[test]

@@ -1,0 +1,383 @@
+//! Replicas: servers that follow the primary, and answer questions in its place.
+//!
+//! ```text
+//! question ─▶ names a write, or may be old ─▶ replica ─▶ answer and clock ─▶ primary's clock ─▶ answer
+//!                 │ no                           │ behind, silent, in another state │ other policy, lost
+//!                 └──────────────────────────────┴──────────────────────────────────┴─▶ asked of the primary
+//! ```
+//!
+//! A question may be asked of a replica if it names a write, which the replica must have seen, or if answers
+//! may have an age, which the replica must not exceed. It proves that with its clock: it has reached a moment
+//! that the primary had when it was read so long ago.
+//!
+//! Only facts may be old. The primary's clock is read once more, so revoked keys are known as after any
+//! question, and the answer is discarded if the primary has another policy or other relations, or never had
+//! the replica's moment. While the primary is out of reach, answers that may have an age are given without
+//! it, if the replica has the policy, the keys and the relations that this process knows.
+
+use super::PostgresStore;
+use super::address::Address;
+use super::clock::Clock;
+use super::connect::WantedServer;
+use super::frontier::Frontier;
+use super::pinned::ReaderSource;
+use super::pool::{AskedRead, ReaderPool};
+use super::reader::PgReader;
+use super::writer::passing;
+use crate::store::database_error::DatabaseError;
+use crate::store::error::StoreError;
+use crate::store::options::StoreOptions;
+use crate::store::query::Expected;
+use crate::store::token::Token;
+use parking_lot::Mutex;
+use std::any::Any;
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is asked of a reader. The answer is of any type, so that the code around the question is compiled
+/// once: answers have about forty types.
+pub(in crate::store) type PgRead = Arc<dyn Fn(&PgReader) -> Result<AnyAnswer, StoreError> + Send + Sync>;
+
+pub(in crate::store) type AnyAnswer = Box<dyn Any + Send>;
+
+/// How long a server that did not answer is not asked again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// How many moments of the primary are remembered for the age that answers may have.
+const MOMENTS: u32 = 16;
+
+/// The servers of a store.
+#[derive(Clone, Debug)]
+pub struct StoreServers {
+    /// Where all is written, and read unless a replica may answer.
+    pub primary: Address,
+    /// The replicas.
+    pub replicas: Vec<Address>,
+    /// How old the facts of an answer may be. `None` if only questions that name a write are asked of
+    /// replicas, which see that write.
+    pub max_staleness: Option<Duration>,
+}
+
+/// A primary without replicas.
+impl From<Address> for StoreServers {
+    fn from(primary: Address) -> Self {
+        Self { primary, replicas: Vec::new(), max_staleness: None }
+    }
+}
+
+/// How often a replica was asked, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReplicaUsage {
+    /// Its address, without the password.
+    pub at: String,
+    /// It gave the answer.
+    pub answered: u64,
+    /// It had not received the facts yet, or the primary has another policy or other relations.
+    pub behind: u64,
+    /// It, or the primary after it, did not answer.
+    pub failed: u64,
+}
+
+/// The replicas of a store.
+#[derive(Debug)]
+pub(super) struct Replicas {
+    all: Vec<Replica>,
+    /// Whose turn it is.
+    next: AtomicUsize,
+    max_staleness: Option<Duration>,
+    moments: Mutex<Moments>,
+    /// Of the primary.
+    pause: Pause,
+}
+
+#[derive(Debug)]
+struct Replica {
+    at: String,
+    readers: ReaderPool,
+    pause: Pause,
+    answered: AtomicU64,
+    behind: AtomicU64,
+    failed: AtomicU64,
+}
+
+/// What became of an answer of a replica.
+enum ReplicaVerdict {
+    /// It holds, with this clock.
+    Holds(Clock),
+    /// It is too old, or not of this store.
+    Behind,
+    /// The primary does not answer.
+    Unknown,
+}
+
+impl Replicas {
+    /// Readers for the replicas. They connect when they are used.
+    pub(super) fn new(
+        servers: &StoreServers,
+        schema: &str,
+        options: &StoreOptions,
+    ) -> Result<Self, StoreError> {
+        let replica = |address: &Address| {
+            let source = ReaderSource {
+                address: address.clone(),
+                wanted: WantedServer::Any,
+                schema: schema.to_owned(),
+                limit: options.query_time,
+            };
+            Ok::<_, StoreError>(Replica {
+                at: address.to_string(),
+                readers: ReaderPool::new(&Arc::new(source), options)?,
+                pause: Pause::default(),
+                answered: AtomicU64::new(0),
+                behind: AtomicU64::new(0),
+                failed: AtomicU64::new(0),
+            })
+        };
+        Ok(Self {
+            all: servers.replicas.iter().map(replica).collect::<Result<_, _>>()?,
+            next: AtomicUsize::new(0),
+            max_staleness: servers.max_staleness,
+            moments: Mutex::default(),
+            pause: Pause::default(),
+        })
+    }
+
+    /// Notes what the primary's clock was at some time after this one.
+    pub(super) fn observe(&self, since: Instant, clock: &Clock) {
+        if let Some(most) = self.max_staleness.filter(|_| !clock.is_standby) {
+            self.moments.lock().add(since, clock.token, most);
+        }
+    }
+
+    /// A moment that contains all that was acknowledged before the age that answers may have.
+    fn old_enough(&self) -> Option<Token> {
+        let most = self.max_staleness?;
+        let oldest = Instant::now().checked_sub(most);
+        self.moments.lock().since(oldest)
+    }
+
+    /// Those that can be asked, beginning with the one whose turn it is.
+    fn in_turn(&self) -> impl Iterator<Item = &Replica> {
+        let first = self.next.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
+        let (before, after) = self.all.split_at_checked(first).unwrap_or((&self.all, &[]));
+        after.iter().chain(before).filter(|replica| !replica.pause.is_running())
+    }
+
+    pub(super) fn usage(&self) -> Vec<ReplicaUsage> {
+        let of = |replica: &Replica| ReplicaUsage {
+            at: replica.at.clone(),
+            answered: replica.answered.load(Ordering::Relaxed),
+            behind: replica.behind.load(Ordering::Relaxed),
+            failed: replica.failed.load(Ordering::Relaxed),
+        };
+        self.all.iter().map(of).collect()
+    }
+
+    /// The readers of all of them.
+    pub(super) fn pools(&self) -> impl Iterator<Item = &ReaderPool> {
+        self.all.iter().map(|replica| &replica.readers)
+    }
+}
+
+impl PostgresStore {
+    /// Asks a replica, if it may answer, or else the primary. Returns also the primary's clock.
+    pub(in crate::store) async fn ask(
+        &self,
+        asked: AskedRead,
+        expected: Expected,
+        read: PgRead,
+    ) -> Result<(AnyAnswer, Option<Clock>), StoreError> {
+        if let Some(answered) = self.ask_replicas(&asked, expected, &read).await {
+            return answered.map(|(answer, clock)| (answer, Some(clock)));
+        }
+        match expected {
+            Expected::Brief => self.read_brief(asked, move |reader: &PgReader| read(reader)).await,
+            Expected::Long => self.read(asked, move |reader: &PgReader| read(reader)).await,
+        }
+    }
+
+    /// Whether questions are answered although the primary is not.
+    pub fn answers_without_primary(&self) -> bool {
+        let is_usable = |replica: &Replica| !replica.pause.is_running();
+        self.replicas.old_enough().is_some() && self.replicas.all.iter().any(is_usable)
+    }
+
+    /// The first answer of a replica that holds; `None` if the primary must be asked.
+    async fn ask_replicas(
+        &self,
+        asked: &AskedRead,
+        expected: Expected,
+        read: &PgRead,
+    ) -> Option<Result<(AnyAnswer, Clock), StoreError>> {
+        let replicas = &self.replicas;
+        if replicas.all.is_empty() || asked.after.is_none() && replicas.max_staleness.is_none() {
+            return None;
+        }
+        let reached = match replicas.max_staleness {
+            None => None,
+            Some(_) => Some(Frontier::from(self.old_enough(asked).await?)),
+        };
+        for replica in replicas.in_turn() {
+            let (read, asked) = (Arc::clone(read), AskedRead { seen: reached.clone(), ..asked.clone() });
+            let answered = match expected {
+                Expected::Brief => {
+                    replica.readers.run_brief(asked.clone(), move |reader: &PgReader| read(reader)).await
+                }
+                Expected::Long => {
+                    replica.readers.run(asked.clone(), move |reader: &PgReader| read(reader)).await
+                }
+            };
+            let verdict = match answered {
+                Ok((answer, Some(clock))) => match self.verdict(&asked, clock).await {
+                    ReplicaVerdict::Holds(clock) => {
+                        replica.answered.fetch_add(1, Ordering::Relaxed);
+                        return Some(Ok((answer, clock)));
+                    }
+                    other => other,
+                },
+                // Nothing was read.
+                Ok((_, None)) => return None,
+                Err(StoreError::Database(
+                    DatabaseError::Behind { .. }
+                    | DatabaseError::LostWrite { .. }
+                    | DatabaseError::TakenOver { .. }
+                    | DatabaseError::NoTable(_),
+                )) => ReplicaVerdict::Behind,
+                // Replay, too, may end a question.
+                Err(StoreError::Busy) => ReplicaVerdict::Unknown,
+                Err(StoreError::Database(error)) => {
+                    tracing::warn!(%error, "a replica does not answer");
+                    replica.pause.begin();
+                    ReplicaVerdict::Unknown
+                }
+                Err(error) => return Some(Err(error)),
+            };
+            let count =
+                if matches!(verdict, ReplicaVerdict::Unknown) { &replica.failed } else { &replica.behind };
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+        None
+    }
+
+    /// A moment that contains all that was acknowledged before the age that answers may have. The clock is
+    /// read if this process has not read it for so long.
+    async fn old_enough(&self, asked: &AskedRead) -> Option<Token> {
+        match self.replicas.old_enough() {
+            Some(known) => Some(known),
+            None => Some(self.primary_clock(asked, None).await.ok()??.token),
+        }
+    }
+
+    /// The clock of the primary, which has seen the writes up to `after`; `None` while it is out of reach.
+    async fn primary_clock(
+        &self,
+        asked: &AskedRead,
+        after: Option<Token>,
+    ) -> Result<Option<Clock>, StoreError> {
+        if self.replicas.pause.is_running() {
+            return Ok(None);
+        }
+        match self.confirm(asked.asker, after, asked.until).await {
+            Err(error) if passing(&error).is_some() => {
+                self.replicas.pause.begin();
+                Ok(None)
+            }
+            confirmed => confirmed.map(Some),
+        }
+    }
+
+    /// Whether the answer holds that a replica gave with this clock.
+    async fn verdict(&self, asked: &AskedRead, clock: Clock) -> ReplicaVerdict {
+        match self.primary_clock(asked, Some(clock.token)).await {
+            Ok(Some(primary)) => {
+                let is_same = primary.policy == clock.policy && primary.catalog == clock.catalog;
+                if is_same && !primary.is_standby {
+                    ReplicaVerdict::Holds(primary)
+                } else {
+                    ReplicaVerdict::Behind
+                }
+            }
+            Ok(None) => match asked.seen.as_ref().filter(|_| self.has_state_of(clock)) {
+                Some(reached) => {
+                    self.published.note(clock.token, Some(reached));
+                    ReplicaVerdict::Holds(clock)
+                }
+                None => ReplicaVerdict::Unknown,
+            },
+            Err(error) => {
+                tracing::warn!(%error, "an answer of a replica is discarded");
+                ReplicaVerdict::Behind
+            }
+        }
+    }
+
+    /// Whether a clock has the policy, the keys and the relations that this process knows.
+    fn has_state_of(&self, clock: Clock) -> bool {
+        u64::try_from(clock.policy).is_ok_and(|policy| policy == self.newest_policy())
+            && u64::try_from(clock.catalog).is_ok_and(|catalog| catalog == self.relations().generation)
+            && clock.keys == self.keys_generation()
+            && self.published.lost().is_none()
+    }
+}
+
+/// Moments of the primary, with a time before which all that they lack was not acknowledged.
+#[derive(Debug, Default)]
+struct Moments(VecDeque<(Instant, Token)>);
+
+impl Moments {
+    /// Adds one. Some are left out, so that there are never many.
+    fn add(&mut self, since: Instant, token: Token, most: Duration) {
+        let is_soon = |(last, _): &(Instant, Token)| since.saturating_duration_since(*last) < most / MOMENTS;
+        if !self.0.back().is_some_and(is_soon) {
+            self.0.push_back((since, token));
+        }
+        while self.0.front().is_some_and(|(first, _)| since.saturating_duration_since(*first) > most) {
+            self.0.pop_front();
+        }
+    }
+
+    /// The oldest one since a time.
+    fn since(&self, oldest: Option<Instant>) -> Option<Token> {
+        let is_since = |(since, _): &&(Instant, Token)| oldest.is_none_or(|oldest| *since >= oldest);
+        self.0.iter().find(is_since).map(|(_, token)| *token)
+    }
+}
+
+/// A time in which a server is not asked.
+#[derive(Debug, Default)]
+struct Pause(Mutex<Option<Instant>>);
+
+impl Pause {
+    fn begin(&self) {
+        *self.0.lock() = Instant::now().checked_add(PAUSE);
+    }
+
+    fn is_running(&self) -> bool {
+        self.0.lock().is_some_and(|until| Instant::now() < until)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::token::Nonce;
+
+    #[test]
+    fn the_oldest_moment_within_the_age_is_enough() {
+        let begin = Instant::now();
+        let at = |millis: u64| begin + Duration::from_millis(millis);
+        let token = |revision| Token { revision, nonce: Nonce(0) };
+        let (mut moments, most) = (Moments::default(), Duration::from_secs(16));
+        for second in 0..100 {
+            moments.add(at(1_000 * second), token(second), most);
+            moments.add(at(1_000 * second + 10), token(1_000), most);
+        }
+        assert_eq!(moments.since(Some(at(90_000))), Some(token(90)));
+        assert_eq!(moments.since(Some(at(89_500))), Some(token(90)));
+        assert_eq!(moments.since(Some(at(99_001))), None);
+        assert!(moments.0.len() <= 17, "{}", moments.0.len());
+        assert_eq!(Moments::default().since(None), None);
+    }
+}
