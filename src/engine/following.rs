@@ -8,7 +8,7 @@
 
 use super::versions::Active;
 use super::{Engine, EngineError, view};
-use crate::store::ConsistentRead;
+use crate::store::{ConsistentRead, StoreError};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -49,8 +49,8 @@ impl Engine {
                 return outcome;
             }
             if until.is_some_and(|until| Instant::now() >= until) {
-                let message = format!("the policy was replaced again and again for {time:?}");
-                return Err(EngineError::Timeout(message));
+                tracing::warn!(?time, "a question was given up: the policy was replaced again and again");
+                return Err(StoreError::Busy.into());
             }
         }
     }

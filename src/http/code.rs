@@ -96,6 +96,8 @@ codes! {
     CannotStore = "cannot_store", SERVICE_UNAVAILABLE;
     /// Nothing can be stored: files of the store were removed, replaced or changed.
     FilesMoved = "files_moved", SERVICE_UNAVAILABLE;
+    /// This node has seen writes that the database has lost.
+    RestartRequired = "restart_required", SERVICE_UNAVAILABLE;
     /// The request is not valid HTTP.
     InvalidHttp = "invalid_http", BAD_REQUEST;
     /// The path and its parameters are too long.

@@ -73,6 +73,8 @@ pub(super) enum ApiError {
     CannotStore(String),
     /// 503: nothing can be stored because the store's files were moved; the text is for the log.
     FilesMoved(String),
+    /// 503: this node has seen writes that the database has lost; the text is for the log.
+    RestartRequired(String),
 }
 
 impl ApiError {
@@ -100,6 +102,7 @@ impl ApiError {
             Self::Unavailable(_) => ErrorCode::Unavailable,
             Self::CannotStore(_) => ErrorCode::CannotStore,
             Self::FilesMoved(_) => ErrorCode::FilesMoved,
+            Self::RestartRequired(_) => ErrorCode::RestartRequired,
         }
     }
 
@@ -143,6 +146,11 @@ impl ApiError {
                 program; put them back, and start the service again; questions are still answered"
                     .to_owned()
             }
+            Self::RestartRequired(_) => {
+                "this node has seen writes that the database lost when another server took over: ask another \
+                node, or start this one again; then check what the last writes were"
+                    .to_owned()
+            }
         }
     }
 
@@ -160,9 +168,10 @@ impl ApiError {
     fn log(&self) {
         match self {
             Self::Internal(cause) => tracing::error!(cause, "request failed"),
-            Self::Unavailable(cause) | Self::CannotStore(cause) | Self::FilesMoved(cause) => {
-                tracing::warn!(cause, "request temporarily refused");
-            }
+            Self::Unavailable(cause)
+            | Self::CannotStore(cause)
+            | Self::FilesMoved(cause)
+            | Self::RestartRequired(cause) => tracing::warn!(cause, "request temporarily refused"),
             Self::InvalidJson(_)
             | Self::BadRequest(_)
             | Self::Refused(_)
@@ -191,7 +200,9 @@ impl ApiError {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
-            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) => Some(RETRY_SECONDS),
+            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) | Self::RestartRequired(_) => {
+                Some(RETRY_SECONDS)
+            }
             _ => None,
         };
         let code = self.code();
@@ -283,6 +294,7 @@ impl From<StoreError> for ApiError {
             // Its keys went with it.
             StoreError::Database(DatabaseError::NoEnvironment(_)) => Self::Unauthorized(UNKNOWN_KEY),
             StoreError::Database(DatabaseError::NoTable(_)) => Self::Internal(error.to_string()),
+            StoreError::Database(DatabaseError::TakenOver { .. }) => Self::RestartRequired(error.to_string()),
             StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),

@@ -6,5 +6,6 @@ mod http;
 mod nodes;
 mod openapi;
 mod operations;
+mod replicas;
 mod running;
 mod security;

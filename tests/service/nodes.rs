@@ -200,7 +200,12 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     }
     for _ in 0..2 {
         let answer = one.post("/api/authorize", &question("ada", "read", "a"));
-        assert_eq!(answer.status, 503, "{}", answer.text);
+        assert_eq!(
+            (answer.status, &answer.json()["code"]),
+            (503, &json!("restart_required")),
+            "{}",
+            answer.text
+        );
         assert_eq!(one.post("/api/batch", &inserting(&["is_public", "Repo:z"])).status, 503);
         assert_eq!((one.get("/ready").status, one.get("/health").status), (503, 200));
     }

@@ -100,10 +100,15 @@ impl Server {
 
     /// A node in development mode over the store in a PostgreSQL database.
     pub fn node(database: &str) -> Self {
+        Self::node_of(Address::parse(database).unwrap().into())
+    }
+
+    /// A node in development mode over a store with replicas.
+    pub fn node_of(servers: StoreServers) -> Self {
         let config = Config { dev: true, ..Config::default() };
         let settings =
             EngineSettings { readers: Some(2), long_readers: Some(1), ..http::engine_settings(&config) };
-        let (runtime, servers) = (runtime(), StoreServers::from(Address::parse(database).unwrap()));
+        let runtime = runtime();
         let connected = connect_environments(&servers, DEFAULT_ENVIRONMENT, &settings);
         let environments = runtime.block_on(connected).unwrap().into_iter();
         let environments = environments.map(|(name, engine)| Environment { name, engine });
