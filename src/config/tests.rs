@@ -132,6 +132,23 @@ fn a_secret_shows_nowhere() {
 }
 
 #[test]
+fn an_address_that_may_have_a_password_shows_nowhere() {
+    let file =
+        "store = \"postgres://ada:hush@a/b\"\nstore_replica = \"postgres://ada:hush@c/b postgresql://d/b\"";
+    let Settled { config, values } = settled(&[], &[], file).unwrap();
+    assert!(!format!("{config:?} {values:?}").contains("hush"));
+    let second = StoreUrl("postgresql://d/b".to_owned());
+    assert_eq!((config.store_replica.0.len(), config.store_replica.0.last()), (2, Some(&second)));
+    let shown = |name: &str| values.iter().find(|value| value.name == name).unwrap().value.clone();
+    assert_eq!((shown("store"), shown("store_replica")), (json!("(set)"), json!("(2 set)")));
+    for name in ["store", "store_replica"] {
+        let wrong =
+            settled(&[], &[], &format!("{name} = \"postgre://ada:hush@a/b\"")).unwrap_err().to_string();
+        assert!(wrong.contains("`(secret)` is not a value of") && !wrong.contains("hush"), "{wrong}");
+    }
+}
+
+#[test]
 fn the_names_follow_from_one_declaration() {
     let query_time = Config::SETTINGS.iter().find(|setting| setting.name == "query_time").unwrap();
     assert_eq!(query_time.variable(), "PORTCULLIS_QUERY_TIME");

@@ -37,7 +37,9 @@ fn an_empty_database_becomes_a_store_and_keys_hold_on_every_node() {
     let url = database("served");
     let folder = tempfile::tempdir().unwrap();
     let one = node(folder.path(), &url, &[]);
-    let two = node(folder.path(), &url, &[]);
+    // Its replicas are the primary itself, which is never behind.
+    let replicas = ["--store-replica", &*url, "--store-replica", &*url, "--max-staleness", "5"];
+    let two = node(folder.path(), &url, &replicas);
     assert!(!folder.path().join("d").exists(), "a node leaves no data folder");
     let key = keys(folder.path(), &url, &["create", "--name", "billing"]);
     assert_eq!(one.caller.post(&key, "policy", &json!({ "src": POLICY })).0, 200);
