@@ -54,6 +54,11 @@ pub enum DatabaseError {
     /// The server accepts no more connections.
     #[error("PostgreSQL accepts no more connections: {0}; raise its `max_connections`")]
     Crowded(String),
+    /// A pooler stands before the server, and does not keep its connections apart.
+    #[error(
+        "{0} is a pooler that lends a connection for each transaction: use a pool in session mode, or the address of the server itself"
+    )]
+    Pooler(String),
     /// Only servers that accept no writes answer.
     #[error(
         "{0} is a standby and accepts no writes: give the address of the primary, or all servers with commas between them"

@@ -14,6 +14,7 @@ mod failures;
 mod finding;
 mod keys;
 mod policies;
+mod pooler;
 mod proxy;
 mod questions;
 mod readings;

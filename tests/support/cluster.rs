@@ -80,13 +80,7 @@ impl Cluster {
         if !Path::new(PROGRAMS).join("postgres").exists() {
             return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
         }
-        let mut command = if is_root()? {
-            let mut command = Command::new("setpriv");
-            command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);
-            command
-        } else {
-            Command::new("sh")
-        };
+        let mut command = unprivileged()?;
         let primary = primary.map(|port| format!("host=127.0.0.1 port={port} user=postgres"));
         command.args(["-c", SCRIPT, PROGRAMS]).env("PLACE", place).current_dir("/");
         command.env("PRIMARY", primary.unwrap_or_default());
@@ -97,9 +91,7 @@ impl Cluster {
         for setting in settings {
             command.args(["-c", setting]);
         }
-        // In a group of its own: an interrupt from the keyboard is for the process, which closes the pipe as
-        // it ends.
-        command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut shell = command.spawn().map_err(|error| format!("PostgreSQL does not start: {error}"))?;
         let alive = shell.stdin.take().ok_or("the shell has no input")?;
         let mut output = String::new();
@@ -113,6 +105,20 @@ impl Cluster {
             .ok_or_else(|| format!("PostgreSQL does not start: {output}"))?;
         Ok(Self { folder, _alive: alive })
     }
+}
+
+/// A shell of a user that may run PostgreSQL, in a group of its own: an interrupt from the keyboard is for
+/// the process, which closes its pipe to the shell as it ends.
+pub(crate) fn unprivileged() -> Result<Command, String> {
+    let mut command = if is_root()? {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);
+        command
+    } else {
+        Command::new("sh")
+    };
+    command.process_group(0);
+    Ok(command)
 }
 
 fn is_root() -> Result<bool, String> {

@@ -9,7 +9,7 @@
 //! | ask the engine in every way that fits | [`hosted`] |
 //! | judge an explanation | [`why`] |
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
-//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others |
+//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
 //! | speak with the language server | [`lsp`] |
 //! | bound the work of something | [`processor`] |
@@ -53,6 +53,7 @@ pub mod over_http;
 pub mod pages;
 pub mod patterns;
 pub mod policy;
+pub mod pooler;
 pub mod positive_body;
 pub mod postgres;
 pub mod processor;

@@ -213,6 +213,7 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::Locked(_) => CommandCode::StoreUnreachable,
         DatabaseError::NoEnvironment(_) => CommandCode::UnknownEnvironment,
         DatabaseError::OldServer(_)
+        | DatabaseError::Pooler(_)
         | DatabaseError::Encoding(_)
         | DatabaseError::Literals { .. }
         | DatabaseError::Rights { .. }

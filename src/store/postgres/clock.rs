@@ -16,7 +16,7 @@
 //! arms of `UNION ALL` in order. `$k+1` are the revisions whose nonces are looked up.
 
 use super::frontier::Frontier;
-use super::session::{PgSession, value};
+use super::session::{PgSession, SessionMark, value};
 use super::value::SentParam;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
@@ -25,7 +25,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 
 /// How many columns the clock has in front of those of the statement.
-pub(super) const N_COLUMNS: usize = 7;
+pub(super) const N_COLUMNS: usize = 8;
 
 /// The clock as a question saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String 
     let all = if nulls.is_empty() { "" } else { ", q.*" };
     format!(
         "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
+         NULL, NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
     )
 }
 
@@ -168,7 +168,13 @@ pub(super) async fn secret(
 
 fn columns(schema: &str, n_params: usize) -> String {
     let kept = KeptNonces::expression(schema, n_params + 2);
-    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {kept}")
+    let mark = SessionMark::VALUE;
+    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {kept}, {mark}")
+}
+
+/// The mark of the session in a row of the clock.
+pub(super) fn mark(row: &Row) -> Result<Option<&str>, StoreError> {
+    value(row, 7)
 }
 
 impl ClockRow {
@@ -237,7 +243,7 @@ mod tests {
         let limit = std::time::Duration::from_secs(10);
         let schema = "portcullis_e1".to_owned();
         let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
-        let mut connection = source.connect().await.unwrap();
+        let mut connection = source.connect(&SessionMark::new().unwrap()).await.unwrap();
         let wrapped = rows(&source.schema, "SELECT seal FROM portcullis_e1.policy ORDER BY seal", 0, 1);
         let explain = format!("EXPLAIN (COSTS OFF) {wrapped}").replace("$1", "0").replace("$2", "'{}'");
         let mut plan = Vec::new();
@@ -329,7 +335,7 @@ mod tests {
     fn statements_are_wrapped_with_two_more_parameters() {
         let columns = "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
                        ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM e.revision r \
-                       WHERE r.revision = ANY($4))";
+                       WHERE r.revision = ANY($4)), current_setting('portcullis.session', true)";
         assert_eq!(
             decision("e", "SELECT $1 = $2", 2),
             format!("SELECT {columns}, CASE WHEN c.revision >= $3 THEN (SELECT $1 = $2) END FROM e.clock c")
@@ -338,7 +344,7 @@ mod tests {
             rows("e", "SELECT a0, a2 FROM e.f1", 2, 2),
             format!(
                 "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, NULL, \
-                 NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
+                 NULL, NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
                  WHERE (SELECT revision FROM e.clock) >= $3)"
             )
         );

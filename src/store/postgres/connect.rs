@@ -49,7 +49,8 @@ const DESCRIBE: &str = "
       pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool,
       quote_ident(current_user), quote_ident(current_database()), pg_encoding_to_char(encoding),
       current_setting('standard_conforming_strings'),
-      (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND inet_server_addr() IS NOT NULL)
+      (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND inet_server_addr() IS NOT NULL),
+      current_setting('portcullis.session', true)
     FROM pg_database WHERE datname = current_database()";
 
 /// Connects to a server that can be the store. The connection runs on the caller's runtime.
@@ -99,6 +100,10 @@ async fn attempt(
         SimpleQueryMessage::Row(row) => Some(row),
         _ => None,
     });
+    // Only a connection that another session has used can be marked.
+    if row.and_then(|row| row.get(8)).is_some_and(|mark| !mark.is_empty()) {
+        return Err(DatabaseError::Pooler(at));
+    }
     let described = row.and_then(|row| ReachedServer::read(&at, row));
     let reason = "its answer is not PostgreSQL's".to_owned();
     Ok((client, described.ok_or(DatabaseError::Unreachable { at, reason })?))

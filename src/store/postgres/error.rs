@@ -45,6 +45,8 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         "42P01" | "3F000" => DatabaseError::NoTable(reason).into(),
         "53100" => StoreError::Full,
         "53300" => DatabaseError::Crowded(reason).into(),
+        // A statement that was prepared on another connection.
+        "26000" | "42P05" => DatabaseError::Pooler(at.to_owned()).into(),
         // A lock that was not free in time, a statement that was cancelled, two that waited for
         // each other, too little memory: another attempt may succeed.
         "55P03" | "57014" | "40001" | "40P01" | "53200" => StoreError::Busy,

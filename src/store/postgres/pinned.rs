@@ -3,7 +3,7 @@
 use super::address::Address;
 use super::connect::{WantedServer, connect};
 use super::error::of_statement;
-use super::session::PgSession;
+use super::session::{PgSession, SessionMark};
 use super::tls::Connector;
 use super::value::SentParam;
 use crate::store::error::StoreError;
@@ -45,13 +45,15 @@ pub(super) struct PinnedConnection {
 impl ReaderSource {
     /// Connects, and sets what all statements of readers rely on: names are qualified, plans do not depend
     /// on values, and no part of a plan runs in parallel.
-    pub(super) async fn connect(&self) -> Result<PinnedConnection, StoreError> {
+    pub(super) async fn connect(&self, mark: &SessionMark) -> Result<PinnedConnection, StoreError> {
         let (client, server) = connect(&self.address, self.wanted).await?;
         let limit = self.limit.as_millis().max(1);
         let settings = format!(
             "SET search_path = pg_catalog; SET default_transaction_read_only = on; SET jit = off;
              SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0;
-             SET statement_timeout = {limit}; SET idle_in_transaction_session_timeout = {limit}"
+             SET statement_timeout = {limit}; SET idle_in_transaction_session_timeout = {limit};
+             {}",
+            mark.set()
         );
         PgSession::new(&client, &server.at).run(&settings).await?;
         let statements = Cache::new(PREPARED);

@@ -10,7 +10,7 @@
 use super::clock::{self, Clock, ClockRow, N_COLUMNS, WantedWrites};
 use super::pinned::{PinnedConnection, ReaderSource};
 use super::runtime::OwnRuntime;
-use super::session::value;
+use super::session::{SessionMark, value};
 use super::value::{self, SentParam};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
@@ -35,6 +35,7 @@ const SMALL_ROW: usize = 8;
 /// A connection for reading.
 pub struct PgReader {
     source: Arc<ReaderSource>,
+    mark: SessionMark,
     connection: RefCell<Option<PinnedConnection>>,
     snapshot: Cell<SnapshotState>,
     question: RefCell<Question>,
@@ -100,6 +101,7 @@ impl PgReader {
     pub(super) fn new(source: Arc<ReaderSource>) -> Result<Self, StoreError> {
         Ok(Self {
             source,
+            mark: SessionMark::new()?,
             connection: RefCell::default(),
             snapshot: Cell::new(SnapshotState::Closed),
             question: RefCell::default(),
@@ -233,6 +235,7 @@ impl PgReader {
 
     /// Notes the clock in a row, and checks it.
     fn note(&self, row: &Row) -> Result<(), StoreError> {
+        self.mark.check(clock::mark(row)?, &self.source.address)?;
         let clock = ClockRow::read(row)?.checked(&self.question.borrow().wanted)?;
         self.seen.set(self.seen.get().or(Some(clock)));
         Ok(())
@@ -275,7 +278,7 @@ impl PgReader {
             let outcome = self.limited(async {
                 let connection = match slot.take() {
                     Some(connection) => connection,
-                    None => self.source.connect().await?,
+                    None => self.source.connect(&self.mark).await?,
                 };
                 if begins {
                     connection.begin().await?;

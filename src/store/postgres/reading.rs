@@ -11,6 +11,7 @@ use super::clock::{self, Clock, WantedWrites};
 use super::facts::selection;
 use super::pinned::{PinnedConnection, ReaderSource};
 use super::runtime::OwnRuntime;
+use super::session::SessionMark;
 use super::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
@@ -146,7 +147,7 @@ impl FactCursor {
     ) -> Result<(Self, Clock), StoreError> {
         let (runtime, schema, limit) = (OwnRuntime::new()?, source.schema.clone(), source.limit);
         let opened = within(limit, async {
-            let connection = source.connect().await?;
+            let connection = source.connect(&SessionMark::new()?).await?;
             let session = connection.session();
             // Facts are wanted as soon as the first of them are found, and all come in the order of an index.
             session.run(&format!("SET cursor_tuple_fraction = 0; {}", idle_until(until))).await?;

@@ -1,9 +1,11 @@
 //! Statements on a connection. Their errors name the server.
 //!
-//! Nothing is prepared under a name, so no statement needs an earlier one. Poolers are not tested.
+//! Nothing is prepared under a name, so no statement needs an earlier one.
 
 use super::error::of_statement;
+use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
+use crate::store::key::random;
 use tokio_postgres::types::{FromSql, ToSql, Type};
 use tokio_postgres::{GenericClient, Row};
 
@@ -19,12 +21,42 @@ impl<C> Clone for PgSession<'_, C> {
     }
 }
 
+/// The mark of a session: a setting that shows whether its statements still run on one connection. A pooler
+/// in transaction mode lends another one, which lacks the settings that questions rely on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct SessionMark(String);
+
+impl SessionMark {
+    /// The value of the mark.
+    pub(super) const VALUE: &str = "current_setting('portcullis.session', true)";
+
+    /// A mark that no other session has.
+    pub(super) fn new() -> Result<Self, StoreError> {
+        Ok(Self(format!("{:032x}", u128::from_le_bytes(random()?))))
+    }
+
+    /// The statement that marks a connection.
+    pub(super) fn set(&self) -> String {
+        format!("SET portcullis.session = '{}'", self.0)
+    }
+
+    /// Checks the value that a statement on the server at this place had for the mark.
+    pub(super) fn check(&self, value: Option<&str>, at: &impl ToString) -> Result<(), StoreError> {
+        if value == Some(&self.0) { Ok(()) } else { Err(DatabaseError::Pooler(at.to_string()).into()) }
+    }
+}
+
 impl<C> Copy for PgSession<'_, C> {}
 
 impl<'c, C: GenericClient> PgSession<'c, C> {
     /// A connection to the server at this place.
     pub(super) fn new(client: &'c C, at: &'c str) -> Self {
         Self { client, at }
+    }
+
+    /// The place of the server.
+    pub(super) fn at(&self) -> &'c str {
+        self.at
     }
 
     /// Runs statements without parameters.

@@ -7,7 +7,7 @@ use super::connect::{WantedServer, connect};
 use super::frontier::Frontier;
 use super::keys::{self, LoadedKeys};
 use super::policy;
-use super::session::{PgSession, value};
+use super::session::{PgSession, SessionMark, value};
 use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
@@ -32,6 +32,7 @@ const CLEANED: u64 = 128;
 pub(super) struct WriterConnection {
     client: Client,
     at: String,
+    mark: SessionMark,
     /// The relations, equal to those of the database whenever the clock says so.
     catalog: Option<Catalog>,
     n_transactions: u64,
@@ -64,14 +65,15 @@ impl WriterConnection {
     /// Connects to the primary.
     pub(super) async fn open(source: &WriterSource) -> Result<Self, StoreError> {
         let (client, server) = connect(&source.address, WantedServer::ReadWrite).await?;
-        let limit = source.limit.as_millis().max(1);
+        let (limit, mark) = (source.limit.as_millis().max(1), SessionMark::new()?);
         let settings = format!(
             "SET search_path = pg_catalog; SET jit = off; SET client_min_messages = warning;
              SET statement_timeout = {limit}; SET lock_timeout = {limit};
-             SET idle_in_transaction_session_timeout = {limit}"
+             SET idle_in_transaction_session_timeout = {limit}; {}",
+            mark.set()
         );
         PgSession::new(&client, &server.at).run(&settings).await?;
-        Ok(Self { client, at: server.at, catalog: None, n_transactions: 0, n_revisions: 0 })
+        Ok(Self { client, at: server.at, mark, catalog: None, n_transactions: 0, n_revisions: 0 })
     }
 
     pub(super) fn session(&self) -> PgSession<'_, Client> {
@@ -90,7 +92,8 @@ impl WriterConnection {
         // Twice as many as were made, so that they do not become more and more.
         let n_old = LOOKED_AT.max(2 * self.n_revisions);
         let named = published.frontier();
-        let mut open = OpenTransaction::begin(self.session(), schema, environment, known, &named).await?;
+        let mut open =
+            OpenTransaction::begin(self.session(), &self.mark, schema, environment, known, &named).await?;
         let (generation, keys) = (open.catalog.generation, open.keys);
         let mut outcomes = Vec::new();
         for batch in group {
@@ -157,14 +160,18 @@ impl<'t> OpenTransaction<'t> {
     /// hide that.
     async fn begin(
         session: PgSession<'t, Client>,
+        mark: &SessionMark,
         schema: &'t str,
         environment: &'t str,
         known: Option<Catalog>,
         seen: &Frontier,
     ) -> Result<Self, StoreError> {
         session.run("BEGIN").await?;
-        let lock = format!("SELECT revision, nonce, catalog, policy, keys FROM {schema}.clock FOR UPDATE");
+        let marked = SessionMark::VALUE;
+        let lock =
+            format!("SELECT revision, nonce, catalog, policy, keys, {marked} FROM {schema}.clock FOR UPDATE");
         let row = session.row(&lock, &[]).await?;
+        mark.check(value(&row, 5)?, &session.at())?;
         // A statement of its own: it sees what was committed while the one before waited.
         let find = format!("SELECT {}", KeptNonces::expression(schema, 1));
         let revisions: Vec<i64> = seen.tokens().map(Token::number).collect();
