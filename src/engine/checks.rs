@@ -71,16 +71,15 @@ impl Engine {
         question: Option<&Question>,
         context: &[Fact],
     ) -> Result<Decision<bool>, EngineError> {
-        let offset = attempt.offset();
         let view = self.view(&attempt, context)?;
         let policy = view.as_ref().map(View::version);
         let (Some(view), Some(question)) = (view, question) else {
-            return Ok(Decision { answer: false, policy, offset });
+            return Ok(Decision { answer: false, policy, offset: attempt.offset() });
         };
         let prepared = view.prepare(question).await?;
         let expected = expected([&prepared]);
         let answer = read(&attempt, expected, move |reader| prepared.decision(reader)).await?;
-        Ok(Decision { answer, policy, offset })
+        Ok(Decision { answer, policy, offset: attempt.offset() })
     }
 
     /// The resources that the actor may do this to. Order and duplicates are kept.
@@ -127,9 +126,8 @@ impl Engine {
         resources: &[Value],
         context: &[Fact],
     ) -> Result<Decision<Vec<Value>>, EngineError> {
-        let offset = attempt.offset();
         let Some(view) = self.view(&attempt, context)? else {
-            return Ok(Decision { answer: Vec::new(), policy: None, offset });
+            return Ok(Decision { answer: Vec::new(), policy: None, offset: attempt.offset() });
         };
         let mut asked = Vec::new();
         for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
@@ -159,7 +157,7 @@ impl Engine {
             })
         };
         let answer = read(&attempt, expected, decide).await?;
-        Ok(Decision { answer, policy: Some(view.version()), offset })
+        Ok(Decision { answer, policy: Some(view.version()), offset: attempt.offset() })
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.

@@ -24,7 +24,11 @@ impl Engine {
     /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
     pub async fn is_ready(&self) -> Result<(), EngineError> {
         match self.follow().await {
-            Err(_) if self.store().answers_without_primary() => Ok(()),
+            Err(EngineError::Store(StoreError::Database(error)))
+                if error.is_passing() && self.store().answers_without_primary() =>
+            {
+                Ok(())
+            }
             followed => followed,
         }
     }

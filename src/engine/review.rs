@@ -71,7 +71,12 @@ impl Engine {
     /// The types and actions of a review.
     pub async fn review(&self, question: ReviewQuestion) -> Result<Review, EngineError> {
         question.check()?;
-        let ReviewQuestion { about, types } = question;
+        let primary = Self { store: self.store.of_primary(), ..self.clone() };
+        primary.reviewed(question).await
+    }
+
+    /// The same, of the state of the primary: its offset shows whether the state changed meanwhile.
+    async fn reviewed(&self, ReviewQuestion { about, types }: ReviewQuestion) -> Result<Review, EngineError> {
         let offset = self.store().offset();
         let Some(active) = self.active() else { return Ok(Review { offset, ..Review::default() }) };
         let (program, version) = (Arc::clone(&active.program), Some(active.version));

@@ -1,7 +1,8 @@
 //! Lends a reader of either engine to a question.
 //!
-//! A question to a store on PostgreSQL must see all that this process has seen, and the writes that its
-//! request names. Its answer comes with the clock, which shows whether other processes have changed anything.
+//! A question to a store on PostgreSQL must see the writes that its request names. The primary must also have
+//! all that this process has seen; what a replica must have, `postgres::replicas` says. The answer comes with
+//! the clock, which shows whether other processes have changed anything.
 
 use super::postgres::{AnyAnswer, AskedRead, Clock, PgRead};
 use super::{Backend, Expected, Reader, Store, StoreError};
@@ -54,7 +55,11 @@ impl Store {
                     Arc::new(move |reader| Ok(Box::new(read(&Reader::Postgres(reader))?) as AnyAnswer));
                 let asked =
                     AskedRead { asker: self.asker, seen: Some(store.frontier()), after: self.after, until };
-                let answered = store.ask(asked, expected, read).await;
+                let answered = if self.asks_primary {
+                    store.ask_primary(asked, expected, read).await
+                } else {
+                    store.ask(asked, expected, read).await
+                };
                 let (answer, clock) = store.unless_taken_over(answered)?;
                 let answer = answer.downcast();
                 let answer =

@@ -12,7 +12,7 @@
 use super::postgres::Clock;
 use super::{Backend, DatabaseError, Expected, Reader, Relations, Store, StoreError};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// About how long a commit takes.
@@ -38,18 +38,23 @@ struct SeenClock {
     catalog: AtomicI64,
     /// The newest generation of keys.
     keys: AtomicI64,
+    /// The oldest revision of an answer.
+    revision: AtomicU64,
     /// Whether a read was [not answered](StoreError::is_unanswered).
     is_unanswered: AtomicBool,
 }
 
 impl SeenClock {
     fn new() -> Self {
-        Self { catalog: AtomicI64::new(-1), keys: AtomicI64::new(0), is_unanswered: AtomicBool::new(false) }
+        let (catalog, keys) = (AtomicI64::new(-1), AtomicI64::new(0));
+        let (revision, is_unanswered) = (AtomicU64::new(u64::MAX), AtomicBool::new(false));
+        Self { catalog, keys, revision, is_unanswered }
     }
 
     fn note(&self, clock: Clock) {
         self.catalog.fetch_max(clock.catalog, Ordering::SeqCst);
         self.keys.fetch_max(clock.keys, Ordering::SeqCst);
+        self.revision.fetch_min(clock.token.revision, Ordering::SeqCst);
     }
 
     /// The generation of relations; `None` if no clock was read yet.
@@ -170,9 +175,10 @@ impl ConsistentRead<'_> {
         &self.relations
     }
 
-    /// The store's offset at the beginning: the attempt sees all writes up to it, and perhaps later ones.
+    /// The reads of the attempt until now have seen all writes up to this offset, and perhaps later ones.
     pub fn offset(&self) -> u64 {
-        self.offset
+        // A replica may have answered from before the attempt began.
+        self.offset.min(self.seen.revision.load(Ordering::SeqCst))
     }
 
     /// Runs a closure with a reader, within the time of the question. One that was expected to be brief is

@@ -7,6 +7,13 @@ use std::time::Duration;
 /// The oldest version of PostgreSQL that can be the store.
 pub const OLDEST_SERVER: u32 = 15;
 
+impl DatabaseError {
+    /// Whether the server may be reached again soon, or another one may be.
+    pub(crate) fn is_passing(&self) -> bool {
+        matches!(self, Self::Unreachable { .. } | Self::Standby(_) | Self::Crowded(_))
+    }
+}
+
 /// Why a PostgreSQL database cannot be used as the store, or why a statement on it failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DatabaseError {

@@ -5,8 +5,8 @@
 //! SQLite file, [`postgres`] in a database of a PostgreSQL server; the other modules are what both share.
 //!
 //! What holds:
-//! - An acknowledged write is on the disk, and any read that starts later sees it. A failed write changed
-//!   nothing. Both hold however the process ends.
+//! - An acknowledged write is on the disk, and any read of the primary that starts later sees it. A failed
+//!   write changed nothing. Both hold however the process ends.
 //! - A batch is applied as a whole, in order, and every reader sees all of it or none of it.
 //! - An attempt of [`Store::consistently`] has its relations before it reads: every table that they name
 //!   exists while they are held, and every fact acknowledged before is in one of them. What it returns was
@@ -64,8 +64,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub struct Store {
     backend: Backend,
     asker: Asker,
-    /// Writes that its questions must see, besides those that this process has seen.
+    /// Writes that its questions must see.
     after: Option<Token>,
+    /// Whether no replica may answer its questions.
+    asks_primary: bool,
     /// Whether this process knows the keys of a clock that was read for this request. Always false in the
     /// embedded store.
     knows_keys: Arc<AtomicBool>,
@@ -106,13 +108,14 @@ impl Store {
     }
 
     fn over(backend: Backend) -> Self {
-        Self { backend, asker: Asker::default(), after: None, knows_keys: Arc::default() }
+        let (asker, after, knows_keys) = (Asker::default(), None, Arc::default());
+        Self { backend, asker, after, asks_primary: false, knows_keys }
     }
 
     /// The same store for one request, with its reads accounted to this asker.
     #[must_use]
     pub fn asked_by(&self, asker: Asker) -> Self {
-        Self { backend: self.backend.clone(), asker, after: None, knows_keys: Arc::default() }
+        Self { asker, after: None, knows_keys: Arc::default(), ..self.clone() }
     }
 
     /// The same store, whose questions must see all writes up to a moment. The embedded store ignores it: its
@@ -122,6 +125,13 @@ impl Store {
     #[must_use]
     pub fn after(&self, after: Option<Token>) -> Self {
         Self { after, ..self.clone() }
+    }
+
+    /// The same store, whose questions no replica answers: they see all acknowledged writes, and the offset
+    /// before them is not later than what they see.
+    #[must_use]
+    pub fn of_primary(&self) -> Self {
+        Self { asks_primary: true, ..self.clone() }
     }
 
     /// What its statements must be written in.
@@ -239,7 +249,7 @@ impl Store {
     pub fn reading(&self, pattern: FactPattern) -> Result<Option<FactReading>, StoreError> {
         Ok(match &self.backend {
             Backend::Embedded(store) => store.reading(pattern)?.map(FactReading::Embedded),
-            Backend::Postgres(store) => Some(FactReading::Postgres(store.reading(pattern)?)),
+            Backend::Postgres(store) => Some(FactReading::Postgres(store.reading(pattern, self.after)?)),
         })
     }
 

@@ -127,6 +127,10 @@ fn a_node_answers_from_replicas_for_as_long_as_allowed_after_the_primary_is_gone
     };
     assert!(node.may("ada", "write", "a"));
     drop(primary);
+    // The server stops a moment later.
+    while matches!(node.get("/api/policy").status, 200) {
+        sleep(Duration::from_millis(5));
+    }
     let (gone, mut n_answered) = (Instant::now(), 0);
     loop {
         let asked = gone.elapsed();

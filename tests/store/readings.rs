@@ -15,7 +15,7 @@ async fn off<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T 
 
 async fn begin(store: &Arc<PostgresStore>, pattern: FactPattern) -> Result<Arc<PgFactReading>, StoreError> {
     let store = Arc::clone(store);
-    off(move || store.reading(pattern)).await.map(Arc::new)
+    off(move || store.reading(pattern, None)).await.map(Arc::new)
 }
 
 /// The next facts, at most `most`, and whether there may be more.

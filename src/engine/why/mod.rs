@@ -168,14 +168,16 @@ impl Engine {
         question: &Question,
         context: &[Fact],
     ) -> Result<Why, EngineError> {
-        let offset = attempt.offset();
-        let Some(view) = self.view(&attempt, context)? else { return Ok(Why { offset, ..Why::default() }) };
+        let Some(view) = self.view(&attempt, context)? else {
+            return Ok(Why { offset: attempt.offset(), ..Why::default() });
+        };
         questions::check_predicates(view.program(), question)?;
         let ExplainedAnswer { allowed, reasons } = self.found(&attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
         let suggestions = self.confirmed(&attempt, &view, question, context, suggestions).await?;
         let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
+        let offset = attempt.offset();
         Ok(Why { allowed, explanation, suggestions, version, offset, policy, document: None })
     }
 

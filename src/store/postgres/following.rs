@@ -51,10 +51,14 @@ impl PostgresStore {
     pub async fn refresh(&self) -> Result<Arc<Relations>, StoreError> {
         let (client, server) = connect(&self.address, WantedServer::ReadWrite).await?;
         let (session, schema) = (PgSession::new(&client, &server.at), self.schema());
-        let wanted = WantedWrites { seen: Some(self.frontier()), after: None };
-        self.unless_taken_over(clock::read(session, &schema, &wanted).await)?;
-        self.published.offer_keys(keys::load(session, &schema, self.environment()).await?);
+        let keys = keys::load(session, &schema, self.environment()).await?;
         let catalog = Catalog::load(session, &schema).await?;
+        // Read last: no later failover can lose what is published, unless this process notices it.
+        let seen = self.frontier();
+        let wanted = WantedWrites { seen: Some(seen.clone()), after: None };
+        let clock = self.unless_taken_over(clock::read(session, &schema, &wanted).await)?;
+        self.published.note(clock.token, Some(&seen));
+        self.published.offer_keys(keys);
         Ok(self.published.offer_relations(catalog.published(&schema)))
     }
 

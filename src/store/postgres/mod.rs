@@ -31,6 +31,8 @@ mod following;
 mod frontier;
 mod keys;
 mod migrate;
+mod moments;
+mod pause;
 mod pinned;
 mod policy;
 mod pool;
@@ -126,10 +128,10 @@ impl PostgresStore {
         let environment = found.ok_or_else(|| DatabaseError::NoEnvironment(environment.to_owned()))?;
         let schema = environment.schema();
         let secret = clock::secret(session, &schema).await?;
-        // Read first: all writes up to it are in what is read after it.
-        let seen = SeenMoment::of(clock::read(session, &schema, &WantedWrites::default()).await?);
         let relations = Catalog::load(session, &schema).await?.published(&schema);
         let keys = keys::load(session, &schema, &environment.name).await?;
+        // Read last: no later failover can lose what was read, unless this process notices it.
+        let seen = SeenMoment::of(clock::read(session, &schema, &WantedWrites::default()).await?);
         let published = Arc::new(PublishedState::new(relations, keys, seen));
         let source = Arc::new(ReaderSource {
             address: address.clone(),
@@ -188,8 +190,7 @@ impl PostgresStore {
         self.published.frontier().newest()
     }
 
-    /// All that this process has seen. A question that names it is answered from no server that lacks any of
-    /// it.
+    /// All that this process has seen. The primary answers no question that names it if it lacks any of it.
     pub fn frontier(&self) -> Frontier {
         self.published.frontier()
     }
@@ -301,13 +302,14 @@ impl PostgresStore {
         self.published.policy()
     }
 
-    /// The stored facts that match now, to be read in parts. Blocks while it connects, so it must not be
+    /// The stored facts that match now, all writes up to `after` included, to be read in parts. Blocks while it connects, so it must not be
     /// called in asynchronous code.
     ///
     /// # Errors
     /// [`StoreError::Busy`] if too many are read at the same time.
-    pub fn reading(&self, pattern: FactPattern) -> Result<PgFactReading, StoreError> {
-        self.readings.begin(pattern)
+    pub fn reading(&self, pattern: FactPattern, after: Option<Token>) -> Result<PgFactReading, StoreError> {
+        let wanted = WantedWrites { seen: Some(self.frontier()), after };
+        self.unless_taken_over(self.readings.begin(pattern, &wanted))
     }
 
     /// The size of the environment's tables and their indexes in bytes.

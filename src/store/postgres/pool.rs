@@ -96,16 +96,34 @@ impl ReaderPool {
         T: Send + 'static,
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let time = BRIEF.min(self.limit);
-        let (asker, begin) = (asked.asker, allowing(asked.clone(), time));
+        match self.try_briefly(asked.clone(), read).await? {
+            (Err(StoreError::Timeout(_)), read) if BRIEF < self.limit => self.run(asked, read).await,
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// The same, but one that turns out to be slow ends with a timeout. Returns also the closure.
+    pub(super) async fn try_briefly<T, F>(
+        &self,
+        asked: AskedRead,
+        read: F,
+    ) -> Result<(Result<(T, Option<Clock>), StoreError>, F), StoreError>
+    where
+        T: Send + 'static,
+        F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
+    {
+        let (asker, begin) = (asked.asker, allowing(asked, BRIEF.min(self.limit)));
         let tried = move |reader: &PgReader| {
             let outcome = reader.guarded(&read).map(|answer| (answer, reader.seen()));
             Ok((outcome, read))
         };
-        match self.brief.ask(asker, self.wait, begin, tried).await? {
-            (Err(StoreError::Timeout(_)), read) if time < self.limit => self.run(asked, read).await,
-            (outcome, _) => outcome,
-        }
+        self.brief.ask(asker, self.wait, begin, tried).await
+    }
+
+    /// Reads the clock within a time that is enough to connect first.
+    pub(super) async fn confirm_within(&self, asked: AskedRead, time: Duration) -> Result<Clock, StoreError> {
+        let (asker, begin) = (asked.asker, allowing(asked, time));
+        self.brief.ask(asker, self.wait, begin, |reader: &PgReader| reader.guarded(PgReader::confirm)).await
     }
 
     /// Cancels what runs, and lets nothing start.

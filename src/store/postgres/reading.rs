@@ -89,11 +89,15 @@ impl PgReadings {
     }
 
     /// Starts reading the current facts. Blocks while it connects.
-    pub(super) fn begin(&self, pattern: FactPattern) -> Result<PgFactReading, StoreError> {
+    pub(super) fn begin(
+        &self,
+        pattern: FactPattern,
+        wanted: &WantedWrites,
+    ) -> Result<PgFactReading, StoreError> {
         self.end_old();
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| StoreError::Busy)?;
         let until = Instant::now() + self.lifetime;
-        let (cursor, clock) = FactCursor::open(&self.source, pattern, until, place)?;
+        let (cursor, clock) = FactCursor::open(&self.source, pattern, wanted, until, place)?;
         let cursor = Arc::new(Mutex::new(Some(cursor)));
         self.all.lock().push(Arc::downgrade(&cursor));
         Ok(PgFactReading { clock, cursor })
@@ -142,6 +146,7 @@ impl FactCursor {
     fn open(
         source: &ReaderSource,
         pattern: FactPattern,
+        wanted: &WantedWrites,
         until: Instant,
         place: OwnedSemaphorePermit,
     ) -> Result<(Self, Clock), StoreError> {
@@ -152,7 +157,7 @@ impl FactCursor {
             // Facts are wanted as soon as the first of them are found, and all come in the order of an index.
             session.run(&format!("SET cursor_tuple_fraction = 0; {}", idle_until(until))).await?;
             connection.begin().await?;
-            let clock = clock::read(session, &schema, &WantedWrites::default()).await?;
+            let clock = clock::read(session, &schema, wanted).await?;
             // Read in the same snapshot: all facts are in these relations.
             let relations = Catalog::load(session, &schema).await?.published(&schema).relations;
             Ok((connection, clock, relations))
@@ -278,7 +283,7 @@ mod tests {
         let source = ReaderSource { address, wanted: WantedServer::Any, schema, limit };
         let readings = PgReadings::new(Arc::new(source), Duration::from_secs(2));
         let read = move || {
-            let begin = || readings.begin(FactPattern::everything());
+            let begin = || readings.begin(FactPattern::everything(), &WantedWrites::default());
             let all: Vec<PgFactReading> = (0..MOST).map(|_| begin().unwrap()).collect();
             let busy = all.first().unwrap();
             assert!(!busy.part(|_| ControlFlow::Continue(())).unwrap(), "there is nothing, and all of it");

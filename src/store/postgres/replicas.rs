@@ -20,6 +20,8 @@ use super::address::Address;
 use super::clock::Clock;
 use super::connect::WantedServer;
 use super::frontier::Frontier;
+use super::moments::Moments;
+use super::pause::Pause;
 use super::pinned::ReaderSource;
 use super::pool::{AskedRead, ReaderPool};
 use super::reader::PgReader;
@@ -31,7 +33,6 @@ use crate::store::query::Expected;
 use crate::store::token::Token;
 use parking_lot::Mutex;
 use std::any::Any;
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -42,11 +43,8 @@ pub(in crate::store) type PgRead = Arc<dyn Fn(&PgReader) -> Result<AnyAnswer, St
 
 pub(in crate::store) type AnyAnswer = Box<dyn Any + Send>;
 
-/// How long a server that did not answer is not asked again.
-const PAUSE: Duration = Duration::from_secs(1);
-
-/// How many moments of the primary are remembered for the age that answers may have.
-const MOMENTS: u32 = 16;
+/// How long a clock alone may take, on a connection that may have to be made first.
+const CLOCK_TIME: Duration = Duration::from_millis(500);
 
 /// The servers of a store.
 #[derive(Clone, Debug)]
@@ -76,7 +74,7 @@ pub struct ReplicaUsage {
     pub answered: u64,
     /// It had not received the facts yet, or the primary has another policy or other relations.
     pub behind: u64,
-    /// It, or the primary after it, did not answer.
+    /// It did not answer, or the primary did not, and the answer could not be given without it.
     pub failed: u64,
 }
 
@@ -110,6 +108,34 @@ enum ReplicaVerdict {
     Behind,
     /// The primary does not answer.
     Unknown,
+}
+
+impl Replica {
+    /// Its answer. A server that is silent fails soon, also for a question that may take long.
+    async fn answer(
+        &self,
+        asked: &AskedRead,
+        expected: Expected,
+        read: &PgRead,
+    ) -> Result<(AnyAnswer, Option<Clock>), StoreError> {
+        let closure = |read: PgRead| move |reader: &PgReader| read(reader);
+        if expected == Expected::Brief {
+            let tried = self.readers.try_briefly(asked.clone(), closure(Arc::clone(read))).await?.0;
+            if !matches!(tried, Err(StoreError::Timeout(_))) {
+                self.pause.end();
+                return tried;
+            }
+        }
+        match self.readers.confirm_within(asked.clone(), CLOCK_TIME).await {
+            Ok(_) => self.pause.end(),
+            Err(StoreError::Timeout(time)) => {
+                let reason = format!("no answer within {time:?}");
+                return Err(DatabaseError::Unreachable { at: self.at.clone(), reason }.into());
+            }
+            Err(error) => return Err(error),
+        }
+        self.readers.run(asked.clone(), closure(Arc::clone(read))).await
+    }
 }
 
 impl Replicas {
@@ -182,7 +208,8 @@ impl Replicas {
 }
 
 impl PostgresStore {
-    /// Asks a replica, if it may answer, or else the primary. Returns also the primary's clock.
+    /// Asks a replica, if it may answer, or else the primary. Returns also the primary's clock, at the moment
+    /// that the answer is of.
     pub(in crate::store) async fn ask(
         &self,
         asked: AskedRead,
@@ -192,16 +219,28 @@ impl PostgresStore {
         if let Some(answered) = self.ask_replicas(&asked, expected, &read).await {
             return answered.map(|(answer, clock)| (answer, Some(clock)));
         }
+        self.ask_primary(asked, expected, read).await
+    }
+
+    /// Asks the primary. Returns also its clock.
+    pub(in crate::store) async fn ask_primary(
+        &self,
+        asked: AskedRead,
+        expected: Expected,
+        read: PgRead,
+    ) -> Result<(AnyAnswer, Option<Clock>), StoreError> {
         match expected {
             Expected::Brief => self.read_brief(asked, move |reader: &PgReader| read(reader)).await,
             Expected::Long => self.read(asked, move |reader: &PgReader| read(reader)).await,
         }
     }
 
-    /// Whether questions are answered although the primary is not.
+    /// Whether questions are answered although the primary is out of reach.
     pub fn answers_without_primary(&self) -> bool {
         let is_usable = |replica: &Replica| !replica.pause.is_running();
-        self.replicas.old_enough().is_some() && self.replicas.all.iter().any(is_usable)
+        self.published.lost().is_none()
+            && self.replicas.old_enough().is_some()
+            && self.replicas.all.iter().any(is_usable)
     }
 
     /// The first answer of a replica that holds; `None` if the primary must be asked.
@@ -220,16 +259,8 @@ impl PostgresStore {
             Some(_) => Some(Frontier::from(self.old_enough(asked).await?)),
         };
         for replica in replicas.in_turn() {
-            let (read, asked) = (Arc::clone(read), AskedRead { seen: reached.clone(), ..asked.clone() });
-            let answered = match expected {
-                Expected::Brief => {
-                    replica.readers.run_brief(asked.clone(), move |reader: &PgReader| read(reader)).await
-                }
-                Expected::Long => {
-                    replica.readers.run(asked.clone(), move |reader: &PgReader| read(reader)).await
-                }
-            };
-            let verdict = match answered {
+            let asked = AskedRead { seen: reached.clone(), ..asked.clone() };
+            let verdict = match replica.answer(&asked, expected, read).await {
                 Ok((answer, Some(clock))) => match self.verdict(&asked, clock).await {
                     ReplicaVerdict::Holds(clock) => {
                         replica.answered.fetch_add(1, Ordering::Relaxed);
@@ -239,23 +270,22 @@ impl PostgresStore {
                 },
                 // Nothing was read.
                 Ok((_, None)) => return None,
+                Err(error @ (StoreError::Closed | StoreError::Timeout(_))) => return Some(Err(error)),
                 Err(StoreError::Database(
                     DatabaseError::Behind { .. }
                     | DatabaseError::LostWrite { .. }
-                    | DatabaseError::TakenOver { .. }
-                    | DatabaseError::NoTable(_),
+                    | DatabaseError::TakenOver { .. },
                 )) => ReplicaVerdict::Behind,
-                // Replay, too, may end a question.
-                Err(StoreError::Busy) => ReplicaVerdict::Unknown,
-                Err(StoreError::Database(error)) => {
-                    tracing::warn!(%error, "a replica does not answer");
+                // Replay may end a question; and all readers may have one.
+                Err(StoreError::Busy | StoreError::Overloaded(_)) => ReplicaVerdict::Unknown,
+                Err(error) => {
+                    tracing::warn!(%error, replica = replica.at, "a replica does not answer");
                     replica.pause.begin();
                     ReplicaVerdict::Unknown
                 }
-                Err(error) => return Some(Err(error)),
             };
-            let count =
-                if matches!(verdict, ReplicaVerdict::Unknown) { &replica.failed } else { &replica.behind };
+            let is_behind = matches!(verdict, ReplicaVerdict::Behind);
+            let count = if is_behind { &replica.behind } else { &replica.failed };
             count.fetch_add(1, Ordering::Relaxed);
         }
         None
@@ -279,12 +309,21 @@ impl PostgresStore {
         if self.replicas.pause.is_running() {
             return Ok(None);
         }
-        match self.confirm(asked.asker, after, asked.until).await {
-            Err(error) if passing(&error).is_some() => {
+        let (since, seen) = (Instant::now(), self.frontier());
+        let asked = AskedRead { seen: Some(seen.clone()), after, ..asked.clone() };
+        let confirmed = self.readers.confirm_within(asked, CLOCK_TIME).await;
+        let noted = self.noted(since, Some(&seen), confirmed.map(|clock| (clock, Some(clock))));
+        match self.unless_taken_over(noted) {
+            Ok((clock, _)) => {
+                self.replicas.pause.end();
+                Ok(Some(clock))
+            }
+            Err(StoreError::Busy | StoreError::Overloaded(_)) => Ok(None),
+            Err(error) if matches!(error, StoreError::Timeout(_)) || passing(&error).is_some() => {
                 self.replicas.pause.begin();
                 Ok(None)
             }
-            confirmed => confirmed.map(Some),
+            Err(error) => Err(error),
         }
     }
 
@@ -294,20 +333,21 @@ impl PostgresStore {
             Ok(Some(primary)) => {
                 let is_same = primary.policy == clock.policy && primary.catalog == clock.catalog;
                 if is_same && !primary.is_standby {
-                    ReplicaVerdict::Holds(primary)
+                    ReplicaVerdict::Holds(Clock { token: clock.token, ..primary })
                 } else {
                     ReplicaVerdict::Behind
                 }
             }
-            Ok(None) => match asked.seen.as_ref().filter(|_| self.has_state_of(clock)) {
-                Some(reached) => {
-                    self.published.note(clock.token, Some(reached));
-                    ReplicaVerdict::Holds(clock)
-                }
-                None => ReplicaVerdict::Unknown,
-            },
+            // What the replica had reached may have become too old while the primary was waited for.
+            Ok(None)
+                if asked.seen.is_some()
+                    && asked.seen.as_ref().map(Frontier::newest) == self.replicas.old_enough() =>
+            {
+                if self.has_state_of(clock) { ReplicaVerdict::Holds(clock) } else { ReplicaVerdict::Unknown }
+            }
+            Ok(None) => ReplicaVerdict::Unknown,
             Err(error) => {
-                tracing::warn!(%error, "an answer of a replica is discarded");
+                tracing::debug!(%error, "a replica was in a state that the primary does not know");
                 ReplicaVerdict::Behind
             }
         }
@@ -319,65 +359,5 @@ impl PostgresStore {
             && u64::try_from(clock.catalog).is_ok_and(|catalog| catalog == self.relations().generation)
             && clock.keys == self.keys_generation()
             && self.published.lost().is_none()
-    }
-}
-
-/// Moments of the primary, with a time before which all that they lack was not acknowledged.
-#[derive(Debug, Default)]
-struct Moments(VecDeque<(Instant, Token)>);
-
-impl Moments {
-    /// Adds one. Some are left out, so that there are never many.
-    fn add(&mut self, since: Instant, token: Token, most: Duration) {
-        let is_soon = |(last, _): &(Instant, Token)| since.saturating_duration_since(*last) < most / MOMENTS;
-        if !self.0.back().is_some_and(is_soon) {
-            self.0.push_back((since, token));
-        }
-        while self.0.front().is_some_and(|(first, _)| since.saturating_duration_since(*first) > most) {
-            self.0.pop_front();
-        }
-    }
-
-    /// The oldest one since a time.
-    fn since(&self, oldest: Option<Instant>) -> Option<Token> {
-        let is_since = |(since, _): &&(Instant, Token)| oldest.is_none_or(|oldest| *since >= oldest);
-        self.0.iter().find(is_since).map(|(_, token)| *token)
-    }
-}
-
-/// A time in which a server is not asked.
-#[derive(Debug, Default)]
-struct Pause(Mutex<Option<Instant>>);
-
-impl Pause {
-    fn begin(&self) {
-        *self.0.lock() = Instant::now().checked_add(PAUSE);
-    }
-
-    fn is_running(&self) -> bool {
-        self.0.lock().is_some_and(|until| Instant::now() < until)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::token::Nonce;
-
-    #[test]
-    fn the_oldest_moment_within_the_age_is_enough() {
-        let begin = Instant::now();
-        let at = |millis: u64| begin + Duration::from_millis(millis);
-        let token = |revision| Token { revision, nonce: Nonce(0) };
-        let (mut moments, most) = (Moments::default(), Duration::from_secs(16));
-        for second in 0..100 {
-            moments.add(at(1_000 * second), token(second), most);
-            moments.add(at(1_000 * second + 10), token(1_000), most);
-        }
-        assert_eq!(moments.since(Some(at(90_000))), Some(token(90)));
-        assert_eq!(moments.since(Some(at(89_500))), Some(token(90)));
-        assert_eq!(moments.since(Some(at(99_001))), None);
-        assert!(moments.0.len() <= 17, "{}", moments.0.len());
-        assert_eq!(Moments::default().since(None), None);
     }
 }

@@ -390,11 +390,7 @@ fn of_whole_group(error: &StoreError) -> Option<StoreError> {
 /// The reason, if another attempt may find a primary.
 pub(super) fn passing(error: &StoreError) -> Option<&DatabaseError> {
     match error {
-        StoreError::Database(
-            reason @ (DatabaseError::Unreachable { .. }
-            | DatabaseError::Standby(_)
-            | DatabaseError::Crowded(_)),
-        ) => Some(reason),
+        StoreError::Database(reason) if reason.is_passing() => Some(reason),
         _ => None,
     }
 }
