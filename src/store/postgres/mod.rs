@@ -302,8 +302,8 @@ impl PostgresStore {
         self.published.policy()
     }
 
-    /// The stored facts that match now, all writes up to `after` included, to be read in parts. Blocks while it connects, so it must not be
-    /// called in asynchronous code.
+    /// The stored facts that match now, all writes up to `after` included, to be read in parts. Blocks while
+    /// it connects, so it must not be called in asynchronous code.
     ///
     /// # Errors
     /// [`StoreError::Busy`] if too many are read at the same time.
