@@ -8,7 +8,7 @@
 //! Each folder of `benches/applications` is an application: tables with rows by `generate_series`, the
 //! indexes that a good team has, policies, bindings, and questions with the expert's SQL, whose form is
 //! described in `tests/support/applications/question.rs`. PostgreSQL runs with its default settings. Both
-//! statements must return the same rows, or the run fails; then they run in turns under `EXPLAIN (ANALYZE,
+//! statements must return the same rows, or the run fails; then they run alternately under `EXPLAIN (ANALYZE,
 //! TIMING OFF)`. The ratio is that of planning and execution together. Only the server's time counts, so any
 //! build measures the same: `cargo bench --profile dev` saves building a release.
 

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! The database is the example of `docs/local-checks` with 200,000 repositories and a million issues, on a
-//! server of its own. Both statements must return the same rows; then they run in turns under
+//! server of its own. Both statements must return the same rows; then they run alternately under
 //! `EXPLAIN (ANALYZE, TIMING OFF)`, so that the times are the server's. The ratio is that of planning and
 //! execution together. The expert's queries, each with the reason for its shape, are in `local/expert`.
 //! `tests/local/plans.rs` asks the same questions of fewer rows, and keeps the plans.

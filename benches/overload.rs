@@ -63,7 +63,7 @@ struct Options {
     /// How long each attack lasts
     #[arg(long, value_name = "SECONDS", default_value_t = 20)]
     seconds: u64,
-    /// Instead of each attack once: all in turn for so long, with a policy swap each second
+    /// Instead of each attack once: all in turn for this long, with a policy swap each second
     #[arg(long, value_name = "MINUTES")]
     soak: Option<u64>,
     /// Facts that an attacker reads back

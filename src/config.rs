@@ -192,7 +192,7 @@ settings! {
     /// many as processors, but at least four. Nothing else uses them.
     readers: Option<NonZeroUsize> = None;
     /// The number of readers for long questions in each environment; by default one more than processors, so
-    /// that a single key can use all processors. Keys share the readers in turns, and no key gets all of
+    /// that a single key can use all processors. Keys take turns with the readers, and no key gets all of
     /// them.
     long_readers: Option<NonZeroUsize> = None;
     /// The memory in bytes that large bodies, their decoded values and large answers may use together; enough

@@ -178,7 +178,7 @@ pub(crate) fn json(rows: &[Row]) -> String {
     json!({ "questions": rows.iter().map(Row::json).collect::<Vec<_>>(), "summaries": summaries }).to_string()
 }
 
-/// Whether the answer is another than the expert's, or there is none for a reason other than time.
+/// Whether the answer differs from the expert's, or there is none for a reason other than time.
 pub(crate) fn is_wrong(row: &Row) -> bool {
     match row.outcome {
         Outcome::Wrong { .. } | Outcome::Failed(_) => true,

@@ -106,7 +106,7 @@ impl SqliteCopy {
         }
     }
 
-    /// Runs both in each round, in turns the one first and the other.
+    /// Runs both in each round; they take turns to be first.
     fn measure(&self, expert: &str, ours: &str, rounds: Rounds) -> Result<Pair, Error> {
         let cost = |sql: &str| self.run(sql).map(|(_, cost)| cost);
         let start = Instant::now();

@@ -1,6 +1,6 @@
 //! The code host as facts, table by table, as an import would read them.
 //!
-//! Every fact has a number; [`CodeHost::row`] says which it is, so that they are never needed all at once.
+//! Every fact has a number; [`CodeHost::row`] returns it, so that all are never in memory at once.
 //! Those of one table follow each other in the order of the rows. Facts are written as JSON right here: ids
 //! hold no character that would have to be escaped, and the client must not be what is measured.
 

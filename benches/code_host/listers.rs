@@ -1,4 +1,4 @@
-//! Users whose lists have a length on purpose.
+//! Users whose lists have a chosen length.
 //!
 //! A [`Lister`] is a kind of user; there are [`COPIES`] of each, so that a measurement does not ask the same
 //! list again and again. A user is given roles until it reaches enough repositories, each exactly once:

@@ -15,9 +15,9 @@
 //!
 //! # Users that are there for a reason
 //!
-//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose, as many
-//! repositories as it takes so that a list of theirs has about 10, 1,000 or 10,000 ids. They have no other
-//! grants, and are unbanned.
+//! User 0 is a superadmin. After it come [`listers`]: users who were granted, on purpose,
+//! enough repositories for a list of about 10, 1,000 or 10,000 ids. They have no other grants, and are
+//! unbanned.
 
 mod build;
 mod entity;

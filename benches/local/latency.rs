@@ -5,7 +5,7 @@ use portcullis_testkit::expert::questions::{Ask, Question};
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-/// How many users ask in turns, so that few requests are the same.
+/// How many users take turns asking, so that few requests are the same.
 const USERS: usize = 50_000;
 
 /// From request to SQL: each kind of question from one client, then all kinds from eight at once.
@@ -56,7 +56,8 @@ impl Latency {
     }
 }
 
-/// Asks these kinds of question in turns, each time for another user, after as many unmeasured as a tenth.
+/// Asks these kinds of question, taking turns, each time for a different user. A tenth as many are asked
+/// first and not measured.
 fn ask(address: SocketAddr, kinds: &[Question], first_user: usize, n_requests: usize) -> Vec<Duration> {
     let mut client = Client::new(address);
     let n_warm = n_requests / 10;

@@ -69,7 +69,7 @@ pub(crate) struct Rounds {
     pub(crate) time: Duration,
 }
 
-/// The expert's statement and ours, measured in turns.
+/// The expert's statement and ours, measured alternately.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) expert: Cost,
@@ -81,7 +81,7 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Runs both in each round, in turns the one first and the other.
+    /// Runs both in each round; they take turns to be first.
     pub(crate) async fn measure(
         database: &Database,
         expert: &str,

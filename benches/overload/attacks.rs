@@ -29,7 +29,7 @@ pub(crate) struct Attack {
     pub(crate) name: &'static str,
     what: What,
     n_attackers: usize,
-    /// Whether what they ask is what the service is for, so that some of them must be served.
+    /// Whether they ask what users ask of the service, so that some of them must be served.
     pub(crate) is_served: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How much slower a check is over many facts than over few, both asked in turns.
+//! How much slower a check is over many facts than over few, both asked alternately.
 //!
 //! Two scales measured minutes apart differ by what else the machine did in between, and by how deep its
 //! processors slept. So both services run at once, then both engines are open at once, and take turns of
@@ -50,7 +50,7 @@ pub(crate) fn between_ends(
     if small.scale >= large.scale || !options.asks(Part::Authorize) {
         return None;
     }
-    options.say(&format!("scales {} and {} in turns", small.scale, large.scale));
+    options.say(&format!("scales {} and {} alternately", small.scale, large.scale));
     let grown = [over_http(small, large), runtime.block_on(in_engine(small, large))];
     Some(Growth { from: small.scale, to: large.scale, grown })
 }

@@ -78,7 +78,7 @@ pub(crate) fn targets(runs: &[Run]) -> String {
 
 /// How much slower checks are over more facts.
 pub(crate) fn growth(growth: &Growth) -> String {
-    let mut text = format!("\n| p50, both in turns | scale {} | scale {} |", growth.from, growth.to);
+    let mut text = format!("\n| p50, both alternately | scale {} | scale {} |", growth.from, growth.to);
     let _ = writeln!(text, " grows | target |  |\n| --- | ---: | ---: | ---: | --- | --- |");
     for grown in &growth.grown {
         let [small, large] = [&grown.small, &grown.large]

@@ -80,7 +80,7 @@ impl Reason {
 }
 
 impl<'h> Sampler<'h> {
-    /// Notes what it needs to know of a code host.
+    /// Notes what it needs to know about a code host.
     pub(crate) fn new(host: &'h CodeHost) -> Self {
         let mut in_organization = vec![Vec::new(); host.size.organizations as usize];
         let mut in_repository = vec![None; host.repositories.len()];

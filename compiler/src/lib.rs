@@ -22,6 +22,7 @@ pub mod limits;
 pub mod local;
 mod optimise;
 mod ordered;
+mod others;
 mod pass;
 mod plan;
 pub mod primitive;

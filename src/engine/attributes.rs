@@ -11,7 +11,8 @@
 //! ```
 //!
 //! An attribute that the policy does not read is ignored. One that it reads, but with a value that cannot be
-//! a fact or has another type than the rules expect, is refused: under a negation, ignoring it would grant.
+//! a fact or has a different type than the rules expect, is refused: under a negation, ignoring it would
+//! grant.
 
 use super::{Engine, EngineError};
 use crate::store::{Fact, Value};

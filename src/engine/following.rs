@@ -1,7 +1,7 @@
 //! Follows what other processes do to the same store.
 //!
 //! Only a store on PostgreSQL has several. What they add to facts and relations, questions see by themselves.
-//! The policy is different: an engine keeps it in memory with its compiled questions. So each answer tells
+//! The policy is different: an engine keeps it in memory with its compiled questions. So each answer shows
 //! which policy was active at its moment ([`Store::newest_policy`]). An answer is discarded, and the question
 //! asked again, if the policy was replaced while it was made, by another process or by this one: it might be
 //! what the old policy says of facts that came after the new one.
@@ -14,7 +14,7 @@ use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 impl Engine {
-    /// Learns what other processes have changed: whatever was acknowledged before holds afterwards.
+    /// Learns what other processes have changed: afterwards everything acknowledged earlier is visible.
     pub async fn follow(&self) -> Result<(), EngineError> {
         self.store().follow().await?;
         self.follow_policy().await?;
@@ -59,7 +59,7 @@ impl Engine {
         }
     }
 
-    /// Whether a policy was made the active one after so many activations.
+    /// Whether a policy was activated since this count of activations.
     fn has_activated_since(&self, before: u64) -> bool {
         // With the lock: one that is under way counts.
         let _plans = self.shared.plans.read();

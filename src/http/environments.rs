@@ -23,7 +23,7 @@ impl AppState {
         let mut environments = self.environments.write();
         let is_there = environments
             .get(&closed.name)
-            // Every environment has another secret.
+            // Each environment has its own secret.
             .is_some_and(|open| open.engine.secret() == closed.engine.secret());
         if is_there {
             environments.remove(&closed.name);

@@ -31,7 +31,7 @@ pub struct ConsistentRead<'s> {
     seen: Arc<SeenClock>,
 }
 
-/// What the clocks of a question told.
+/// What a question's clocks showed.
 #[derive(Debug)]
 struct SeenClock {
     /// The newest generation of relations; negative before the first.
@@ -108,7 +108,7 @@ impl Store {
         Ok(())
     }
 
-    /// Reads the keys that a clock told of.
+    /// Reads the keys that a clock announced.
     async fn catch_up_keys(&self, seen: &SeenClock) -> Result<(), StoreError> {
         match &self.backend {
             Backend::Embedded(_) => {}
@@ -192,7 +192,7 @@ impl ConsistentRead<'_> {
     }
 
     /// The answer, whose relations are now known. If there is none because a table is missing, the clock
-    /// tells whether there are newer relations.
+    /// shows whether there are newer relations.
     async fn noted<T>(&self, outcome: Result<(T, Option<Clock>), StoreError>) -> Result<T, StoreError> {
         match outcome {
             Ok((answer, clock)) => {

@@ -223,7 +223,7 @@ impl fmt::Display for Loss {
 }
 
 impl StoreError {
-    /// Whether there was no time or no server to ask. Such an error tells nothing of policy and facts, and
+    /// Whether there was no time or no server to ask. Such an error says nothing about policy and facts, and
     /// asking more would make it worse.
     pub fn is_unanswered(&self) -> bool {
         match self {

@@ -1,9 +1,9 @@
 //! Local checks answer what hosted ones do, however facts are split.
 //!
 //! Every heading of `fixtures/conformance` is a trial. Its facts are split between the store, the caller's
-//! database and the request in every way that [`splits`] knows, each in another style of schema; each of its
-//! questions is asked in each form that fits, and the SQL runs on PostgreSQL and on SQLite. All answers must
-//! be the oracle's.
+//! database and the request in every way that [`splits`] knows, each in a different style of schema; each of
+//! its questions is asked in each form that fits, and the SQL runs on PostgreSQL and on SQLite. All answers
+//! must be the oracle's.
 //!
 //! ```text
 //! cargo test --test language -- local::recursion                        only the pages of one topic

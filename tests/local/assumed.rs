@@ -37,7 +37,7 @@ fn holds(service: &Service, caller: &Caller, question: &str) -> Result<bool, Str
     decision(caller, &sql)
 }
 
-/// `é` is one character or two, and the sign for Ångström is another one than the letter Å.
+/// `é` is one character or two, and the sign for Ångström differs from the letter Å.
 #[test]
 fn two_unicode_forms_of_a_letter_are_two_ids() {
     let forms = ["\u{e9}", "e\u{301}", "\u{c5}", "\u{212b}", "A\u{30a}"];

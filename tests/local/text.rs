@@ -156,7 +156,7 @@ fn the_same_question_has_the_same_text() {
     };
     let first = texts();
     assert_eq!(first, texts());
-    // Facts stored in another order, and some of them twice.
+    // Facts stored in a different order, and some of them twice.
     let lines: Vec<&str> = FACTS.lines().rev().chain(FACTS.lines()).collect();
     let service = Service::new(POLICY, &lines.join("\n"), DOCUMENT);
     let again: Vec<String> =

@@ -195,8 +195,8 @@ fn types_are_read_in_any_case_and_with_any_length() {
     }
 }
 
-/// A padded column that is declared as a text: an id with a blank at the end is another id, alone and next to
-/// others, asked and denied.
+/// A padded column that is declared as a text: an id with a blank at the end is a different id, alone and
+/// next to others, asked and denied.
 #[test]
 fn a_blank_at_the_end_counts_in_a_column_that_is_padded_by_mistake() {
     const POLICY: &str = r#"

@@ -369,7 +369,7 @@ fn shorthand_has_the_answers_of_its_longhand() {
                                 explained.sql,
                             )
                         })
-                        // A refusal names the line of a rule, which is another one there.
+                        // A refusal names the line of a rule, which is a different one there.
                         .map_err(|error| match error {
                             CompileError::Refused(refusal) => Ok(refusal::kind(&refusal)),
                             CompileError::Bug(text) => Err(text),

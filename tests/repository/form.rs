@@ -39,7 +39,7 @@ fn a_file_opens_with_what_it_is() {
             offenders.push(format!("{}:1: has no module documentation", file.path));
         }
     }
-    none(&offenders, "the first line of a file says what it is for");
+    none(&offenders, "the first line of a file states its purpose");
 }
 
 /// What is not done is not promised in the source, and no test is switched off.

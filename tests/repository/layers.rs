@@ -18,6 +18,7 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("compact", &["primitive"]),
     ("dialect", &["limits"]),
     ("ordered", &[]),
+    ("others", &[]),
     ("pass", &[]),
     ("diagnostic", &["limits", "source"]),
     ("syntax", &["limits", "source", "primitive", "spelling", "diagnostic"]),
@@ -52,7 +53,10 @@ const COMPILER: &[(&str, &[&str])] = &[
             "specialise",
         ],
     ),
-    ("rewrite", &["limits", "id_vec", "ordered", "builtin", "catalog", "ir", "refusal", "datalog", "pass"]),
+    (
+        "rewrite",
+        &["limits", "id_vec", "ordered", "others", "builtin", "catalog", "ir", "refusal", "datalog", "pass"],
+    ),
     ("algebra", &["id_vec", "catalog", "primitive", "ir", "question", "datalog"]),
     (
         "plan",
@@ -65,7 +69,10 @@ const COMPILER: &[(&str, &[&str])] = &[
     ("keys", &["catalog", "bindings"]),
     (
         "optimise",
-        &["limits", "id_vec", "catalog", "ir", "question", "algebra", "dialect", "bindings", "keys", "pass"],
+        &[
+            "limits", "id_vec", "others", "catalog", "ir", "question", "algebra", "dialect", "bindings",
+            "keys", "pass",
+        ],
     ),
     ("text", &["limits", "refusal", "question", "dialect"]),
     (

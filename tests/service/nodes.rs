@@ -194,7 +194,7 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     });
     let evaluations = json!({ "evaluations": [part, {}] });
     assert_eq!(send(&lost, "/access/v1/evaluations", &evaluations).status, 409);
-    assert_eq!(ask("4000000000-0000000000000001").status, 409, "the server has not so many writes");
+    assert_eq!(ask("4000000000-0000000000000001").status, 409, "the server does not have that many writes");
     for offset in [kept, "7", "?!"] {
         assert_eq!(ask(offset).status, 200, "{offset}");
     }

@@ -85,7 +85,7 @@ async fn values_of_every_type_are_in_order() {
     for ty in ["Boolean", "Integer", "String", "Float"] {
         assert_eq!(found(&store, pattern("age", &["*", &format!("{ty}:*")])).await, of(ty), "{ty}");
     }
-    // The same text is another value under another type.
+    // The same text is a different value under a different type.
     assert_eq!(found(&store, pattern("age", &["*", "String:10"])).await.len(), 1);
     assert_eq!(found(&store, pattern("age", &["*", "String:9"])).await, []);
     for limit in 0..=facts.len() + 1 {
@@ -274,7 +274,7 @@ async fn rows_are_looked_up_and_the_first_ones_are_enough() {
 /// Something that can be read.
 type AnyRead = fn(&PgReader) -> Result<(), StoreError>;
 
-/// All that is read says which moment it is of, even if nothing is there.
+/// Every read reports its moment, even if nothing is there.
 #[tokio::test]
 async fn everything_that_is_read_comes_with_a_clock() {
     let store = Place::new("clocks").await.open().await;

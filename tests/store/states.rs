@@ -92,7 +92,7 @@ async fn a_write_does_not_hide_that_an_earlier_one_was_lost() {
     let place = Place::new("lost_before_writing").await;
     let store = place.open().await;
     store.apply_within(insert([public("1")]), None).await.unwrap();
-    // Another server took over, with another write of the same number, or with none, or with more.
+    // Another server took over, with a different write of the same number, or with none, or with more.
     for revision in [1, 0, 2] {
         let taken_over = format!(
             "UPDATE portcullis_e1.revision SET revision = 1, nonce = nonce # 1 WHERE revision = 1;

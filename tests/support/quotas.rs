@@ -13,7 +13,7 @@ const KINDS: [&str; 2] = ["\"r0\"", "\"r1\""];
 
 /// Two such rules, which differ in the role or in the quota.
 pub fn rules(words: &Vocabulary, choices: &mut Choices<'_>) -> Vec<String> {
-    // Chance alone seldom finds two types that a quota speaks of.
+    // Chance alone seldom finds two types that a quota refers to.
     let has_quota = |(from, _, to): &(&Block, &str, &Block)| {
         !from.permissions.is_empty()
             && !to.roles.is_empty()

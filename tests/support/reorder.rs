@@ -1,5 +1,5 @@
-//! The same policy in another order: of its blocks and rules, of the lines in a block, of alternatives and
-//! conjuncts.
+//! The same policy in a different order: of its blocks and rules, of the lines in a block, of alternatives
+//! and conjuncts.
 //!
 //! In: a policy as [`generate`](super::generate) lays it out, a rule a line. Out: the same lines, mixed.
 

@@ -160,7 +160,7 @@ impl TableId {
 pub(crate) const ITSELF: FromKind = FromKind::Table(TableRef::Itself);
 
 impl FromKind {
-    /// The table that it reads, if that is another than the one whose step it is in.
+    /// The table that it reads, unless that is the one whose step it is in.
     pub(crate) fn table(self) -> Option<TableId> {
         match self {
             Self::Table(TableRef::Table(table)) => Some(table),

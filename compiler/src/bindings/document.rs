@@ -81,7 +81,7 @@ impl Document {
         bindings
     }
 
-    /// The entries of a mapping; `None` if there is no value, or one of another kind, which is reported.
+    /// The entries of a mapping; `None` if there is no value, or one of a different kind, which is reported.
     fn mapping<'a>(&mut self, name: &str, node: &'a Node) -> Option<&'a IndexMap<String, Entry>> {
         match &node.content {
             Content::Mapping(entries) => {
@@ -99,7 +99,7 @@ impl Document {
         }
     }
 
-    /// The text of an entry. An empty value, or one of another kind, is reported.
+    /// The text of an entry. An empty value, or one of a different kind, is reported.
     fn text<'a>(&mut self, name: &str, entry: &'a Entry) -> Option<&'a str> {
         match &entry.value.content {
             Content::Text { text, .. } if !entry.value.is_null() && !text.trim().is_empty() => Some(text),

@@ -32,6 +32,17 @@ use indexmap::IndexSet;
 id!(/// A relation of a question's program, see [`Specialised::relations`].
     pub(crate) RelId, "rel");
 
+id!(/// A position of a relation, by its place among the arguments of the predicate. Not each has a column.
+    pub(crate) PositionId, "position");
+
+impl PositionId {
+    /// What stands at the position, in a list that has an entry for each position.
+    #[expect(clippy::indexing_slicing, reason = "a position is one of the predicate that the list is about")]
+    pub(crate) fn of<T>(self, positions: &[T]) -> &T {
+        &positions[self.index()]
+    }
+}
+
 impl RelId {
     /// Takes the place of a relation where clauses are compared without regard to what they call. No program
     /// has a relation of this id.
@@ -50,7 +61,7 @@ pub(crate) enum Adornment {
     /// The same, and in every tuple it is the value of an earlier position, which is tested too.
     Same {
         /// The earlier position.
-        position: usize,
+        position: PositionId,
         /// The type.
         ty: Option<TypeId>,
     },

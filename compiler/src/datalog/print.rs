@@ -33,7 +33,7 @@ pub(crate) fn heading(program: &Program, pred: PredId, adornments: &[Adornment])
         }
         Adornment::Column(column) => ty(Some(column)),
         Adornment::Tested(tested) => format!("{}?", ty(tested)),
-        Adornment::Same { position, ty: tested } => format!("{}={position}", ty(tested)),
+        Adornment::Same { position, ty: tested } => format!("{}={}", ty(tested), position.index()),
         Adornment::Unconstrained(open) => format!("{}*", ty(open)),
     });
     format!("{}({})", program.predicate(pred).name, args.collect::<Vec<_>>().join(", "))

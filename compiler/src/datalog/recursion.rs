@@ -1,8 +1,8 @@
 //! What a recursive component is made of: exits, steps, and the classes of columns that move together.
 //!
 //! A *step* is a clause that calls a member of its own component; an *exit* is any other clause. A column
-//! moves in a step if the step's call has another term there than its head. Columns that move in one step,
-//! or that a step's other goals connect, form a *class*; the remaining columns are invariant. Steps of
+//! moves in a step if the step's call has a different term there than its head. Columns that move in one
+//! step, or that a step's other goals connect, form a *class*; the remaining columns are invariant. Steps of
 //! different classes commute, so the closure is the product of the classes' closures around the exits
 //! (separable recursion, Naughton 1988): each class can be walked from the values that bind it, or closed
 //! forwards from the exits, independently of the others.

@@ -25,8 +25,8 @@ pub(crate) struct Features {
     pub(crate) fences_alternatives: bool,
     /// How a literal spells characters that a driver could take for a parameter.
     pub(crate) escapes: Escapes,
-    /// Types are checked before any row is read: a value that meets one of another type, in a comparison or
-    /// in the arms of a union, is an error.
+    /// Types are checked before any row is read: a value that meets one of a different type, in a comparison
+    /// or in the arms of a union, is an error.
     pub(crate) strict_types: bool,
     /// A truth value is a number, 0 or 1.
     pub(crate) boolean_is_number: bool,

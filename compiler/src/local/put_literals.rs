@@ -69,7 +69,7 @@ impl<E> Folder<'_, E> {
                         substitute(select, alias, |column| Some(Expr::Const(row[column])));
                     }
                     (_, 1) => {
-                        let literals = rows.iter().filter_map(|row| row.first().copied()).collect();
+                        let literals = rows.iter().map(|row| row[ColumnId::FIRST]).collect();
                         if !becomes_test(select, alias, literals) {
                             at += 1;
                             continue;
@@ -197,19 +197,18 @@ fn substitute(select: &mut Select, alias: Alias, by: impl Fn(ColumnId) -> Option
 
 /// Replaces a one-column source by `value IN (literals)` for the value that its column equals.
 fn becomes_test(select: &mut Select, alias: Alias, literals: Vec<ConstId>) -> bool {
-    let equal = select.filter.iter().enumerate().find_map(|(at, condition)| match condition {
+    let equal = select.filter.iter_mut().find_map(|condition| match *condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => {
             let (left_is, right_is) = (left.alias() == Some(alias), right.alias() == Some(alias));
             match (left_is, right_is) {
-                (true, false) => Some((at, *right)),
-                (false, true) => Some((at, *left)),
+                (true, false) => Some((condition, right)),
+                (false, true) => Some((condition, left)),
                 _ => None,
             }
         }
         _ => None,
     });
-    let Some((at, value)) = equal else { return false };
-    let Some(condition) = select.filter.get_mut(at) else { return false };
+    let Some((condition, value)) = equal else { return false };
     *condition = Condition::OneOf { expr: value, literals };
     substitute(select, alias, |_| Some(value));
     true

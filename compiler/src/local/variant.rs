@@ -222,7 +222,7 @@ impl Part {
     }
 }
 
-/// A plan's text below a line that says what it is for.
+/// A plan's text below a line that states its purpose.
 fn titled(title: &str, plan: &str) -> String {
     let lines = plan.lines().map(|line| format!("    {line}\n"));
     format!("{title}\n{}", lines.collect::<String>())

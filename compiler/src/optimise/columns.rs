@@ -80,7 +80,7 @@ fn readers(select: &Select, table: TableRef) -> impl Iterator<Item = Alias> {
 
 /// Visits the columns that a select and its branches read of a table; `around` are the aliases under which
 /// the selects around it read the table. An alias counts only where its source is in scope: in a branch next
-/// to it, the same alias may be another source.
+/// to it, the same alias may name a different source.
 fn for_each_column(
     select: &mut Select,
     table: TableRef,

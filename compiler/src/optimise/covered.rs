@@ -108,8 +108,8 @@ impl Mapping<'_> {
     /// Whether the mapped select asks nothing that the other one does not, and returns the same.
     fn holds(&self) -> bool {
         let image = |alias: &mut Alias| {
-            let place = self.covering.from.iter().position(|from| from.alias == *alias);
-            if let Some(image) = place.and_then(|place| self.images.get(place)) {
+            let mut images = self.covering.from.iter().zip(&self.images);
+            if let Some((_, image)) = images.find(|(from, _)| from.alias == *alias) {
                 *alias = *image;
             }
         };

@@ -14,6 +14,7 @@ use crate::algebra::{Alias, Condition, Embedded, EmbeddedId, Expr, From, FromKin
 use crate::catalog::ColumnId;
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
+use crate::others::Others;
 use indexmap::{IndexMap, IndexSet};
 
 /// With more branches than this, alternatives stay whole: each branch is compared with all others.
@@ -66,54 +67,60 @@ pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
     if selects.len() > MOST_BRANCHES {
         return;
     }
-    while let Some(same) = pairs(selects) {
-        let Some((first, others)) = same.split_first() else { return };
-        let Some(select) = selects.get_mut(first.at) else { return };
-        let rows =
-            same.iter().flat_map(|test| test.literals.iter().map(|tested| vec![test.answer, *tested].into()));
-        select.filter.remove(first.place);
-        let alias = answer_from_rows(select, rows.collect(), embedded);
+    while let Some(LiteralTests { rest: mut select, value, tests }) = pairs(selects) {
+        let rows = tests
+            .iter()
+            .flat_map(|(_, test)| test.literals.iter().map(|tested| vec![test.answer, *tested].into()));
+        let alias = answer_from_rows(&mut select, rows.collect(), embedded);
         let [_, second] = LITERAL_COLUMNS;
         let right = Expr::Column { alias, column: second };
-        select.filter.push(Condition::Compare { op: CompareOp::Equal, left: first.value, right });
-        let mut at = 0;
-        selects.retain(|_| {
-            at += 1;
-            others.iter().all(|other| other.at + 1 != at)
+        select.filter.push(Condition::Compare { op: CompareOp::Equal, left: value, right });
+        // It stands in the place of the first.
+        let mut merged = Some(select);
+        let places = std::mem::take(selects).into_iter().enumerate();
+        let left = places.filter_map(|(at, select)| {
+            let is_same = tests.contains_key(&at);
+            if is_same { merged.take() } else { Some(select) }
         });
+        *selects = left.collect();
     }
 }
 
-/// A test of a select's value for literals.
+/// Tests of one value for literals, in which alone several selects differ.
+struct LiteralTests {
+    /// The first of the selects, without its test.
+    rest: Select,
+    /// The value, in the first select.
+    value: Expr,
+    /// The tests, by the places of their selects.
+    tests: IndexMap<usize, LiteralTest>,
+}
+
+/// The test of one select.
 struct LiteralTest {
-    /// The place of the select.
-    at: usize,
     /// What the select answers.
     answer: ConstId,
-    /// The place of the condition.
-    place: usize,
-    value: Expr,
     literals: Vec<ConstId>,
 }
 
 /// The tests in which several selects differ, apart from their answers.
-fn pairs(selects: &[Select]) -> Option<Vec<LiteralTest>> {
-    let mut tests: IndexMap<Select, Vec<LiteralTest>> = IndexMap::new();
+fn pairs(selects: &[Select]) -> Option<LiteralTests> {
+    let mut found: IndexMap<Select, LiteralTests> = IndexMap::new();
     for (at, select) in selects.iter().enumerate() {
         let Some(answer) = literal(select) else { continue };
-        for (place, condition) in select.filter.iter().enumerate() {
+        for (others, condition) in Others::each(&select.filter) {
             let Some((value, literals)) = literal_test(condition) else { continue };
-            let mut rest = select.clone();
-            rest.filter.remove(place);
+            let from = select.from.clone();
+            let rest = Select { from, filter: others.to_vec(), output: select.output.clone() };
+            let mut asked = rest.clone();
             // The value is part of what must be equal, and its literals are not.
-            rest.filter.push(Condition::OneOf { expr: value, literals: Vec::new() });
-            let known = tests.entry(body(&rest)).or_default();
-            if known.last().is_none_or(|last| last.at != at) {
-                known.push(LiteralTest { at, answer, place, value, literals });
-            }
+            asked.filter.push(Condition::OneOf { expr: value, literals: Vec::new() });
+            let same = found.entry(body(&asked));
+            let same = same.or_insert_with(|| LiteralTests { rest, value, tests: IndexMap::new() });
+            same.tests.entry(at).or_insert(LiteralTest { answer, literals });
         }
     }
-    tests.into_values().find(|same| same.len() > 1)
+    found.into_values().find(|same| same.tests.len() > 1)
 }
 
 fn literal_test(condition: &Condition) -> Option<(Expr, Vec<ConstId>)> {
@@ -201,15 +208,16 @@ struct LiteralChoice {
 impl LiteralChoice {
     fn of(select: &Select) -> Option<Self> {
         literal(select)?;
-        let (place, branches) =
-            select.filter.iter().enumerate().find_map(|(place, condition)| match condition {
+        let (place, others, branches) = Others::each(&select.filter).enumerate().find_map(
+            |(place, (others, condition))| match condition {
                 Condition::Any(branches) if branches.len() > 1 && free_aliases(condition).is_empty() => {
-                    Some((place, branches.clone()))
+                    Some((place, others, branches.clone()))
                 }
                 _ => None,
-            })?;
-        let mut around = select.clone();
-        around.filter.remove(place);
+            },
+        )?;
+        let from = select.from.clone();
+        let around = Select { from, filter: others.to_vec(), output: select.output.clone() };
         let rest = n_parts(&around);
         branches.iter().all(|branch| rest <= n_parts(branch)).then_some(Self { around, place, branches })
     }

@@ -14,8 +14,11 @@ use super::setting::Setting;
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::Bindings;
+use crate::catalog::ColumnId;
+use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
+use crate::others::Others;
 
 /// Rewrites every select of a plan but those of a fixpoint on the whole state.
 pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
@@ -32,29 +35,30 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
 fn merge(select: &mut Select, around: &mut Vec<From>, keys: Keys<'_>) {
     let outside = around.len();
     let equalities = Equalities::of(select);
-    for at in 0..select.from.len() {
-        let Some(from) = select.from.get(at).copied() else { continue };
-        if let Some((kind, same)) = seen(from, around, &equalities, keys)
-            && !(matches!(kind, FromKind::Again { .. }) && is_seen(select, from.alias))
+    let Select { from, filter, output } = select;
+    Others::for_each_mut(from, |others, from| {
+        if let Some((kind, same)) = seen(*from, around, &equalities, keys)
+            && !(matches!(kind, FromKind::Again { .. }) && is_seen(from.alias, &others, filter))
         {
-            let Some(slot) = select.from.get_mut(at) else { continue };
-            slot.kind = kind;
-            use_key(select, same);
+            from.kind = kind;
+            use_key(filter, output, same);
         }
-        around.extend(select.from.get(at));
-    }
-    for condition in &mut select.filter {
+        around.push(*from);
+    });
+    for condition in filter {
         condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, keys));
     }
     around.truncate(outside);
 }
 
-/// Whether another source sees the row that a source reads. Then the source goes on reading it.
-fn is_seen(select: &Select, alias: Alias) -> bool {
-    let mut found = false;
-    select.for_each_source(&mut |from| {
-        found |= matches!(from.kind, FromKind::Again { row, .. } if row == alias);
-    });
+/// Whether another source of its select, or of a branch of it, sees the row that a source reads. Then the
+/// source goes on reading it.
+fn is_seen(alias: Alias, others: &Others<'_, From>, filter: &[Condition]) -> bool {
+    let sees = |from: &From| matches!(from.kind, FromKind::Again { row, .. } if row == alias);
+    let mut found = others.iter().any(sees);
+    for branch in filter.iter().flat_map(Condition::branches) {
+        branch.for_each_source(&mut |from| found |= sees(from));
+    }
     found
 }
 
@@ -94,14 +98,16 @@ fn seen(
 /// Replaces the key of a row by the equal key of the same row, under which it is read. Conditions that
 /// then hold anyway, or occur twice, are dropped: each would connect the row once more with what reads
 /// it.
-fn use_key(select: &mut Select, (own, known): (Expr, Expr)) {
-    select.for_each_expr_mut(&mut |expr| {
+fn use_key(filter: &mut Vec<Condition>, output: &mut IdVec<ColumnId, Expr>, (own, known): (Expr, Expr)) {
+    let mut replace = |expr: &mut Expr| {
         if *expr == own {
             *expr = known;
         }
-    });
+    };
+    output.iter_mut().for_each(&mut replace);
+    filter.iter_mut().for_each(|condition| condition.for_each_expr_mut(&mut replace));
     let mut seen: Vec<(Expr, Expr)> = Vec::new();
-    select.filter.retain(|condition| match condition {
+    filter.retain(|condition| match condition {
         Condition::Compare { op: CompareOp::Equal, left, right } if *left == known || *right == known => {
             let is_new =
                 left != right && !seen.contains(&(*left, *right)) && !seen.contains(&(*right, *left));

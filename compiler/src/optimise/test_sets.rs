@@ -6,15 +6,17 @@
 //!
 //! With an array for each set, PostgreSQL looks up every pair of elements in the index; and where no index
 //! finds a row, it searches an array from end to end for each. A set that is only tested is hashed. So the
-//! work grows with the sum of the sets' sizes and not with their product, whatever PostgreSQL knows of them.
+//! work grows with the sum of the sets' sizes and not with their product, regardless of PostgreSQL's
+//! statistics.
 
 use super::setting::Setting;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, FromKind, Plan, Select, SetUse, TableId};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, TableId};
 use crate::bindings::Bindings;
 use crate::keys::Keys;
+use crate::others::Others;
 
-/// Decides what each set of a plan is for.
+/// Decides what each set of a plan is used for.
 pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
     for table in TableId::all(&plan.tables) {
         let (before, rest) = plan.tables.split_at_mut(table.index());
@@ -41,7 +43,7 @@ impl SetUses<'_> {
     /// Decides for all sets in a select; `found` are the values that sets around it find.
     fn in_select(&self, select: &mut Select, found: &[Expr]) {
         test_found(select, found);
-        nest(select);
+        nest(&mut select.filter);
         self.test_shown(select);
         let mut found = if select.reads_nothing() { found.to_vec() } else { Vec::new() };
         found.extend(select.filter.iter().filter_map(finds));
@@ -56,28 +58,26 @@ impl SetUses<'_> {
 
     /// Only tests the value that a select exposes, if the select finds its rows without that set.
     fn test_shown(&self, select: &mut Select) {
-        for at in (0..select.filter.len()).rev() {
-            let Some(shown) = select.filter.get(at).and_then(finds) else { continue };
-            if !select.output.contains(&shown) || self.may_be_key(select, shown) {
-                continue;
+        let Select { from, filter, output } = select;
+        Others::for_each_mut(filter, |others, condition| {
+            let Condition::In { expr: shown, used: used @ SetUse::ToFind, .. } = condition else { return };
+            if !output.contains(shown) || self.may_be_key(from, *shown) {
+                return;
             }
-            let others = select.filter.iter().filter(|condition| !matches!(condition, Condition::In { .. }));
-            let rest = Select {
-                from: select.from.clone(),
-                filter: others.cloned().collect(),
-                output: vec![shown].into(),
-            };
+            let others = others.iter().filter(|condition| !matches!(condition, Condition::In { .. }));
+            let rest =
+                Select { from: from.clone(), filter: others.cloned().collect(), output: vec![*shown].into() };
             if self.anchors.is_anchored(&rest) {
-                only_test(select, at);
+                *used = SetUse::ToTest;
             }
-        }
+        });
     }
 
     /// Whether an index may find one row for this value: the column is a key, or nothing promises which
     /// column is.
-    fn may_be_key(&self, select: &Select, value: Expr) -> bool {
+    fn may_be_key(&self, sources: &[From], value: Expr) -> bool {
         let Expr::Column { alias, column } = value else { return false };
-        let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
+        let kind = sources.iter().find(|from| from.alias == alias).map(|from| from.kind);
         let (Some(FromKind::Source(source)), Some(bindings)) = (kind, self.bindings) else { return false };
         let catalog = self.anchors.catalog;
         let ty = catalog.relations[source].column(column).map(|(ty, _)| ty);
@@ -109,51 +109,44 @@ fn test_found(select: &mut Select, found: &[Expr]) {
     }
 }
 
-fn only_test(select: &mut Select, at: usize) {
-    if let Some(Condition::In { used, .. }) = select.filter.get_mut(at) {
-        *used = SetUse::ToTest;
-    }
-}
-
 /// Leaves one set to find each value. The others move into it, if it is one select: fewer values are looked
 /// up then.
-fn nest(select: &mut Select) {
-    while let Some((one, other)) = pair(select) {
-        let (outer, inner) =
-            if is_single(select, one) || !is_single(select, other) { (one, other) } else { (other, one) };
-        only_test(select, inner);
-        if !is_single(select, outer) {
+fn nest(filter: &mut Vec<Condition>) {
+    let mut left: Vec<Condition> = Vec::new();
+    for condition in std::mem::take(filter) {
+        let Condition::In { expr, mut selects, used: SetUse::ToFind } = condition else {
+            left.push(condition);
             continue;
-        }
-        let mut moved = select.filter.remove(inner);
-        let outer = if outer > inner { outer - 1 } else { outer };
-        if let Some(Condition::In { selects, .. }) = select.filter.get_mut(outer)
-            && let [set] = selects.as_mut_slice()
-            && let [shown] = set.output.as_slice()
-            && let Condition::In { expr, .. } = &mut moved
-        {
-            *expr = *shown;
-            set.filter.push(moved);
+        };
+        let same = left.iter_mut().find_map(|earlier| match earlier {
+            Condition::In { expr: own, selects, used: SetUse::ToFind } if *own == expr => Some(selects),
+            _ => None,
+        });
+        let Some(earlier) = same else {
+            left.push(Condition::In { expr, selects, used: SetUse::ToFind });
+            continue;
+        };
+        if let Some((shown, tests)) = single(earlier) {
+            tests.push(Condition::In { expr: shown, selects, used: SetUse::ToTest });
+        } else if let Some((shown, tests)) = single(&mut selects) {
+            let earlier = std::mem::take(earlier);
+            tests.push(Condition::In { expr: shown, selects: earlier, used: SetUse::ToTest });
+            left.retain(|condition| finds(condition) != Some(expr));
+            left.push(Condition::In { expr, selects, used: SetUse::ToFind });
+        } else {
+            left.push(Condition::In { expr, selects, used: SetUse::ToTest });
         }
     }
+    *filter = left;
 }
 
-/// Two sets of a select that find the same value.
-fn pair(select: &Select) -> Option<(usize, usize)> {
-    let all: Vec<Option<Expr>> = select.filter.iter().map(finds).collect();
-    all.iter().enumerate().find_map(|(one, value)| {
-        let other = all.iter().skip(one + 1).position(|other| value.is_some() && other == value)?;
-        Some((one, one + 1 + other))
-    })
-}
-
-/// Whether a set is one select that exposes a column.
-fn is_single(select: &Select, at: usize) -> bool {
-    match select.filter.get(at) {
-        Some(Condition::In { selects, .. }) => match selects.as_slice() {
-            [set] => matches!(set.output.as_slice(), [Expr::Column { .. }]),
-            _ => false,
+/// The column that a set exposes and the conditions of its select, if it is one select.
+fn single(selects: &mut [Select]) -> Option<(Expr, &mut Vec<Condition>)> {
+    match selects {
+        [Select { filter, output, .. }] => match output.as_slice() {
+            [shown @ Expr::Column { .. }] => Some((*shown, filter)),
+            _ => None,
         },
-        _ => false,
+        _ => None,
     }
 }

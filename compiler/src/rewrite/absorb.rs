@@ -11,6 +11,7 @@ use crate::datalog::recursion::{ClassId, ColumnClasses, Recursion, classes, take
 use crate::datalog::visit::ignore_singletons;
 use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::ir::Polarity;
+use crate::others::Others;
 use indexmap::{IndexMap, IndexSet};
 use rustc_hash::FxHashMap;
 
@@ -29,15 +30,17 @@ pub(super) fn absorb(program: &mut Specialised) {
         let Some(own) = closures.get(&rel) else { continue };
         let mut clauses = program.relations[rel].clauses.clone();
         for clause in clauses.iter_mut().filter(|clause| !clause.callees().any(|callee| callee == rel)) {
-            for at in 0..clause.goals.len() {
-                if let Some((callee, class)) = absorbed(&closures, own, clause, at) {
+            let Clause { head, goals, .. } = clause;
+            Others::for_each_mut(goals, |others, goal| {
+                if let Goal::Call { polarity: Polarity::Positive, rel, args, .. } = goal
+                    && let Some(theirs) = closures.get(rel)
+                    && let Some(class) = absorbed(theirs, own, head, args, &others)
                     // A closure that cannot be copied stays as it is.
-                    let copy = without_class(program, &mut reduced, callee, &class);
-                    if let (Some(copy), Some(Goal::Call { rel, .. })) = (copy, clause.goals.get_mut(at)) {
-                        *rel = copy;
-                    }
+                    && let Some(copy) = without_class(program, &mut reduced, *rel, class)
+                {
+                    *rel = copy;
                 }
-            }
+            });
         }
         program.relations[rel].clauses = clauses;
     }
@@ -69,36 +72,25 @@ fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
     Some(classes.ids().map(closure).collect())
 }
 
-/// The callee of a goal and its class that one of the caller's own classes absorbs.
-fn absorbed(
-    closures: &FxHashMap<RelId, Vec<Closure>>,
+/// The class of a callee that one of the caller's own classes absorbs. `args` are those of the call, and
+/// `others` the other goals of its clause.
+fn absorbed<'t>(
+    theirs: &'t [Closure],
     own: &[Closure],
-    clause: &Clause,
-    at: usize,
-) -> Option<(RelId, Vec<ColumnId>)> {
-    let Goal::Call { polarity: Polarity::Positive, rel, args, .. } = clause.goals.get(at)? else {
-        return None;
-    };
-    let theirs = closures.get(rel)?;
-    for class in own {
-        let passed: Option<Vec<ColumnId>> = class
-            .columns
-            .iter()
-            .map(|column| {
-                let term = *column.of(&clause.head);
-                let place = args.iter().position(|arg| *arg == term)?;
-                is_only_passed(clause, at, term).then_some(ColumnId::from_index(place))
-            })
-            .collect();
-        let Some(passed) = passed else { continue };
-        let same = theirs.iter().find(|their| their.columns == sorted(&passed) && passed.is_sorted());
-        if let Some(their) = same
-            && their.steps.iter().all(|step| class.steps.contains(step))
-        {
-            return Some((*rel, their.columns.clone()));
-        }
-    }
-    None
+    head: &[Term],
+    args: &[Term],
+    others: &Others<'_, Goal>,
+) -> Option<&'t [ColumnId]> {
+    own.iter().find_map(|class| {
+        let passed = class.columns.iter().map(|column| {
+            let term = *column.of(head);
+            let place = args.iter().position(|arg| *arg == term)?;
+            is_only_passed(head, args, others, term).then_some(ColumnId::from_index(place))
+        });
+        let passed = passed.collect::<Option<Vec<ColumnId>>>()?;
+        let same = theirs.iter().find(|their| their.columns == sorted(&passed) && passed.is_sorted())?;
+        same.steps.iter().all(|step| class.steps.contains(step)).then_some(same.columns.as_slice())
+    })
 }
 
 fn sorted(columns: &[ColumnId]) -> Vec<ColumnId> {
@@ -107,17 +99,14 @@ fn sorted(columns: &[ColumnId]) -> Vec<ColumnId> {
     columns
 }
 
-/// Whether a variable of the head occurs once in the head and once in the clause, in this goal.
-fn is_only_passed(clause: &Clause, at: usize, term: Term) -> bool {
-    let mut elsewhere = clause.head.iter().filter(|head| **head == term).count();
-    for (index, goal) in clause.goals.iter().enumerate() {
-        goal.for_each_term(&mut |other| elsewhere += usize::from(other == term && index != at));
+/// Whether a variable of the head occurs once in the head and once in the clause, in this call.
+fn is_only_passed(head: &[Term], args: &[Term], others: &Others<'_, Goal>, term: Term) -> bool {
+    let count = |terms: &[Term]| terms.iter().filter(|other| **other == term).count();
+    let mut elsewhere = count(head);
+    for goal in others.iter() {
+        goal.for_each_term(&mut |other| elsewhere += usize::from(other == term));
     }
-    let here = match clause.goals.get(at) {
-        Some(Goal::Call { args, .. }) => args.iter().filter(|arg| **arg == term).count(),
-        _ => 0,
-    };
-    elsewhere == 1 && here == 1 && matches!(term, Term::Var(_))
+    elsewhere == 1 && count(args) == 1 && matches!(term, Term::Var(_))
 }
 
 /// A copy of a relation without the steps of one class.

@@ -3,24 +3,49 @@
 //! Clauses that differ only in one String of a positive scan become one clause, which scans for any of them:
 //! `role IN ('admin', 'maintainer', 'reader')`.
 
+use crate::catalog::SourceId;
 use crate::datalog::{Clause, Goal, ScanArg, Specialised, Term};
 use crate::ir::{ConstId, Polarity};
 use crate::ordered::{OrderedMap, OrderedSet};
+use crate::others::Others;
+use std::rc::Rc;
 
 /// At how many places the clauses of a relation are compared for literals; more are seldom alike.
 const PLACES: usize = 64;
 
-/// A clause's head and goals with the literals at one place erased, by which like clauses are found.
-type WithoutLiteral = (Vec<Term>, Vec<Goal>);
-
-/// The place of an argument in a clause.
+/// The place of an argument in clauses. It is looked up in each clause of a relation, so it is no id: a
+/// clause may have no argument there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ArgPlace {
+struct ArgPlace {
     /// The goal's place among the clause's goals.
-    pub(super) goal: usize,
+    goal: usize,
     /// The argument's place in the goal.
-    pub(super) arg: usize,
+    arg: usize,
 }
+
+/// The goals of a clause without one argument of a positive scan.
+#[derive(Debug, PartialEq, Eq, Hash)]
+pub(super) struct WithoutArg<'c> {
+    pub(super) goals: Others<'c, Goal>,
+    pub(super) source: SourceId,
+    pub(super) args: Others<'c, ScanArg>,
+    pub(super) guards: &'c [(Term, ConstId)],
+}
+
+impl WithoutArg<'_> {
+    /// The goals with this argument there.
+    pub(super) fn with(&self, arg: ScanArg) -> Vec<Goal> {
+        self.goals.with(Goal::Scan {
+            polarity: Polarity::Positive,
+            source: self.source,
+            args: self.args.with(arg),
+            guards: self.guards.to_vec(),
+        })
+    }
+}
+
+/// What must be equal in clauses of which one can stand for all.
+type WithoutLiteral<'c> = (&'c [Term], WithoutArg<'c>);
 
 /// Merges the clauses of every relation.
 pub(super) fn merge_clauses(program: &mut Specialised) {
@@ -31,38 +56,40 @@ pub(super) fn merge_clauses(program: &mut Specialised) {
     }
 }
 
-fn merged(mut clauses: Vec<Clause>) -> Vec<Clause> {
+fn merged(clauses: Vec<Clause>) -> Vec<Clause> {
     let places: OrderedSet<ArgPlace> = clauses
         .iter()
         .flat_map(|clause| {
             clause.goals.iter().enumerate().flat_map(|(place, goal)| literal_places(place, goal))
         })
         .collect();
+    let mut clauses: Vec<Rc<Clause>> = clauses.into_iter().map(Rc::new).collect();
     for place in places.into_iter().take(PLACES) {
-        let mut groups: OrderedMap<WithoutLiteral, (Clause, OrderedSet<ConstId>)> = OrderedMap::default();
+        let mut groups: OrderedMap<WithoutLiteral<'_>, (&Rc<Clause>, OrderedSet<ConstId>)> =
+            OrderedMap::default();
         let mut others = Vec::new();
-        for clause in clauses {
-            let mut erased = clause.goals.clone();
-            match take_literals(&mut erased, place) {
-                Some(literals) => {
-                    let group = groups.entry((clause.head.clone(), erased));
+        for clause in &clauses {
+            match literals_at(clause, place) {
+                Some((without, literals)) => {
+                    let group = groups.entry((clause.head.as_slice(), without));
                     group.or_insert_with(|| (clause, OrderedSet::default())).1.extend(literals);
                 }
-                None => others.push(clause),
+                None => others.push(Rc::clone(clause)),
             }
         }
-        let merged = groups.into_values().map(|(mut clause, mut literals)| {
+        let merged = groups.into_iter().map(|((_, without), (clause, mut literals))| {
             literals.sort_unstable();
-            if literals.len() > 1
-                && let Some(arg) = scan_arg(&mut clause.goals, place)
-            {
-                *arg = ScanArg::OneOf(literals.into_iter().collect());
+            if literals.len() > 1 {
+                let goals = without.with(ScanArg::OneOf(literals.into_iter().collect()));
+                let (head, var_names) = (clause.head.clone(), clause.var_names.clone());
+                Rc::new(Clause { rule: clause.rule, head, goals, var_names })
+            } else {
+                Rc::clone(clause)
             }
-            clause
         });
         clauses = merged.chain(others).collect();
     }
-    clauses
+    clauses.into_iter().map(Rc::unwrap_or_clone).collect()
 }
 
 /// The positions of literals in a positive scan.
@@ -77,22 +104,15 @@ fn literal_places(goal_place: usize, goal: &Goal) -> Vec<ArgPlace> {
     }
 }
 
-/// The argument of a positive scan at a place.
-pub(super) fn scan_arg(goals: &mut [Goal], place: ArgPlace) -> Option<&mut ScanArg> {
-    match goals.get_mut(place.goal) {
-        Some(Goal::Scan { polarity: Polarity::Positive, args, .. }) => args.get_mut(place.arg),
-        _ => None,
-    }
-}
-
-/// Erases the literals at a place and returns them.
-fn take_literals(goals: &mut [Goal], place: ArgPlace) -> Option<Vec<ConstId>> {
-    let arg = scan_arg(goals, place)?;
+/// The literals that a clause asks for at a place, and the clause's goals without them.
+fn literals_at(clause: &Clause, place: ArgPlace) -> Option<(WithoutArg<'_>, Vec<ConstId>)> {
+    let (goals, goal) = Others::at(&clause.goals, place.goal)?;
+    let Goal::Scan { polarity: Polarity::Positive, source, args, guards } = goal else { return None };
+    let (args, arg) = Others::at(args, place.arg)?;
     let literals = match arg {
         ScanArg::Term(Term::Const(literal)) => vec![*literal],
         ScanArg::OneOf(literals) => literals.clone(),
         ScanArg::Term(_) => return None,
     };
-    *arg = ScanArg::OneOf(Vec::new());
-    Some(literals)
+    Some((WithoutArg { goals, source: *source, args, guards }, literals))
 }

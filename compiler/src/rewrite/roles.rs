@@ -15,13 +15,14 @@
 //! roles read as calls of any copy. A clause that no role decides stays where it is, and a relation that has
 //! one is not read as roles by others.
 
-use super::literals::{ArgPlace, scan_arg};
+use super::literals::WithoutArg;
 use super::partition::{ClassId, Classes, coarsest};
 use crate::builtin::HAS_ROLE;
 use crate::catalog::{Catalog, SourceId};
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Polarity, PredId, Program, TypeId, VarId};
+use crate::others::Others;
 use crate::refusal::VarName;
 use indexmap::{IndexMap, IndexSet};
 use std::collections::BTreeSet;
@@ -29,14 +30,28 @@ use std::collections::BTreeSet;
 /// The roles that a relation's clauses ask for, ascending.
 type Roles = Vec<ConstId>;
 
-/// Where a clause gets its role from: a scan's column, or a call. INVARIANT: it is used for the goals of that
-/// clause only.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum RoleSource {
-    /// The argument, and the roles that it asks for.
-    Scan(ArgPlace, Roles),
-    /// The goal, and the relation that it calls.
-    Call(usize, RelId),
+/// Where a clause gets its role from: a scan's column, or a call.
+enum RoleSource<'c> {
+    /// The clause's goals without the argument, and the roles that it asks for.
+    Scan(WithoutArg<'c>, Roles),
+    /// The call.
+    Call(RoleCall<'c>),
+}
+
+/// A call for roles, and the other goals of its clause.
+struct RoleCall<'c> {
+    goals: Others<'c, Goal>,
+    callee: RelId,
+    args: &'c [Term],
+    guards: &'c [(Term, ConstId)],
+}
+
+impl RoleCall<'_> {
+    /// The clause's goals with another call in the place of this one.
+    fn with(&self, rel: RelId, args: Vec<Term>) -> Vec<Goal> {
+        let guards = self.guards.to_vec();
+        self.goals.with(Goal::Call { polarity: Polarity::Positive, rel, args, guards })
+    }
 }
 
 /// Gives the program relations of all roles, and returns them.
@@ -45,10 +60,11 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     let finder = finder.find(specialised);
     let classes = finder.classes(specialised);
     // Copies come in the order of their first relation.
-    let mut copies: IndexMap<ClassId, Copies> = IndexMap::new();
-    for rel in finder.roles.keys() {
-        let entry = copies.entry(classes[*rel]).and_modify(|copies| copies.others.push(*rel));
-        entry.or_insert_with(|| Copies { first: *rel, others: Vec::new() });
+    let mut copies: IndexMap<ClassId, Copies<'_>> = IndexMap::new();
+    for (rel, roles) in &finder.roles {
+        let asking = Asking { rel: *rel, roles };
+        let entry = copies.entry(classes[*rel]).and_modify(|copies| copies.others.push(asking));
+        entry.or_insert_with(|| Copies { first: asking, others: Vec::new() });
     }
     if copies.values().all(|copies| copies.others.is_empty()) {
         return IndexSet::new();
@@ -57,22 +73,20 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     // the copies.
     let mut all_roles: IndexMap<ClassId, RelId> = IndexMap::new();
     for (class, Copies { first, .. }) in &copies {
-        let Relation { pred, adornments, .. } = specialised.relations[*first].clone();
+        let Relation { pred, adornments, .. } = specialised.relations[first.rel].clone();
         let own = specialised.relations.push(Relation { pred, adornments, clauses: Vec::new() });
         all_roles.insert(*class, own);
     }
     for (Copies { first, .. }, own) in copies.values().zip(all_roles.values()) {
-        let relation = finder.with_role(&specialised.relations[*first], *own, &classes, &all_roles);
+        let relation = finder.with_role(&specialised.relations[first.rel], *own, &classes, &all_roles);
         specialised.relations[*own] = relation;
     }
     let mut lists: IndexMap<&Roles, RelId> = IndexMap::new();
     for (Copies { first, others }, own) in copies.values().zip(all_roles.values()) {
-        // Copies are relations that have roles.
-        for rel in std::iter::once(first).chain(others) {
-            let Some(wanted) = finder.roles.get(rel) else { continue };
+        for Asking { rel, roles } in std::iter::once(first).chain(others) {
             let pred = specialised.relations[*rel].pred;
             let list =
-                *lists.entry(wanted).or_insert_with(|| specialised.relations.push(list_of(pred, wanted)));
+                *lists.entry(roles).or_insert_with(|| specialised.relations.push(list_of(pred, roles)));
             let relation = &mut specialised.relations[*rel];
             let picks = picks(relation, *own, list);
             relation.clauses.retain(|clause| finder.place(*rel, clause).is_none());
@@ -82,10 +96,17 @@ pub(super) fn reify(program: &Program, catalog: &Catalog, specialised: &mut Spec
     all_roles.into_values().collect()
 }
 
+/// A relation and the roles that its clauses ask for.
+#[derive(Clone, Copy)]
+struct Asking<'f> {
+    rel: RelId,
+    roles: &'f Roles,
+}
+
 /// Relations that differ in their roles alone.
-struct Copies {
-    first: RelId,
-    others: Vec<RelId>,
+struct Copies<'f> {
+    first: Asking<'f>,
+    others: Vec<Asking<'f>>,
 }
 
 /// Finds relations whose clauses ask for one set of roles.
@@ -129,7 +150,7 @@ impl RoleFinder<'_> {
                     let Some(place) = self.place(rel, clause) else { continue };
                     let roles = match place {
                         RoleSource::Scan(_, roles) => Some(roles),
-                        RoleSource::Call(_, callee) => self.roles.get(&callee).cloned(),
+                        RoleSource::Call(call) => self.roles.get(&call.callee).cloned(),
                     };
                     let Some(roles) = roles else { continue };
                     match self.roles.get(&rel) {
@@ -155,24 +176,26 @@ impl RoleFinder<'_> {
     }
 
     /// Where a clause gets its role from, if from one place only.
-    fn place(&self, rel: RelId, clause: &Clause) -> Option<RoleSource> {
+    fn place<'c>(&self, rel: RelId, clause: &'c Clause) -> Option<RoleSource<'c>> {
         let mut found = None;
-        for (goal_place, goal) in clause.goals.iter().enumerate() {
+        for (goals, goal) in Others::each(&clause.goals) {
             let place = match goal {
-                Goal::Scan { polarity: Polarity::Positive, source, args, .. } if self.is_role(*source) => {
-                    let args = args.iter().enumerate();
-                    let mut asking = args.filter_map(|(at, arg)| Some((at, self.literals(arg)?)));
-                    let Some((arg, roles)) = asking.next() else { continue };
+                Goal::Scan { polarity: Polarity::Positive, source, args, guards }
+                    if self.is_role(*source) =>
+                {
+                    let args = Others::each(args);
+                    let mut asking = args.filter_map(|(others, arg)| Some((others, self.literals(arg)?)));
+                    let Some((args, roles)) = asking.next() else { continue };
                     if asking.next().is_some() {
                         return None;
                     }
-                    RoleSource::Scan(ArgPlace { goal: goal_place, arg }, roles)
+                    RoleSource::Scan(WithoutArg { goals, source: *source, args, guards }, roles)
                 }
-                Goal::Call { polarity: Polarity::Positive, rel: callee, .. }
+                Goal::Call { polarity: Polarity::Positive, rel: callee, args, guards }
                     if !self.impure.contains(callee)
                         && (*callee == rel || self.roles.contains_key(callee)) =>
                 {
-                    RoleSource::Call(goal_place, *callee)
+                    RoleSource::Call(RoleCall { goals, callee: *callee, args, guards })
                 }
                 _ => continue,
             };
@@ -211,23 +234,14 @@ impl RoleFinder<'_> {
     ) -> Relation {
         let clauses = relation.clauses.iter().filter_map(|clause| {
             let place = self.place(own, clause)?;
-            let mut clause = clause.clone();
-            let role = Term::Var(clause.var_names.push(VarName::Made("role".into())));
-            clause.head.push(role);
-            match place {
-                RoleSource::Scan(place, _) => {
-                    if let Some(arg) = scan_arg(&mut clause.goals, place) {
-                        *arg = ScanArg::Term(role);
-                    }
-                }
-                RoleSource::Call(goal, callee) => {
-                    if let Some(Goal::Call { rel, args, .. }) = clause.goals.get_mut(goal) {
-                        *rel = all_roles[&classes[callee]];
-                        args.push(role);
-                    }
-                }
-            }
-            Some(clause)
+            let mut var_names = clause.var_names.clone();
+            let role = Term::Var(var_names.push(VarName::Made("role".into())));
+            let with_role = |terms: &[Term]| [terms, &[role]].concat();
+            let goals = match place {
+                RoleSource::Scan(without, _) => without.with(ScanArg::Term(role)),
+                RoleSource::Call(call) => call.with(all_roles[&classes[call.callee]], with_role(call.args)),
+            };
+            Some(Clause { rule: clause.rule, head: with_role(&clause.head), goals, var_names })
         });
         let mut adornments = relation.adornments.clone();
         let clauses = clauses.collect();
@@ -272,7 +286,7 @@ impl RoleFinder<'_> {
     /// meaning.
     fn classes(&self, specialised: &Specialised) -> Classes {
         let called = |rel: RelId, clause: &Clause| match self.place(rel, clause)? {
-            RoleSource::Call(_, callee) => Some(callee),
+            RoleSource::Call(call) => Some(call.callee),
             RoleSource::Scan(..) => None,
         };
         let calls = specialised.relations.enumerate().map(|(rel, relation)| {
@@ -292,21 +306,12 @@ impl RoleFinder<'_> {
     fn without_roles(&self, rel: RelId, clause: &Clause, classes: &Classes) -> Option<WithoutRoles> {
         let place = self.place(rel, clause)?;
         let mut head = clause.head.clone();
-        let mut goals = clause.goals.clone();
-        let mut class = None;
-        match place {
-            RoleSource::Scan(place, _) => {
-                if let Some(arg) = scan_arg(&mut goals, place) {
-                    *arg = ScanArg::OneOf(Vec::new());
-                }
+        let (mut goals, class) = match place {
+            RoleSource::Scan(without, _) => (without.with(ScanArg::OneOf(Vec::new())), None),
+            RoleSource::Call(call) => {
+                (call.with(RelId::ERASED, call.args.to_vec()), Some(classes[call.callee]))
             }
-            RoleSource::Call(goal, callee) => {
-                if let Some(Goal::Call { rel, .. }) = goals.get_mut(goal) {
-                    *rel = RelId::ERASED;
-                }
-                class = Some(classes[callee]);
-            }
-        }
+        };
         let mut numbers: IndexSet<VarId> = IndexSet::new();
         let mut number = |term: &mut Term| {
             if let Term::Var(var) | Term::Local(var) = term {

@@ -3,7 +3,7 @@
 use super::frame::{Frame, Replacement};
 use super::solve::Body;
 use super::specialiser::{Choice, Specialiser};
-use crate::datalog::Adornment;
+use crate::datalog::{Adornment, PositionId};
 use crate::ir::{BodyLiteralId, CompareOp, Literal, LiteralKind, Polarity, Term, TypeId, VarId};
 
 impl<'p> Specialiser<'p> {
@@ -29,7 +29,9 @@ impl<'p> Specialiser<'p> {
                     let is_it = |param: &Term| is_variable(frame, *param, var);
                     let ty = frame.only_type(var);
                     match body.params.iter().position(is_it) {
-                        Some(first) if first < position => Adornment::Same { position: first, ty },
+                        Some(first) if first < position => {
+                            Adornment::Same { position: PositionId::from_index(first), ty }
+                        }
                         _ if body.params.iter().filter(|param| is_it(param)).count() > 1
                             || self.is_tested(body, frame, choices, var) =>
                         {

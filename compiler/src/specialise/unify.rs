@@ -114,9 +114,7 @@ impl<'p> Specialiser<'p> {
                     if let Some(ty) = ty {
                         self.unify_type(frame, *arg, ty)?;
                     }
-                    #[expect(clippy::indexing_slicing, reason = "an earlier position of the same atom")]
-                    let first = args[position];
-                    self.unify(frame, first, *arg)?;
+                    self.unify(frame, *position.of(args), *arg)?;
                 }
                 Adornment::Tested(None) | Adornment::Unconstrained(None) => {}
             }

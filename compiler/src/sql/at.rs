@@ -26,7 +26,7 @@ pub(super) struct At<'p> {
     pub(super) brings_tables: bool,
     /// The tables that are printed as subqueries where they are read.
     pub(super) derived: &'p [TableId],
-    /// How the rows of a filter are found, but for its sets and tables: these have no such rows.
+    /// How the rows of a filter are found (does not apply to its sets and tables).
     pub(super) access: RowAccess,
 }
 
@@ -109,7 +109,7 @@ impl<'p> At<'p> {
         }
     }
 
-    /// Whether both values are in columns of the caller's own tables, whose type may be another than the
+    /// Whether both values are in columns of the caller's own tables, whose type may differ from the
     /// declared one.
     pub(super) fn are_in_callers_tables(&self, values: [Expr; 2]) -> bool {
         let is_callers = |kind| match kind {

@@ -1,9 +1,9 @@
 //! Why a question holds, why it does not, and what would make it hold.
 //!
 //! In: a program, a question, and the facts, read through [`Rows`] alone. Out: an [`Explanation`]. Nothing is
-//! recorded while questions are answered; an explanation derives the answer again, from the
-//! traced program (`specialise::trace`), whose clauses are still the policy's rules. It is another
-//! evaluator than the statements that answer, so a caller must compare its [`Verdict`] with the answer.
+//! recorded while questions are answered; an explanation derives the answer again, from the traced program
+//! (`specialise::trace`), whose clauses are still the policy's rules. It is a different evaluator than the
+//! statements that answer, so a caller must compare its [`Verdict`] with the answer.
 //!
 //! A proof has the least height: no other needs fewer rules on top of each other. All work is within a
 //! [`Budget`].

@@ -10,7 +10,7 @@ use crate::primitive::STRING;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeSet;
 
-/// How many kinds of fact are added. A policy with more speaks of many types at once.
+/// How many kinds of fact are added. A policy with more refers to many types at once.
 const MOST: usize = 2_000;
 
 /// The catalog with an empty relation for each kind of fact that it lacks, and whether there were too many of
@@ -71,7 +71,7 @@ impl<'k> Kinds<'k> {
         self.alike(predicate, args).iter().any(|general| covers(general, args))
     }
 
-    /// The same with another kind than this one itself.
+    /// The same with a different kind than this one itself.
     fn cover_strictly(&self, predicate: &str, args: &[RelationArg]) -> bool {
         self.alike(predicate, args).iter().any(|general| *general != args && covers(general, args))
     }

@@ -53,13 +53,13 @@ macro_rules! codes {
 codes! {
     /// The database refuses a bound query or a promise's column.
     QueryRefused = "query_refused",
-    /// A query has another number of columns than its key.
+    /// A query has a different number of columns than its key.
     ColumnCount = "column_count",
     /// No rule of the policy reads the facts.
     NotRead = "not_read",
     /// `sql_types` has a type that the database does not know.
     UnknownSqlType = "unknown_sql_type",
-    /// A column has another type than `sql_types` says.
+    /// A column has a different type than `sql_types` says.
     OtherSqlType = "other_sql_type",
     /// A column has a type that its ids are not compared as.
     UndeclaredType = "undeclared_type",

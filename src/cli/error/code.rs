@@ -56,7 +56,7 @@ codes! {
     InvalidDecisionLog = "invalid_decision_log",
     /// The decision log has no decision for the request.
     UnknownRequest = "unknown_request",
-    /// A request was decided in another environment than the key's.
+    /// A request was decided in a different environment than the key's.
     OtherEnvironment = "other_environment",
     /// The record of an interrupted import does not fit.
     CannotResume = "cannot_resume",

@@ -208,7 +208,7 @@ pub(super) enum CliError {
         /// Each change with its reason.
         changes: Vec<(String, String)>,
     },
-    /// The bindings are for another kind of database.
+    /// The bindings are for a different kind of database.
     #[error("the bindings are for {bound}, but the database is {found}: set `dialect: {found}` in them")]
     OtherDatabase {
         /// What the bindings name.
@@ -290,7 +290,7 @@ pub(super) enum CliError {
         /// What the decision has instead.
         time: String,
     },
-    /// A request was decided in another environment than the key's.
+    /// A request was decided in a different environment than the key's.
     #[error(
         "request `{request}` was decided in environment `{decided_in}`, and the key is for `{key_for}`: give a key for `{decided_in}`"
     )]

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// Why an interrupted import cannot be resumed.
 #[derive(Debug, thiserror::Error)]
 pub(in crate::cli) enum ResumeError {
-    /// The interrupted import had another target.
+    /// The interrupted import had a different target.
     #[error("the interrupted import went to {before}, not to {now}: {}", again(.record))]
     Target {
         /// The target of the interrupted import.
@@ -24,7 +24,7 @@ pub(in crate::cli) enum ResumeError {
         /// The record of the import.
         record: PathBuf,
     },
-    /// The interrupted import read another format.
+    /// The interrupted import read a different format.
     #[error("the interrupted import read {before}, not {now}: {}", again(.record))]
     Format {
         /// The format of the interrupted import.

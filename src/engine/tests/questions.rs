@@ -204,7 +204,7 @@ async fn ids_of_every_form_have_one_order_and_each_its_own_answer() {
     }
 }
 
-/// New questions are compiled in turns, however many there are; compiled ones do not wait.
+/// New questions take turns being compiled, however many there are; compiled ones do not wait.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn new_questions_wait_to_be_compiled() {
     let engine = repositories().await;

@@ -14,7 +14,7 @@
 //! everyone or everything, as in the other lists; an evaluation of `*` is then permitted as well.
 //!
 //! Two things differ from the other endpoints, because the specification has them so. The body of an error is
-//! a JSON string, its message ([`as_text`]), and a body of another type than JSON is 400.
+//! a JSON string, its message ([`as_text`]), and a body of a different type than JSON is 400.
 
 mod decide;
 mod evaluation;

@@ -69,7 +69,7 @@ pub(super) async fn why(
     Ok(Json(environment.engine.explain_on_caller(request).await?.into()))
 }
 
-/// A row; one without columns is of no part.
+/// A row; one without columns belongs to no part.
 fn row(columns: Vec<Option<String>>) -> CallerRow {
     let mut columns = columns.into_iter();
     CallerRow { part: columns.next().flatten().unwrap_or_default(), values: columns.collect() }

@@ -280,7 +280,7 @@ fn response((status, _, description, (code, message)): &ErrorExample) -> Value {
     json!({ "description": description, "headers": headers(others), "content": { "application/json": content } })
 }
 
-/// Whether the AuthZEN endpoints have an error; a body of another type is a bad request to them.
+/// Whether the AuthZEN endpoints have an error; a body of a different type is a bad request to them.
 fn is_of_authzen((status, ..): &ErrorExample) -> bool {
     *status != "415"
 }

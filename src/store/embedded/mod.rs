@@ -4,7 +4,7 @@
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ store.db (+ log)
 //!                                                 │ publishes        ▲
 //! relations() ◀──────────── Arc<Relations> ◀──────┘                  │ one snapshot each
-//! read(closure) ──▶ brief, or long and in turns ──▶ a reader ────────┘
+//! read(closure) ──▶ brief, or long: taking turns ──▶ a reader ───────┘
 //! ```
 //!
 //! A store that contradicts itself is not served. `migrate` and `damage` say what is checked, and what no

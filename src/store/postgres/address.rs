@@ -25,7 +25,7 @@ const UNCONFIRMED: Duration = Duration::from_secs(30);
 /// The name of the connections in `pg_stat_activity`.
 const APPLICATION: &str = "portcullis";
 
-/// What may follow the `?` of an address, beside `sslmode` and `sslrootcert`.
+/// Options allowed after the `?` of an address, besides `sslmode` and `sslrootcert`.
 const OPTIONS: [&str; 18] = [
     "application_name",
     "channel_binding",

@@ -7,7 +7,7 @@
 //!
 //! INVARIANT: a fact belongs to exactly one relation. A name that shares a table never gets its own later: by
 //! then there are enough names, and only a `clear` removes relations.
-//! INVARIANT: a table exists for as long as a question may read it that knows it. After a `clear` it is
+//! INVARIANT: a table exists as long as a question that knows it may read it. After a `clear` it is
 //! retired, with its facts, and dropped later. The number of a relation is never used again.
 
 use super::reading::LIFETIME;
@@ -182,7 +182,7 @@ pub(super) async fn drop_retired(
         "SELECT name FROM {schema}.retired WHERE at < now() - $1 * interval '1 second'
          ORDER BY at LIMIT {DROPPED}"
     );
-    // A question has its time after it has got its relations, and again for its last attempt.
+    // A question may take its full time after it got its relations, and once more in its last attempt.
     let time = (query_time * 3).max(LIFETIME * 2).as_secs_f64();
     for row in session.rows(&unread, &[(&time, Type::FLOAT8)]).await? {
         let name: &str = value(&row, 0)?;

@@ -309,7 +309,7 @@ mod tests {
             }
         };
         assert_eq!(checked(9, false, &[(4, 4), (5, 5), (7, 7)], token(7, 7)), Ok(()));
-        // The server that took over has more writes than this process, and others.
+        // The server that took over has more writes than this process knows, and different ones.
         let taken_over = |revision| Err(DatabaseError::TakenOver { revision });
         assert_eq!(checked(9, false, &[(4, 4), (5, 6), (7, 7)], token(7, 7)), taken_over(5));
         assert_eq!(checked(9, false, &[(4, 6), (5, 5), (7, 7)], token(7, 8)), taken_over(4));

@@ -43,7 +43,7 @@ pub struct ReachedServer {
     pub is_encrypted: Option<bool>,
 }
 
-/// All that is to be known of a server. The server is asked for its address only where it has one.
+/// Everything read from a server. The server is asked for its address only where it has one.
 const DESCRIBE: &str = "
     SELECT current_setting('server_version_num'), current_setting('server_version'),
       pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool,

@@ -1,7 +1,7 @@
 //! Learns what other processes have changed.
 //!
-//! The clock tells of keys, relations and the policy by numbers that rise with each change. A process reads
-//! again what is newer than what it knows, and never from a server that lacks what it has seen.
+//! The clock counts the changes of keys, of relations and of the policy. A process reads again what is newer
+//! than what it knows, and never from a server that lacks what it has seen.
 
 use super::PostgresStore;
 use super::catalog::Catalog;

@@ -5,8 +5,8 @@ use crate::store::token::Token;
 /// The newest moments that a process has seen, none of which is known to follow another.
 ///
 /// Usually there is one. Of two answers that were on their way at the same time, one may come from a server
-/// that took over and lacks what the other has seen. The greater revision does not tell: so both moments
-/// stay, until a question that names both is answered, whose moment follows both. There are never more of
+/// that took over and lacks what the other has seen. The greater revision does not decide which; so both are
+/// kept, until a question that names both is answered, whose moment follows both. There are never more of
 /// them than questions and writes ran at the same time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frontier {

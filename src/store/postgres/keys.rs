@@ -1,7 +1,7 @@
 //! The tables of keys, and of when each was last used.
 //!
 //! The clock counts how often the set of keys has changed. A process checks keys in its memory; the clock of
-//! any answer tells whether another one has created or revoked a key since, so that it reads them again.
+//! any answer shows whether another one has created or revoked a key since, so that it reads them again.
 
 use super::PostgresStore;
 use super::schema::now;

@@ -6,7 +6,7 @@
 //!                                    └─ check: says what is wrong with it
 //!
 //! apply, clear, put_policy, keys ──▶ queue ──▶ writer thread ──▶ clock, revision and change: one transaction
-//! read(closure) ──▶ in turns ──▶ a reader and its connection ──▶ answer and clock: one statement
+//! read(closure) ──▶ taking turns ──▶ a reader and its connection ──▶ answer and clock: one statement
 //! ask(closure) ──▶ the same, of a replica if one may answer
 //! reading ──▶ a connection of its own ──▶ facts of one moment, in parts
 //! ```

@@ -1,4 +1,4 @@
-//! Lends readers to questions, in turns by asker.
+//! Lends readers to questions, whose askers take turns.
 //!
 //! A brief question has [`BRIEF`] of time, and readers that serve nothing else; one that needs more starts
 //! again as a long question. Waiting has a limit of its own.

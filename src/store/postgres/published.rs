@@ -22,7 +22,7 @@ pub(super) struct PublishedState {
     keys: RwLock<PublishedKeys>,
     /// What was acknowledged or read.
     frontier: Mutex<Frontier>,
-    /// The latest moment of which the policy is known. A write of this process does not tell it.
+    /// The latest moment of which the policy is known. A write by this process does not reveal it.
     policy: Mutex<SeenMoment>,
     /// The revision that was lost when another server took over, if one was.
     lost: OnceLock<u64>,

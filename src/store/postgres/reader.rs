@@ -337,7 +337,7 @@ impl PgReader {
         self.runtime.block_on(async { timeout(END_TIME, work).await.map_err(late)? })
     }
 
-    /// Stops what the server does for a connection that nobody will use.
+    /// Cancels the server's work for an abandoned connection.
     fn give_up(&self, connection: Option<PinnedConnection>) {
         if let Some(connection) = connection {
             // A server that does not answer stops at the statement's own time limit.

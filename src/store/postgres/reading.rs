@@ -135,7 +135,7 @@ impl PgFactReading {
         let cursor = slot.as_mut().filter(|cursor| !cursor.is_late());
         let part = cursor.map_or(Err(StoreError::Busy), |cursor| cursor.part(each));
         if part.is_err() {
-            // What is left cannot be taken for the rest.
+            // So that the part left is not mistaken for the rest.
             *slot = None;
         }
         part
@@ -270,7 +270,7 @@ mod tests {
     use super::*;
     use portcullis_testkit::cluster::Cluster;
 
-    /// Where its client has gone to sleep, nothing is held for it: neither here nor by the server.
+    /// If its client sleeps, nothing is held for it: neither here nor by the server.
     #[tokio::test]
     async fn a_reading_ends_when_its_time_is_over() {
         let cluster = Cluster::start(&["shared_buffers=16MB"]).unwrap();

@@ -145,7 +145,7 @@ impl StoredEnvironment {
     }
 }
 
-/// The format of the store that a connection leads to. Looking for it needs no right.
+/// The format of the store that a connection leads to. This requires no privilege.
 pub(super) async fn format(session: PgSession<'_, impl GenericClient>) -> Result<SchemaFormat, StoreError> {
     const FIND: &str = "SELECT c.oid IS NOT NULL FROM pg_namespace n LEFT JOIN pg_class c
         ON c.relnamespace = n.oid AND c.relname = 'meta' WHERE n.nspname = $1";

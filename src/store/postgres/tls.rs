@@ -1,7 +1,7 @@
 //! Encrypts connections to PostgreSQL.
 //!
-//! What `sslmode` means is libpq's: `prefer` and `require` do not verify the server's certificate, only
-//! `verify-full` does, with the certificates in `sslrootcert` or else the system's.
+//! `sslmode` means what it means in libpq: `prefer` and `require` do not verify the server's certificate,
+//! only `verify-full` does, with the certificates in `sslrootcert` or else the system's.
 
 use rustls_platform_verifier::Verifier;
 use std::fmt;

@@ -25,7 +25,7 @@ const KEPT: &str = "24 hours";
 /// How many of the oldest revisions are looked at, at least, when old ones are removed.
 const LOOKED_AT: i64 = 256;
 
-/// After so many transactions, old revisions and retired tables are removed.
+/// After this many transactions, old revisions and retired tables are removed.
 const CLEANED: u64 = 128;
 
 /// The connection of a writer.
@@ -44,11 +44,11 @@ pub(super) struct WriterConnection {
 pub(super) struct PreparedWrite {
     /// What each batch did.
     pub(super) outcomes: Vec<Written>,
-    /// What tells whether it was committed; `None` if it changed nothing.
+    /// Identifies it, to find out whether it was committed; `None` if it changed nothing.
     pub(super) stamp: Option<Stamp>,
-    /// The relations after it, if their set is another.
+    /// The relations after it, if the set changed.
     pub(super) relations: Option<Relations>,
-    /// The keys after it, if their set is another.
+    /// The keys after it, if the set changed.
     pub(super) keys: Option<LoadedKeys>,
     /// What the server was asked to have.
     pub(super) named: Frontier,
@@ -81,7 +81,7 @@ impl WriterConnection {
     }
 
     /// Runs batches in a transaction, and leaves it open. A batch that fails changes nothing, and the others
-    /// are applied. After an error nothing was committed, and the connection is of no use.
+    /// are applied. After an error nothing was committed, and the connection cannot be used again.
     pub(super) async fn prepare(
         &mut self,
         WriterSource { schema, environment, limit, published, .. }: &WriterSource,
@@ -201,7 +201,7 @@ impl<'t> OpenTransaction<'t> {
             Err(error) => {
                 self.session.run("ROLLBACK TO batch").await?;
                 self.catalog = Catalog::load(self.session, self.schema).await?;
-                // The clock in the database does not know of the batches before this one.
+                // The clock in the database does not know about the batches before this one.
                 self.catalog.generation = generation;
                 Err(error)
             }
@@ -281,8 +281,8 @@ impl<'t> OpenTransaction<'t> {
         Ok(exists)
     }
 
-    /// Notes that the set of keys is another. That makes a revision, too: only so can a commit be found whose
-    /// answer was lost.
+    /// Records that the set of keys changed. This also makes a revision: otherwise a commit whose answer was
+    /// lost could not be found.
     fn change_keys(&mut self) -> Result<(), StoreError> {
         self.advance()?;
         self.keys += 1;

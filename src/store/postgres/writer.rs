@@ -67,7 +67,7 @@ pub(super) enum WriteDone {
 }
 
 impl WriteDone {
-    /// The error for the result of another kind of work.
+    /// The error for the result of a different kind of work.
     pub(super) fn unexpected(self) -> StoreError {
         let what = match self {
             Self::Applied(_) => "facts",
@@ -223,7 +223,7 @@ impl WriterThread {
         }
     }
 
-    /// Saves the last uses of keys that are at least so many seconds later than the saved ones. If that
+    /// Saves the last uses of keys that are at least this many seconds later than the saved ones. If that
     /// fails, it is tried again within the hour.
     fn save_uses(&mut self, least: i64) {
         let ring: Arc<KeyRing> = self.source.published.keys();

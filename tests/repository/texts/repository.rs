@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Found {
     pub(crate) place: String,
     pub(crate) text: String,
-    /// It is one for certain: a file or a block of its own, not just a string of a program.
+    /// It is certainly one: a file or a block of its own, not just a string of a program.
     pub(crate) is_certain: bool,
 }
 

@@ -81,7 +81,7 @@ fn facts_and_answers_are_apart() {
     let two = Two::new();
     set_policy(&two.service, &two.b);
     for key in [&two.a, &two.b, &two.a] {
-        // The same question in turns: no cache answers for the other.
+        // They take turns with the same question: no cache answers for the other.
         let mine = key == &two.a;
         assert_eq!(two.ask(key, "authorize", &check("ada", "r00001")), json!({ "allowed": mine }));
         let listed = two.ask(key, "list", &list(&json!({})));

@@ -112,7 +112,7 @@ fn a_logged_request_is_explained_under_the_policy_of_its_time() {
         assert!(out.contains(part), "no {part} in {out}");
     }
 
-    // The policy of now grants nothing to readers, and the fact is gone.
+    // The current policy grants nothing to readers, and the fact is gone.
     let stricter =
         json!({ "src": "actor User {} resource Repo { roles = [\"reader\"]; permissions = [\"read\"]; }" });
     post("/api/policy", &stricter, &[]);

@@ -1,4 +1,4 @@
-//! What the log, the numbers and the errors tell of those who ask: nothing that they sent.
+//! What the log, the numbers and the errors reveal about those who ask: nothing that they sent.
 
 use super::requests::{POLICY, every, mistaken, note};
 use portcullis_testkit::program::portcullis;

@@ -204,7 +204,7 @@ fn local(text: &str) {
     }
 }
 
-/// A text that is another, and sorts behind it.
+/// A different text that sorts after it.
 fn other(text: &str) -> String {
     format!("{text}+")
 }

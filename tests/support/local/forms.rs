@@ -49,7 +49,7 @@ impl Query<'_> {
         (vec![self.first(self.table.columns.clone(), self.rows.clone())], query.to_owned())
     }
 
-    /// A table with one more column, and the others in another order.
+    /// A table with one more column, and the others in a different order.
     fn wider(&self, query: String) -> (Vec<Table>, String) {
         let extra = Column { name: "updated_at".into(), ty: ColumnType::Text };
         let columns = std::iter::once(extra).chain(self.table.columns.iter().rev().cloned()).collect();

@@ -112,7 +112,7 @@ const TEXTS_ON_SQLITE: &[Live] =
     &[quoted("TEXT"), quoted("VARCHAR(40)"), quoted(""), quoted("CHAR(40)"), quoted("TEXT COLLATE NOCASE")];
 const UUIDS_ON_SQLITE: &[Live] = &[quoted("UUID"), quoted("TEXT"), quoted("CHAR(36)")];
 
-/// What documents say of integers, of texts and of UUIDs. The last of each are of another family.
+/// What documents say of integers, of texts and of UUIDs. The last of each are of a different family.
 const OF_INTEGERS: &[&str] = &[
     "",
     "integer",
@@ -133,7 +133,7 @@ const OF_TEXTS: &[&str] =
 const OF_UUIDS: &[&str] = &["uuid", "", "UUID", "text", "integer"];
 /// An enumeration is not a text to the database.
 const OF_WORDS: &[&str] = &["", "citext", "words", "text", "char(8)"];
-/// How many at the end of a list are of another family.
+/// How many at the end of a list are of a different family.
 const OTHERS: usize = 2;
 /// One in `MISTAKES` of those is taken: over a mistake the database refuses most statements.
 const MISTAKES: usize = 8;
@@ -198,15 +198,15 @@ impl Kind {
         (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
     }
 
-    /// Whether what the document says is of another family than the columns, or than one of them; an id that
-    /// no integer type holds cannot be kept as one in a table of the statement's.
+    /// Whether what the document says is of a different family than the columns, or than one of them; an id
+    /// that no integer type holds cannot be kept as one in a table of the statement's.
     pub fn is_contradicted(self) -> bool {
         let (names, at) = self.declaration();
         at >= names.len() - OTHERS || self.ids == Ids::Huge && self.declared_bits().is_some()
     }
 
-    /// Whether a database would tell that it is: SQLite finds no comparison wrong, and keeps long integers as
-    /// text.
+    /// Whether a database would report that it is: SQLite finds no comparison wrong, and keeps long integers
+    /// as text.
     pub fn is_mistake_unseen(self, dialect: Dialect) -> bool {
         dialect == Dialect::Sqlite && (self.is_contradicted() || self.ids == Ids::Huge)
     }

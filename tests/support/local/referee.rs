@@ -21,7 +21,7 @@ use portcullis_compiler::question::{CompileError, Domain, Question, QuestionVarI
 use portcullis_compiler::refusal::Refusal;
 use std::collections::BTreeSet;
 
-/// What there is to know of one question.
+/// Everything known about one question.
 pub struct Referee<'o> {
     /// The policy.
     pub program: &'o Program,

@@ -2,8 +2,8 @@
 //!
 //! In: the ids of a page, text all of them. Out: for each type a [`Kind`] of column, and for each id that a
 //! table or a list of candidates holds an id of this kind, one to one. An id that only stored facts or the
-//! question mention stays what it is, or becomes another spelling of one that a table holds: `bob` and `07`
-//! in an integer column's type are ids that no row can have.
+//! question mention stays what it is, or becomes a different spelling of one that a table holds: `bob` and
+//! `07` in an integer column's type are ids that no row can have.
 //!
 //! A type keeps its ids if the policy names one of them. Texts, integers and truth values in facts do not
 //! change with the type of their column.

@@ -138,7 +138,7 @@ pub fn twin(question: &LocalQuestion) -> LocalQuestion {
     }
 }
 
-/// Another number for a number, another UUID for a UUID, a text with signs in it for any other.
+/// A different number for a number, a different UUID for a UUID, a text with signs in it for any other.
 fn other_id(id: &str) -> String {
     let is_uuid = id.len() == 36 && id.split('-').count() == 5;
     let is_number = id.len() < 9 && id.bytes().all(|byte| byte.is_ascii_digit()) && !id.starts_with('0');

@@ -1,7 +1,7 @@
 //! Reads literals and quoted names of the caller's SQL; every spelling is decoded to its value.
 //!
 //! PostgreSQL has five ways to write a text. Those with an exact meaning become a plain literal. Those of
-//! another type (`N'…'`), or that may not be valid text, are rejected.
+//! a different type (`N'…'`), or that may not be valid text, are rejected.
 
 use super::{Before, QueryLexer, begins_word};
 use crate::bindings::token::Token;

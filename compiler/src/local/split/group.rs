@@ -1,5 +1,5 @@
-//! Collects stored sources that will become one part: those that conditions connect, with what the rest needs
-//! of them.
+//! Collects stored sources that will become one part: those that conditions connect, with the columns that
+//! the residual uses.
 
 use super::same_rows::RowEqualities;
 use crate::algebra::aliases::free_aliases;
@@ -13,7 +13,7 @@ use indexmap::IndexSet;
 pub(super) struct StoredGroup {
     pub(super) from: Vec<From>,
     pub(super) filter: Vec<Condition>,
-    /// The columns that the rest needs.
+    /// The columns that the residual uses.
     pub(super) wanted: IndexSet<Expr>,
 }
 
@@ -27,7 +27,7 @@ impl StoredGroup {
     }
 
     /// The group as a test of values outside, if it is nothing else: whether it has a row in which the
-    /// columns that the rest needs are equal to `outside`'s.
+    /// columns that the residual uses are equal to `outside`'s.
     pub(super) fn as_test(&self, outside: impl Fn(Expr) -> Option<Expr>) -> Option<Condition> {
         let mut filter = self.filter.clone();
         for own in &self.wanted {

@@ -32,8 +32,8 @@ enum Absorbed {
 }
 
 impl Splitter<'_> {
-    /// Narrows the groups of a select, and says what the rest needs of them. `around` are the groups
-    /// of the selects around it, and what is equal in its own rows.
+    /// Narrows the groups of a select, and records the columns that the residual uses. `around` are the
+    /// groups of the selects around it, and what is equal in its own rows.
     pub(super) fn narrow(
         &mut self,
         groups: &mut Vec<StoredGroup>,
@@ -155,29 +155,27 @@ impl Splitter<'_> {
         output: &mut IdVec<ColumnId, Expr>,
         equals: &RowEqualities,
     ) {
-        let mut at = groups.len();
-        while at > 0 {
-            at -= 1;
-            let Some(tested) = groups.get(at) else { continue };
+        for at in (0..groups.len()).rev() {
+            let tested = groups.remove(at);
             let tests = |tested: &StoredGroup, other: &StoredGroup| {
                 tested.as_test(|own| equals.equalities.find(own, |expr| other.owns(expr))).is_some()
             };
-            let is_narrow = self.leads.hold_group(tested);
-            let owners = groups.iter().enumerate().filter(|(other_at, other)| {
+            let is_narrow = self.leads.hold_group(&tested);
+            let owner = groups.iter_mut().enumerate().find(|(other_at, other)| {
                 let other_narrow = self.leads.hold_group(other);
                 // If two groups test each other, keep the narrower, or else the first.
-                let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, tested));
-                *other_at != at && tests(tested, other) && stays()
+                let stays = || other_narrow || !is_narrow && (*other_at < at || !tests(other, &tested));
+                tests(&tested, other) && stays()
             });
-            let Some(owner_at) = owners.map(|(other_at, _)| other_at).next() else { continue };
-            let merged = tested.clone();
-            let Some(owner) = groups.get_mut(owner_at) else { continue };
+            let Some((_, owner)) = owner else {
+                groups.insert(at, tested);
+                continue;
+            };
             let of_owner = |own: Expr| equals.equalities.find(own, |expr| owner.owns(expr));
             let by: Vec<(Expr, Expr)> =
-                merged.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
-            let test = merged.as_test(of_owner);
+                tested.wanted.iter().filter_map(|own| Some((*own, of_owner(*own)?))).collect();
+            let test = tested.as_test(of_owner);
             owner.filter.extend(test);
-            groups.remove(at);
             replace(rest, output, &by);
             want(groups, rest, output);
         }
@@ -285,7 +283,7 @@ impl Splitter<'_> {
     }
 }
 
-/// Says what the rest needs of each group: its own values, and those of its branches.
+/// Records the columns of each group that the residual uses, in its own values and in those of its branches.
 fn want(groups: &mut [StoredGroup], rest: &mut [Condition], output: &mut IdVec<ColumnId, Expr>) {
     groups.iter_mut().for_each(|group| group.wanted.clear());
     let mut want = |expr: &mut Expr| {

@@ -29,6 +29,7 @@ use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
+use crate::catalog::ColumnId;
 use indexmap::IndexSet;
 
 /// Moves the probes of all alternatives of a filter.
@@ -223,7 +224,7 @@ impl RowProbe<'_> {
 
     /// Tests what a set exposes.
     fn put_in_set(&self, set: &mut Select, taken: &mut TakenAliases) {
-        let Some(shown) = set.output.first().copied() else { return };
+        let shown = set.output[ColumnId::FIRST];
         let mut probe = copy(self.condition, taken);
         probe.for_each_expr_mut(&mut |expr| {
             if *expr == self.column {

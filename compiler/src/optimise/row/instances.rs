@@ -24,12 +24,14 @@ use indexmap::IndexSet;
 const MOST_VALUES: usize = 8;
 
 /// An alternative and its instance.
-#[derive(Clone, Copy, Debug)]
-struct Pair {
-    /// The place of the alternative that gets the value from a source.
-    general: usize,
+#[derive(Debug)]
+struct Pair<'s> {
+    /// The alternative that gets the value from a source.
+    general: &'s Select,
+    /// Its place.
+    general_at: usize,
     /// The place of the one that has a literal instead.
-    instance: usize,
+    instance_at: usize,
     /// The source.
     from: From,
     /// Its column with the value.
@@ -55,26 +57,29 @@ fn merge_in(selects: &mut Vec<Select>, outside: &[From], tables: &mut Vec<Table>
         }
     }
     while let Some(pair) = pair(selects, outside) {
-        let Some(general) = selects.get_mut(pair.general) else { return };
         let table = TableId::after(tables);
         let name = format!("{prefix}pe{}", tables.len() + 1);
-        tables.push(values(general, pair, name));
-        read(general, pair, table);
-        selects.remove(pair.instance);
+        tables.push(pair.values(name));
+        let merged = pair.reading(table);
+        let Pair { general_at, instance_at, .. } = pair;
+        let places = std::mem::take(selects).into_iter().enumerate();
+        let left = places.filter(|(at, _)| *at != instance_at);
+        *selects = left.map(|(at, select)| if at == general_at { merged.clone() } else { select }).collect();
     }
 }
 
 /// Two alternatives of which one is an instance of the other.
-fn pair(selects: &[Select], outside: &[From]) -> Option<Pair> {
-    for (general, select) in selects.iter().enumerate() {
-        for (instance, other) in selects.iter().enumerate() {
+fn pair<'s>(selects: &'s [Select], outside: &[From]) -> Option<Pair<'s>> {
+    for (general_at, select) in selects.iter().enumerate() {
+        for (instance_at, other) in selects.iter().enumerate() {
             if other.from.len() + 1 != select.from.len() {
                 continue;
             }
             let sources = select.from.iter().filter(|from| matches!(from.kind, FromKind::Source(_)));
             for from in sources.filter(|from| is_probed(select, **from, outside)) {
                 if let Some((column, value)) = difference(select, other, *from) {
-                    return Some(Pair { general, instance, from: *from, column, value });
+                    let from = *from;
+                    return Some(Pair { general: select, general_at, instance_at, from, column, value });
                 }
             }
         }
@@ -158,24 +163,28 @@ fn place(select: &mut Select, alias: Alias, value: Expr) {
     });
 }
 
-/// The table of a pair's values.
-fn values(general: &Select, pair: Pair, name: String) -> Table {
-    let Pair { from, column, value, .. } = pair;
-    let (mut own, _) = apart(general, from.alias);
-    own.output.push(Expr::Column { alias: from.alias, column });
-    let literal = Select { output: vec![value].into(), ..Select::default() };
-    let comment = "a value, and those that a fact relates to it".to_owned();
-    Table::new(name, comment, 1, TableBody::Union(vec![own, literal]))
-}
-
-/// Reads the table of a pair's values in place of the source.
-fn read(general: &mut Select, pair: Pair, table: TableId) {
-    let alias = pair.from.alias;
-    general.filter.retain(|condition| !is_own(condition, alias));
-    for from in general.from.iter_mut().filter(|from| from.alias == alias) {
-        from.kind = table.source();
+impl Pair<'_> {
+    /// The table of the values.
+    fn values(&self, name: String) -> Table {
+        let alias = self.from.alias;
+        let (mut own, _) = apart(self.general, alias);
+        own.output.push(Expr::Column { alias, column: self.column });
+        let literal = Select { output: vec![self.value].into(), ..Select::default() };
+        let comment = "a value, and those that a fact relates to it".to_owned();
+        Table::new(name, comment, 1, TableBody::Union(vec![own, literal]))
     }
-    place(general, alias, Expr::Column { alias, column: ColumnId::FIRST });
+
+    /// The alternative that reads the table of the values in place of the source.
+    fn reading(&self, table: TableId) -> Select {
+        let alias = self.from.alias;
+        let mut merged = self.general.clone();
+        merged.filter.retain(|condition| !is_own(condition, alias));
+        for from in merged.from.iter_mut().filter(|from| from.alias == alias) {
+            from.kind = table.source();
+        }
+        place(&mut merged, alias, Expr::Column { alias, column: ColumnId::FIRST });
+        merged
+    }
 }
 
 /// A canonical form in which selects are equal that differ only in the numbers of their sources and the

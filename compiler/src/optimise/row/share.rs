@@ -14,6 +14,7 @@ use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::ColumnId;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
+use crate::others::Others;
 
 /// A value of the row, whichever source of an alternative exposes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,8 +29,8 @@ enum RowValue {
 pub(super) fn share_sets(alternatives: &mut Vec<Select>, taken: &mut TakenAliases) {
     let mut at = 0;
     while at < alternatives.len() {
-        if let Some((value, _)) = alternatives.get(at).and_then(implied_set) {
-            let has_same = |select: &Select| implied_set(select).is_some_and(|(other, _)| other == value);
+        if let Some(value) = alternatives.get(at).and_then(implied_set).map(|set| set.value) {
+            let has_same = |select: &Select| implied_set(select).is_some_and(|set| set.value == value);
             if alternatives.iter().filter(|select| has_same(select)).count() > 1 {
                 let (same, others): (Vec<Select>, Vec<Select>) =
                     std::mem::take(alternatives).into_iter().partition(has_same);
@@ -45,10 +46,9 @@ pub(super) fn share_sets(alternatives: &mut Vec<Select>, taken: &mut TakenAliase
 fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> Select {
     let mut sets = Vec::new();
     for select in &mut same {
-        if let Some((_, place)) = implied_set(select)
-            && let Condition::In { selects, .. } = select.filter.remove(place)
-        {
-            sets.extend(selects);
+        if let Some(set) = implied_set(select) {
+            sets.extend_from_slice(set.selects);
+            select.filter = set.others.to_vec();
         }
     }
     let (from, expr) = match value {
@@ -62,10 +62,19 @@ fn shared(value: RowValue, mut same: Vec<Select>, taken: &mut TakenAliases) -> S
     Select { from, filter, output: IdVec::new() }
 }
 
-/// The first set of an alternative that a probe of it implies, and its place. It exposes a source of that
-/// very probe: another set of the same value is a condition of its own.
-fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
-    select.filter.iter().enumerate().find_map(|(place, condition)| {
+/// A set that a probe implies.
+struct ImpliedSet<'s> {
+    /// The value that is in the set.
+    value: RowValue,
+    selects: &'s [Select],
+    /// The other conditions of the alternative.
+    others: Others<'s, Condition>,
+}
+
+/// The first set of an alternative that a probe of it implies. It exposes a source of that very probe:
+/// another set of the same value is a condition of its own.
+fn implied_set(select: &Select) -> Option<ImpliedSet<'_>> {
+    Others::each(&select.filter).find_map(|(others, condition)| {
         let Condition::In { expr, selects, .. } = condition else { return None };
         let [Select { output, .. }] = selects.as_slice() else { return None };
         let [shown] = output.as_slice() else { return None };
@@ -81,7 +90,7 @@ fn implied_set(select: &Select) -> Option<(RowValue, usize)> {
             (Some(row), Expr::Column { column, .. }) => RowValue::Shown(row.kind, column),
             (_, expr) => RowValue::Around(expr),
         };
-        is_implied.then_some((value, place))
+        is_implied.then_some(ImpliedSet { value, selects, others })
     })
 }
 

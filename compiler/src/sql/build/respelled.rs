@@ -1,5 +1,5 @@
-//! Text that came from outside, in another spelling than its own: its compact form, its bytes, or one without
-//! characters that drivers misread.
+//! Text that came from outside, in a different spelling than its own: its compact form, its bytes, or one
+//! without characters that drivers misread.
 
 use super::expr::{binary, call, nested, number};
 use super::quoted::{lit, raw};

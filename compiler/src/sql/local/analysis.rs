@@ -173,7 +173,7 @@ impl Caller<'_> {
                         Representation::Text
                     }
                     // In its own type it would equal values that differ in blanks, even in a column of
-                    // another type.
+                    // a different type.
                     Representation::Native(ty) if ty.family == Family::Padded => Representation::Text,
                     known @ (Representation::Text | Representation::Native(_)) => known,
                 }),

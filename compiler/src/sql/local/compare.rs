@@ -137,7 +137,7 @@ impl Lowering<'_, Local<'_>> {
                 Fit::Never => fits = false,
             }
         }
-        // A number or a typed literal is an error in a column of another family.
+        // A number or a typed literal is an error in a column of a different family.
         let is_checked = !(values.is_empty() && wide.is_empty());
         if let Some(first) = values.first_mut() {
             *first = self.typed(ty, first.clone());
@@ -169,7 +169,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// `(value = 0 AND FALSE)`, or `value <> value`: true for no row, and an error if the column is of
-    /// another family, in which the literal might be a value.
+    /// a different family, in which the literal might be a value.
     fn never(&self, value: Sql, ty: &SqlType, column_of: ColumnOf) -> Option<Sql> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
@@ -214,8 +214,8 @@ impl Lowering<'_, Local<'_>> {
     /// Whether literals may take their type from the column that they are compared with, so that an index can
     /// be used. A small number or a UUID is a value of any column that contains such values; anything else is
     /// compared as text, since the database would refuse it. Only a text column holds both numbers and UUIDs,
-    /// and a String or Boolean may be an enumeration. A value of another type may equal the literal without
-    /// being the same id, as a date does `20240101`, so the text is compared as well.
+    /// and a String or Boolean may be an enumeration. A value of a different type may equal the literal
+    /// without being the same id, as a date does `20240101`, so the text is compared as well.
     pub(in crate::sql) fn suffice_untyped(
         &self,
         ty: Option<TypeId>,

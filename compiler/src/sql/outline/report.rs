@@ -140,7 +140,7 @@ pub enum CastReason {
         /// The declared type.
         declared: String,
     },
-    /// What it is compared with has another type.
+    /// What it is compared with has a different type.
     Mixed,
 }
 

@@ -35,5 +35,5 @@ async fn a_reading_goes_on_where_its_part_ended_and_can_be_cut() {
     assert!(part(&cut).unwrap().1);
     let Backend::Embedded(embedded) = &store.backend else { panic!("embedded") };
     embedded.published.readings.cut();
-    assert!(matches!(part(&cut), Err(StoreError::Busy)), "what is left cannot be taken for the rest");
+    assert!(matches!(part(&cut), Err(StoreError::Busy)), "the part left is not mistaken for the rest");
 }

@@ -1,5 +1,5 @@
-//! What `bindings check` reports of the types and collations of columns. Where the document says another type
-//! than the column has, or the database finds different ids equal, an answer could be wrong.
+//! What `bindings check` reports of the types and collations of columns. Where the document says a different
+//! type than the column has, or the database finds different ids equal, an answer could be wrong.
 
 use super::{TABLES, findings, postgresql, sqlite};
 
