@@ -4,7 +4,7 @@ use super::proxy::{Fault, Proxy};
 use super::{ENVIRONMENT, Place, SERVER, client, insert, options, public};
 use portcullis::store::postgres::{Address, ReplicaUsage, StoreServers};
 use portcullis::store::{
-    Access, ArgPattern, DatabaseError, FactPattern, Store, StoreError, Token, WriteMark,
+    Access, ArgPattern, DatabaseError, FactPattern, Store, StoreError, Token, Value, WriteMark,
 };
 use portcullis_testkit::cluster::Cluster;
 use std::net::TcpListener;
@@ -105,6 +105,12 @@ async fn seen(store: &Store) -> Result<usize, StoreError> {
     Ok(store.facts(FactPattern::new("is_public", vec![ArgPattern::Any]), 1_000).await?.facts.len())
 }
 
+/// Whether a question sees a fact.
+async fn has(store: &Store, id: &str) -> bool {
+    let id = ArgPattern::Exact(Value::new("Repository", id));
+    !store.facts(FactPattern::new("is_public", vec![id]), 2).await.unwrap().facts.is_empty()
+}
+
 /// How often the replica answered, was behind, and failed.
 fn usage(store: &Store) -> (u64, u64, u64) {
     let [ReplicaUsage { answered, behind, failed, .. }] = &store.replica_usage()[..] else { panic!("one") };
@@ -132,13 +138,14 @@ async fn a_question_that_names_a_write_is_answered_by_a_replica_that_has_seen_it
     assert_eq!((seen(&store.after(second)).await.unwrap(), usage(&store)), (2, (3, 1, 0)));
 }
 
-/// Writes and questions that name them, while replay stops and goes on.
+/// Writes and questions that name them, while replay stops and goes on: `PORTCULLIS_PAIRS` of them.
 #[tokio::test]
 async fn no_answer_lacks_a_write_that_its_question_names() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("delayed_replica").await;
     let (one, two) = (pair.open(SERVER.1, None).await, pair.open(SERVER.1, None).await);
-    for n in 1..=300 {
+    let n_pairs = std::env::var("PORTCULLIS_PAIRS").map_or(300, |pairs| pairs.parse().unwrap());
+    for n in 1..=n_pairs {
         if n % 20 == 0 {
             pair.replay(n % 40 == 0).await;
         }
@@ -146,7 +153,7 @@ async fn no_answer_lacks_a_write_that_its_question_names() {
         if n % 3 == 0 && n % 40 < 20 {
             pair.reached().await;
         }
-        assert_eq!(seen(&two.after(token)).await.unwrap(), n, "after write {n}");
+        assert!(has(&two.after(token), &n.to_string()).await, "after write {n}");
     }
     pair.replay(true).await;
     let (answered, behind, failed) = usage(&two);
