@@ -4,6 +4,7 @@
 //! wherever a column may.
 
 mod kinds;
+mod sets;
 
 pub(crate) use kinds::PATTERNS;
 
@@ -148,13 +149,13 @@ impl Pattern {
 
     /// What an expert asks of a row of the table that is called `name`, for this user.
     pub(crate) fn expert(&self, user: &str, name: &str) -> String {
-        let condition = self.expert.replace("VIEWED", kinds::VIEWED).replace("DEPUTY", kinds::DEPUTY);
+        let condition = self.expert.replace("VIEWED", sets::VIEWED).replace("DEPUTY", sets::DEPUTY);
         let condition = condition
-            .replace("BELOW", kinds::BELOW)
-            .replace("ACTIVE", kinds::ACTIVE)
-            .replace("BANNED", kinds::BANNED)
-            .replace("TRUSTED", kinds::TRUSTED)
-            .replace("PRINCIPALS", kinds::PRINCIPALS);
+            .replace("BELOW", sets::BELOW)
+            .replace("ACTIVE", sets::ACTIVE)
+            .replace("BANNED", sets::BANNED)
+            .replace("TRUSTED", sets::TRUSTED)
+            .replace("PRINCIPALS", sets::PRINCIPALS);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let condition = condition.replace("NOW", &now.to_string()).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))

@@ -18,6 +18,8 @@ use super::rows_of;
 use super::sets::rank;
 use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 /// Takes what alternatives of a filter have in common out of them.
 pub(in super::super) fn take_out(plan: &mut Plan) {
@@ -208,12 +210,38 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered in their order, and with the kind of each source that exposes
-/// the row in place of its number. Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered by their depth, the branches of each test in an order that
+/// depends on what they ask alone, and the kind of each source that exposes the row in place of its number.
+/// Equal conditions of different alternatives are equal so.
 fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
-    let mut kinds = Vec::new();
     let mut condition = condition.clone();
-    renumber_inside(&mut condition, &mut TakenAliases::with_canonical());
+    order_branches(&mut condition, rows, TakenAliases::with_canonical());
+    with_kinds(condition, rows)
+}
+
+/// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
+/// the order of branches, and sorts the branches of each test.
+fn order_branches(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
+    for branch in condition.branches_mut() {
+        let mut taken = taken;
+        for from in branch.from.clone() {
+            rename(branch, from.alias, taken.take());
+        }
+        branch.filter.iter_mut().for_each(|inner| order_branches(inner, rows, taken));
+    }
+    if let Condition::Any(branches) | Condition::None(branches) = condition
+        && branches.len() > 1
+    {
+        // Branches of one hash stay in their order: at worst, equal conditions look different.
+        branches.sort_by_cached_key(|branch| {
+            FxBuildHasher.hash_one(with_kinds(Condition::Any(vec![branch.clone()]), rows))
+        });
+    }
+}
+
+/// A condition with the kind of each source that exposes the row in place of its number.
+fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
+    let mut kinds = Vec::new();
     let mut select = Select { filter: vec![condition], ..Select::default() };
     select.for_each_alias_mut(&mut |alias| {
         if let Some(row) = rows.iter().find(|row| row.alias == *alias) {
@@ -225,4 +253,59 @@ fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
         }
     });
     (kinds, select.filter.swap_remove(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{column, equal, given, reading};
+    use crate::catalog::{ColumnId, SourceId};
+
+    fn row(alias: usize, source: usize) -> From {
+        let kind = FromKind::Row { source: SourceId::from_index(source), key: ColumnId::FIRST };
+        From { alias: Alias::of_number(alias), kind }
+    }
+
+    fn source(place: usize) -> FromKind {
+        FromKind::Source(SourceId::from_index(place))
+    }
+
+    fn tests_of(filter: Vec<Condition>) -> Select {
+        Select { filter, ..Select::default() }
+    }
+
+    /// Two alternatives with one guard, whose branches and numbers differ; a part of the guard is deeper.
+    #[test]
+    fn the_order_of_branches_does_not_matter() {
+        let guard = |row, own: usize, swapped: bool| {
+            let inner = Select {
+                filter: vec![
+                    equal(column(own + 1, 0), column(own, 1)),
+                    equal(column(own + 1, 1), column(row, 2)),
+                ],
+                ..reading(own + 1, source(8), Vec::new())
+            };
+            let other = tests_of(vec![equal(column(own, 2), given(0))]);
+            let mut branches = vec![inner, other];
+            let looked_up = |branches| Select {
+                filter: vec![Condition::Any(branches), equal(column(own, 0), column(row, 1))],
+                ..reading(own, source(7), Vec::new())
+            };
+            let mut all = vec![tests_of(vec![equal(column(row, 3), given(1))])];
+            if swapped {
+                branches.reverse();
+                all.insert(0, looked_up(branches));
+            } else {
+                all.push(looked_up(branches));
+            }
+            Condition::None(all)
+        };
+        let one = by_shown_rows(&guard(1, 20, false), &[row(1, 0)]);
+        assert_eq!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 0)]));
+        // Another row's column, and another connection between the sources.
+        assert_ne!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 1)]));
+        let Condition::None(mut all) = guard(2, 10, true) else { return };
+        all[0].filter[1] = equal(column(10, 1), column(2, 1));
+        assert_ne!(one, by_shown_rows(&Condition::None(all), &[row(2, 0)]));
+    }
 }
