@@ -13,7 +13,7 @@ use portcullis_testkit::repository;
 use std::fmt::Write;
 
 /// Tables of a few pages, which a plan may read as a whole to hash them.
-const SMALL: [&str; 3] = ["role_permissions", "tenants", "folders"];
+const SMALL: [&str; 4] = ["role_permissions", "tenants", "folders", "parents"];
 
 const SCHEMA: &str = "
 CREATE TABLE documents (

@@ -53,6 +53,9 @@ fn policies_of_row_level_security_show_the_rows_that_an_expert_shows() {
         let service = service(pattern);
         for user in USERS {
             let ours = filter(&service, user, "documents");
+            if reads_its_table(pattern, &ours) {
+                continue;
+            }
             let expert = pattern.expert(user, "documents");
             for (command, sql) in
                 [("SELECT", ""), ("ALL", "UPDATE documents AS changed SET status = status;")]
@@ -94,6 +97,9 @@ fn policies_accept_the_new_rows_that_an_expert_accepts() {
         let service = service(pattern);
         for user in USERS {
             let ours = filter(&service, user, "documents");
+            if reads_its_table(pattern, &ours) {
+                continue;
+            }
             let rows = accepted(&ours);
             assert_eq!(rows, accepted(&pattern.expert(user, "documents")), "{}: {ours}", pattern.shape);
             n_accepted += rows.into_iter().filter(|is_accepted| *is_accepted).count();
@@ -159,6 +165,14 @@ fn a_policy_reads_its_own_table_through_a_view() {
 
 fn pattern(shape: &str) -> &'static Pattern {
     PATTERNS.iter().find(|pattern| pattern.shape == shape).unwrap()
+}
+
+/// Whether a filter reads the documents that it filters. As a policy, the database refuses it for rows that
+/// are read, and it does not see rows that are inserted.
+fn reads_its_table(pattern: &Pattern, filter: &str) -> bool {
+    let reads = filter.contains("documents AS");
+    assert_eq!(reads, pattern.shape == "pattern-flag-in-a-hierarchy", "{}: {filter}", pattern.shape);
+    reads
 }
 
 /// The ids that a role sees in a table under a policy with this condition.

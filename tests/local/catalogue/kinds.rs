@@ -325,6 +325,18 @@ frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
                    d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))",
     },
     Pattern {
+        shape: "pattern-flag-in-a-hierarchy",
+        title: "A guard on the folder and all above it",
+        why: "A recursion finds the folders above each folder of the user's documents once. Those of which one above is archived are a hash table, in which the document's folder is looked up. The filter reads `documents`, so it cannot be a policy of row-level security.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and not closed(f);
+closed(f: Folder) if archived(f);
+closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND d.folder_id IS NOT NULL AND d.folder_id NOT IN (CLOSED)",
+    },
+    Pattern {
         shape: "pattern-guard-in-a-hierarchy",
         title: "A role inherited from a parent folder, unless the folder is archived",
         why: "Each step of the recursion looks up one folder by its key.",

@@ -42,3 +42,9 @@ pub(super) const PRINCIPALS: &str = "
     SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1
     UNION SELECT v.user_id FROM principals p JOIN deputies v ON v.deputy_id = p.user_id AND v.active = 1)
   SELECT user_id FROM principals WHERE user_id IS NOT NULL";
+/// The folders that are archived, and all below them.
+pub(super) const CLOSED: &str = "
+  WITH RECURSIVE closed AS (
+    SELECT id FROM folders WHERE archived = 1
+    UNION SELECT p.folder_id FROM closed c JOIN parents p ON p.parent_id = c.id)
+  SELECT id FROM closed WHERE id IS NOT NULL";

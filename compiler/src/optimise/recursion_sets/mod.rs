@@ -4,6 +4,9 @@
 //! not (t in barred and t.c0 = row.f)                  ─▶   not (row.f in (t.c0 where t in barred))
 //! not (f in folders and f.id = row.f and f.archived   ─▶   not (f in folders and f.id = row.f and f.archived
 //!      and t in barred and t.c0 = f.id)                         and row.f in (t.c0 where t in barred))
+//! not (t in above and t.c0 = row.f                    ─▶   not (row.f in (t.c0 where t in above
+//!      and f in folders and f.id = t.c1 and f.archived)              and f in folders and f.id = t.c1
+//!                                                                    and f.archived))
 //! ```
 //!
 //! PostgreSQL estimates a recursion at many more rows than it has, and makes no join of a test that defines
@@ -14,27 +17,36 @@
 //!
 //! Only values of the recursion itself become a set. A set of what leads to it, such as all documents of a
 //! denied collection, may be as large as a table, and would be made for a single row, too. The values that
-//! are looked up are those of the row, or of sources that the row leads to: sources that only the recursion
-//! leads to are still reached from it. What is inside a set stays as it is, because the recursion is defined
-//! around it, and joined there.
+//! are looked up are those of the row, or of sources that the row leads to. Sources that only the recursion
+//! leads to are joined with it in the set, if there is at most one row of each for a row of the recursion:
+//! making the set takes a few times as long as the recursion then. Otherwise they are still reached from it.
+//! What is inside a set stays as it is, because the recursion is defined around it, and joined there.
 
+mod size;
+mod ties;
+
+use self::size::TestSources;
+use self::ties::{equal_to, reached_from, tie};
 use super::setting::Setting;
 use crate::algebra::aliases::free_aliases;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableBody};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse};
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::question::QuestionVarId;
 
 /// Rewrites the tests of all alternatives.
 pub(super) fn look_up(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
-    let rewriter = TestRewriter { tables, column: setting.row.map(|row| row.var) };
+    let keys = setting.bindings.map(|bindings| Keys { catalog: setting.catalog, bindings });
+    let rewriter =
+        TestRewriter { sources: TestSources { tables, keys }, column: setting.row.map(|row| row.var) };
     answer.selects_mut().iter_mut().for_each(|select| rewriter.in_alternative(select));
 }
 
 /// Rewrites tests.
 struct TestRewriter<'p> {
-    /// The tables that they may read.
-    tables: &'p [Table],
+    /// What they may read.
+    sources: TestSources<'p>,
     /// The variable whose value is the filter's column.
     column: Option<QuestionVarId>,
 }
@@ -62,7 +74,7 @@ impl TestRewriter<'_> {
     /// Rewrites a test, and those inside it.
     fn in_test(&self, test: &mut Select) {
         for from in test.from.clone() {
-            if self.is_recursion(from) {
+            if self.sources.is_recursion(from) {
                 self.look_up_in(test, from);
             }
         }
@@ -73,26 +85,20 @@ impl TestRewriter<'_> {
         }
     }
 
-    fn is_recursion(&self, from: From) -> bool {
-        match from.kind.table().map(|table| &table.of(self.tables).body) {
-            Some(TableBody::Recursive { .. }) => true,
-            Some(TableBody::Union(_) | TableBody::WholeState { .. }) | None => false,
-        }
-    }
-
     /// Replaces a recursion that a test reads by a look-up, if equalities of one of its columns are all that
-    /// connects it with other values, and the row leads to one of these.
+    /// connects it, and what it alone leads to, with the row and what the row leads to.
     fn look_up_in(&self, test: &mut Select, recursion: From) {
-        let Some(Ties { own, tied, inner, others }) = self.ties(test, recursion.alias) else { return };
-        let rest = Select {
+        let is_apart = |condition: &&Condition| !free_aliases(condition).contains(&recursion.alias);
+        let others = Select {
             from: test.from.iter().copied().filter(|from| *from != recursion).collect(),
-            filter: others,
+            filter: test.filter.iter().filter(is_apart).cloned().collect(),
             ..Select::default()
         };
-        let led = self.led(test, &rest);
+        let led = self.led(test, &others);
         let is_led = |expr: &Expr| {
             self.is_around(test, *expr) || expr.alias().is_some_and(|alias| led.contains(&alias))
         };
+        let Some(Ties { set, tied, rest }) = self.ties(test, recursion, &is_led) else { return };
         let Some(value) = tied.iter().copied().find(is_led) else { return };
         let around = {
             let mut equal = tied.iter().copied().chain(equal_to(value, &rest));
@@ -106,38 +112,41 @@ impl TestRewriter<'_> {
             right: other,
         });
         test.filter.extend(equal);
-        let set = Select { from: vec![recursion], filter: inner, output: vec![own].into() };
         test.filter.push(Condition::In { expr: around.unwrap_or(value), selects: vec![set], used });
     }
 
-    /// What a source of a test is connected with; `None` if anything else than equalities of one column
-    /// connects it.
-    fn ties(&self, test: &Select, source: Alias) -> Option<Ties> {
-        let mut column = None;
+    /// What a recursion is connected with in a test; `None` if anything else than equalities of one column
+    /// connects it, and what it leads to, with the rest.
+    fn ties(&self, test: &Select, recursion: From, is_led: &dyn Fn(&Expr) -> bool) -> Option<Ties> {
+        let compared = test.filter.iter().filter_map(|condition| tie(condition, recursion.alias));
+        let own = compared.clone().find(|(_, other)| is_led(other)).map(|(own, _)| own)?;
+        let from = reached_from(test, recursion, own, is_led);
+        let is_inside = |alias: &Alias| from.iter().any(|from| from.alias == *alias);
         let (mut tied, mut inner, mut others) = (Vec::new(), Vec::new(), Vec::new());
         for condition in &test.filter {
             let free = free_aliases(condition);
-            if !free.contains(&source) {
+            if !free.iter().any(is_inside) {
                 others.push(condition.clone());
-            } else if free == [source] && !self.asks_row(condition) {
+            } else if free.iter().all(is_inside) && !self.asks_row(condition) {
                 inner.push(condition.clone());
-            } else if let Condition::Compare { op: CompareOp::Equal, left, right } = condition {
-                let (own, other) =
-                    if left.alias() == Some(source) { (*left, *right) } else { (*right, *left) };
-                if other.alias() == Some(source) || column.is_some_and(|column| column != own) {
-                    return None;
-                }
-                column = Some(own);
+            } else {
+                let (_, other) = tie(condition, recursion.alias).filter(|(column, _)| *column == own)?;
                 if !tied.contains(&other) {
                     tied.push(other);
                 }
-            } else {
-                return None;
             }
         }
-        let is_shown = test.output.iter().any(|shown| shown.alias() == Some(source));
-        let own = column.filter(|_| !is_shown)?;
-        Some(Ties { own, tied, inner, others })
+        let is_split = test.from.iter().any(|from| {
+            matches!(from.kind, FromKind::Again { row, .. } if is_inside(&from.alias) != is_inside(&row))
+        });
+        let is_shown = test.output.iter().any(|shown| shown.alias().is_some_and(|alias| is_inside(&alias)));
+        if is_split || is_shown {
+            return None;
+        }
+        let rest = test.from.iter().copied().filter(|from| !is_inside(&from.alias)).collect();
+        let rest = Select { from: rest, filter: others, output: test.output.clone() };
+        let set = Select { from, filter: inner, output: vec![own].into() };
+        self.sources.is_as_large(&set, recursion).then_some(Ties { set, tied, rest })
     }
 
     /// The sources of a test that equalities lead to from around it, by the conditions of the rest.
@@ -189,16 +198,14 @@ impl TestRewriter<'_> {
     }
 }
 
-/// What connects a source with the rest of its test.
+/// A recursion and the rest of its test.
 struct Ties {
-    /// Its column.
-    own: Expr,
+    /// The values of its column, and what it leads to.
+    set: Select,
     /// The values that the column equals.
     tied: Vec<Expr>,
-    /// The conditions on the source alone.
-    inner: Vec<Condition>,
-    /// The conditions on anything else.
-    others: Vec<Condition>,
+    /// The test without the set.
+    rest: Select,
 }
 
 /// Whether a test reads the row that a source shows. Other sources are those around it.
@@ -210,36 +217,50 @@ fn reads(test: &Select, alias: Alias) -> bool {
     })
 }
 
-/// The values that a condition of a select equates with a value.
-fn equal_to(value: Expr, select: &Select) -> impl Iterator<Item = Expr> {
-    select.filter.iter().filter_map(move |condition| match condition {
-        Condition::Compare { op: CompareOp::Equal, left, right } if *left == value => Some(*right),
-        Condition::Compare { op: CompareOp::Equal, left, right } if *right == value => Some(*left),
-        _ => None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::TableId;
     use crate::algebra::sample::{column, equal, given, reading};
-    use crate::catalog::SourceId;
+    use crate::algebra::{Table, TableBody, TableId};
+    use crate::bindings::Bindings;
+    use crate::catalog::{Catalog, ColumnId, Relation, RelationArg, RelationSource, SourceId};
 
     /// What [`TestRewriter`] makes of a test that reads the recursion as 1, and relations as 2 and above, for
     /// a filter over `given(0)` around which 9 is read.
     fn rewritten(n_relations: usize, filter: Vec<Condition>) -> Select {
+        rewritten_with((0..n_relations).map(relation).collect(), filter)
+    }
+
+    /// The same for a test that reads these sources.
+    fn rewritten_with(from: Vec<From>, filter: Vec<Condition>) -> Select {
         let body = TableBody::Recursive { base: Vec::new(), step: Vec::new() };
         let tables = [Table::new("pc".to_owned(), String::new(), 2, body)];
-        let rewriter = TestRewriter { tables: &tables, column: Some(QuestionVarId(0)) };
+        let catalog = catalog();
+        let keys = Some(Keys { catalog: &catalog, bindings: &Bindings::default() });
+        let rewriter =
+            TestRewriter { sources: TestSources { tables: &tables, keys }, column: Some(QuestionVarId(0)) };
         let mut test = reading(1, recursion(), Vec::new());
-        test.from.extend((0..n_relations).map(|place| From {
-            alias: Alias::of_number(place + 2),
-            kind: FromKind::Source(SourceId::from_index(place)),
-        }));
+        test.from.extend(from);
         test.filter = filter;
         rewriter.in_test(&mut test);
         test
+    }
+
+    /// A source that reads a relation, as 2 and above.
+    fn relation(place: usize) -> From {
+        let kind = FromKind::Source(SourceId::from_index(place));
+        From { alias: Alias::of_number(place + 2), kind }
+    }
+
+    /// Two relations of two columns.
+    fn catalog() -> Catalog {
+        let column = |name: &str| RelationArg::Column { ty: "Folder".to_owned(), column: name.to_owned() };
+        let relation = |name: &str| Relation {
+            predicate: name.to_owned(),
+            args: ["a0", "a1"].map(column).into(),
+            source: RelationSource::Table { schema: None, name: name.to_owned() },
+        };
+        Catalog { relations: ["one", "other"].map(relation).to_vec().into() }
     }
 
     fn recursion() -> FromKind {
@@ -285,8 +306,50 @@ mod tests {
         assert_eq!(test.filter, [led, same, is_in(column(9, 1), SetUse::ToTest, Vec::new())]);
     }
 
+    /// At most one row of the first relation, and one of the second for that.
+    #[test]
+    fn what_the_recursion_alone_leads_to_is_joined_in_the_set() {
+        let (tied, own) = (equal(column(9, 1), column(1, 0)), equal(column(1, 1), given(7)));
+        let joined = [
+            equal(column(2, 0), column(1, 1)),
+            equal(column(2, 1), given(7)),
+            equal(column(3, 0), column(2, 1)),
+            equal(column(1, 0), column(3, 1)),
+        ];
+        let test = rewritten(2, [vec![tied, own.clone()], joined.clone().into()].concat());
+        let [Condition::In { expr, selects, used: SetUse::ToTest }] = test.filter.as_slice() else {
+            panic!("{test:?}")
+        };
+        assert_eq!((*expr, test.from.len()), (column(9, 1), 0));
+        let [set] = selects.as_slice() else { panic!("{test:?}") };
+        assert_eq!((set.from.len(), set.output.as_slice()), (3, [column(1, 0)].as_slice()));
+        assert_eq!(set.filter, [vec![own], joined.into()].concat());
+    }
+
+    /// One row, of which the recursion leads to one column, and the row around the test to another.
+    #[test]
+    fn a_row_is_not_split() {
+        let (source, row, key) = (SourceId::from_index(1), Alias::of_number(2), ColumnId::FIRST);
+        let again = FromKind::Again { source, key, row, row_key: key };
+        let from = vec![relation(0), From { alias: Alias::of_number(3), kind: again }];
+        let filter = vec![
+            equal(column(1, 0), column(9, 1)),
+            equal(column(2, 0), column(1, 1)),
+            equal(column(2, 1), given(7)),
+            equal(column(3, 1), column(9, 2)),
+        ];
+        let test = rewritten_with(from, filter.clone());
+        assert_eq!((test.from.len(), test.filter), (3, filter));
+    }
+
     #[test]
     fn a_recursion_stays_where_no_set_can_take_its_place() {
+        let tied = equal(column(1, 0), column(9, 1));
+        let reached = equal(column(2, 0), column(1, 1));
+        let denied = Select {
+            filter: vec![equal(column(4, 0), column(2, 0)), equal(column(4, 1), column(2, 1))],
+            ..reading(4, recursion(), Vec::new())
+        };
         let order = Condition::Compare { op: CompareOp::Less, left: column(1, 0), right: column(9, 2) };
         for (n_relations, filter) in [
             // Two columns of it are tied.
@@ -295,6 +358,21 @@ mod tests {
             (0, vec![equal(column(1, 0), column(9, 1)), order]),
             // Only the recursion leads to the relation.
             (1, vec![equal(column(1, 0), column(2, 0))]),
+            // There may be many rows of the relation for one of the recursion.
+            (1, vec![tied.clone(), reached.clone()]),
+            // The row is tied to what the recursion leads to, too.
+            (1, vec![tied.clone(), reached.clone(), equal(column(9, 2), column(2, 1))]),
+            (
+                2,
+                vec![
+                    tied.clone(),
+                    equal(column(2, 0), column(1, 1)),
+                    equal(column(3, 0), given(0)),
+                    equal(column(3, 1), column(2, 1)),
+                ],
+            ),
+            // The set would test each of its rows by a recursion.
+            (1, vec![tied, reached, equal(column(2, 1), given(7)), Condition::None(vec![denied])]),
             // Nothing ties it.
             (1, vec![equal(column(2, 0), given(0))]),
         ] {
