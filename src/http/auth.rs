@@ -9,6 +9,7 @@
 //! change, reads its clock first. So results are not cached, and a revoked key is refused, and a new policy
 //! decides, from the very next request on. Questions read the clock with their answer: their key is looked up
 //! in memory, and once more before the answer leaves. So what is wrong with the body alone may be said first.
+//! Only answers that replicas give while the primary is out of reach are given by the keys that are known.
 //!
 //! A [`FixedKey`] comes from the configuration, lasts as long as the process, and is kept as a hash too.
 //! Digests are compared in constant time. If keys have a rate limit, it is enforced here too (429).
