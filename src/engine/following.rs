@@ -23,14 +23,7 @@ impl Engine {
 
     /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
     pub async fn is_ready(&self) -> Result<(), EngineError> {
-        match self.follow().await {
-            Err(EngineError::Store(StoreError::Database(error)))
-                if error.is_passing() && self.store().answers_without_primary() =>
-            {
-                Ok(())
-            }
-            followed => followed,
-        }
+        Ok(self.store().ready().await?)
     }
 
     /// Runs a closure that reads, from one set of relations and under one policy; repeats it if one of them

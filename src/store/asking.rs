@@ -4,7 +4,7 @@
 //! all that this process has seen; what a replica must have, `postgres::replicas` says. The answer comes with
 //! the clock, which shows whether other processes have changed anything.
 
-use super::postgres::{AnyAnswer, AskedRead, Clock, PgRead};
+use super::postgres::{AnyAnswer, AskedRead, Clock, PgRead, ReplicaUsage};
 use super::{Backend, Expected, Reader, Store, StoreError};
 use std::sync::Arc;
 use std::time::Instant;
@@ -53,8 +53,13 @@ impl Store {
             Backend::Postgres(store) => {
                 let read: PgRead =
                     Arc::new(move |reader| Ok(Box::new(read(&Reader::Postgres(reader))?) as AnyAnswer));
-                let asked =
-                    AskedRead { asker: self.asker, seen: Some(store.frontier()), after: self.after, until };
+                let asked = AskedRead {
+                    asker: self.asker,
+                    seen: Some(store.frontier()),
+                    after: self.after,
+                    known: None,
+                    until,
+                };
                 let answered = if self.asks_primary {
                     store.ask_primary(asked, expected, read).await
                 } else {
@@ -66,6 +71,30 @@ impl Store {
                     answer.map_err(|_| StoreError::Bug("an answer is of another type".to_owned()))?;
                 Ok((*answer, clock))
             }
+        }
+    }
+
+    /// How often each replica of a store on PostgreSQL was asked.
+    pub fn replica_usage(&self) -> Vec<ReplicaUsage> {
+        match &self.backend {
+            Backend::Embedded(_) => Vec::new(),
+            Backend::Postgres(store) => store.replica_usage(),
+        }
+    }
+
+    /// Whether replicas answer questions although the primary is out of reach.
+    pub fn answers_without_primary(&self) -> bool {
+        match &self.backend {
+            Backend::Embedded(_) => false,
+            Backend::Postgres(store) => store.answers_without_primary(),
+        }
+    }
+
+    /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
+    pub async fn ready(&self) -> Result<(), StoreError> {
+        match &self.backend {
+            Backend::Embedded(_) => Ok(()),
+            Backend::Postgres(store) => store.ready(self.asker).await,
         }
     }
 }

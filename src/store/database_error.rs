@@ -63,7 +63,7 @@ pub enum DatabaseError {
     Crowded(String),
     /// A pooler stands before the server, and does not keep its connections apart.
     #[error(
-        "{0} is a pooler that lends a connection for each transaction: use a pool in session mode, or the address of the server itself"
+        "{0} is a pooler that lends a connection for each transaction, or does not reset it: use a pool in session mode with `server_reset_query`, or the address of the server itself"
     )]
     Pooler(String),
     /// Only servers that accept no writes answer.

@@ -53,7 +53,7 @@ pub use token::{Nonce, Token, WriteMark};
 use crate::share::Asker;
 use embedded::Embedded;
 use portcullis_compiler::StoreDialect;
-use postgres::{PostgresStore, ReplicaUsage, StoreServers};
+use postgres::{PostgresStore, StoreServers};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -147,22 +147,6 @@ impl Store {
         match &self.backend {
             Backend::Embedded(store) => store.usage(),
             Backend::Postgres(store) => store.usage(),
-        }
-    }
-
-    /// How often each replica of a store on PostgreSQL was asked.
-    pub fn replica_usage(&self) -> Vec<ReplicaUsage> {
-        match &self.backend {
-            Backend::Embedded(_) => Vec::new(),
-            Backend::Postgres(store) => store.replica_usage(),
-        }
-    }
-
-    /// Whether replicas answer questions although the primary is out of reach.
-    pub fn answers_without_primary(&self) -> bool {
-        match &self.backend {
-            Backend::Embedded(_) => false,
-            Backend::Postgres(store) => store.answers_without_primary(),
         }
     }
 

@@ -54,8 +54,8 @@ async fn a_pool_in_transaction_mode_is_refused() {
     assert_eq!(
         late.to_string(),
         format!(
-            "127.0.0.1 port {port} is a pooler that lends a connection for each transaction: use a pool in \
-             session mode, or the address of the server itself"
+            "127.0.0.1 port {port} is a pooler that lends a connection for each transaction, or does not reset \
+             it: use a pool in session mode with `server_reset_query`, or the address of the server itself"
         )
     );
     drop(place);

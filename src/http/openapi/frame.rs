@@ -249,7 +249,7 @@ fn shared() -> Map<String, Value> {
         "parameters": {
             "RequestId": header("X-Request-ID", "The id of the request in the log; it is echoed if it has at most 128 visible ASCII characters, and replaced otherwise"),
             "ApiVersion": header("X-OsoApiVersion", "The version that the client was made for; ignored"),
-            "Offset": header("OsoOffset", "The offset of an earlier write that a read must see. Every read sees all acknowledged writes; if this one was lost, the read is answered 409"),
+            "Offset": header("OsoOffset", "The offset of an earlier write that a read must see. Without replicas, every read sees all acknowledged writes anyway; if this one was lost, the read is answered 409"),
         },
         "headers": {
             "X-Request-ID": { "required": true, "description": "The id under which the request is logged", "schema": { "type": "string", "pattern": "^[!-~]{1,128}$" } },

@@ -60,6 +60,8 @@ pub(super) struct WantedWrites {
     pub(super) seen: Option<Frontier>,
     /// Those that the question names.
     pub(super) after: Option<Token>,
+    /// A moment that the server must know by its random number.
+    pub(super) known: Option<Token>,
 }
 
 impl WantedWrites {
@@ -72,7 +74,7 @@ impl WantedWrites {
     /// The revision that the server must have, and all that are looked up.
     fn revisions(&self) -> (i64, Vec<i64>) {
         let seen = self.seen.iter().flat_map(Frontier::tokens);
-        let all: Vec<i64> = seen.chain(self.after).map(Token::number).collect();
+        let all: Vec<i64> = seen.chain(self.after).chain(self.known).map(Token::number).collect();
         (all.iter().copied().max().unwrap_or_default(), all)
     }
 }
@@ -195,12 +197,17 @@ impl ClockRow {
     /// [`DatabaseError::TakenOver`] if a write is lost that this process has seen, and
     /// [`DatabaseError::LostWrite`] if one is lost that the question names. [`DatabaseError::Behind`] on a
     /// standby that has not received one of them yet.
-    pub(super) fn checked(&self, WantedWrites { seen, after }: &WantedWrites) -> Result<Clock, StoreError> {
+    pub(super) fn checked(
+        &self,
+        WantedWrites { seen, after, known }: &WantedWrites,
+    ) -> Result<Clock, StoreError> {
         let seen = seen.iter().flat_map(Frontier::tokens);
         let with = |sight: Sight| move |token: &Token| self.sight(*token) == sight;
         let error = if let Some(Token { revision, .. }) = seen.clone().find(with(Sight::Lost)) {
             DatabaseError::TakenOver { revision }
         } else if let Some(Token { revision, .. }) = after.filter(with(Sight::Lost)) {
+            DatabaseError::LostWrite { revision }
+        } else if let Some(Token { revision, .. }) = known.filter(|known| !self.knows(*known)) {
             DatabaseError::LostWrite { revision }
         } else if let Some(Token { revision, .. }) = seen.chain(*after).find(with(Sight::Behind)) {
             DatabaseError::Behind { revision }
@@ -208,6 +215,11 @@ impl ClockRow {
             return Ok(self.clock);
         };
         Err(error.into())
+    }
+
+    /// Whether this moment was the server's, as its random number shows.
+    fn knows(&self, moment: Token) -> bool {
+        self.clock.token == moment || self.kept.of(moment.revision) == Some(moment.nonce)
     }
 
     /// Whether all writes up to this token were seen.
@@ -301,7 +313,7 @@ mod tests {
         let mut two = Frontier::from(token(4, 4));
         two.add(token(5, 5), None);
         let checked = |revision, is_standby, kept: &[_], after| {
-            let wanted = WantedWrites { seen: Some(two.clone()), after: Some(after) };
+            let wanted = WantedWrites { seen: Some(two.clone()), after: Some(after), known: None };
             match row(revision, is_standby, kept).checked(&wanted) {
                 Ok(_) => Ok(()),
                 Err(StoreError::Database(error)) => Err(error),
@@ -320,10 +332,22 @@ mod tests {
     }
 
     #[test]
+    fn a_moment_is_known_by_its_random_number_alone() {
+        let checked = |kept: &[_], known| {
+            let wanted = WantedWrites { known: Some(known), ..WantedWrites::default() };
+            row(9, false, kept).checked(&wanted).is_ok()
+        };
+        assert!(checked(&[], token(9, 1)) && checked(&[(7, 5)], token(7, 5)));
+        assert!(!checked(&[], token(9, 2)) && !checked(&[(7, 6)], token(7, 5)));
+        // Not kept any more: it may be of another history.
+        assert!(!checked(&[], token(7, 5)) && !checked(&[], token(11, 5)));
+    }
+
+    #[test]
     fn the_greatest_revision_is_the_condition_of_a_statement() {
         let params = |seen: Option<u64>, after: Option<u64>| {
             let seen = seen.map(|revision| token(revision, 5).into());
-            WantedWrites { seen, after: after.map(|revision| token(revision, 5)) }.revisions()
+            WantedWrites { seen, after: after.map(|revision| token(revision, 5)), known: None }.revisions()
         };
         assert_eq!(params(None, None), (0, vec![]));
         assert_eq!(params(Some(5), None), (5, vec![5]));

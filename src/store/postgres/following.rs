@@ -55,7 +55,7 @@ impl PostgresStore {
         let catalog = Catalog::load(session, &schema).await?;
         // Read last: no later failover can lose what is published, unless this process notices it.
         let seen = self.frontier();
-        let wanted = WantedWrites { seen: Some(seen.clone()), after: None };
+        let wanted = WantedWrites { seen: Some(seen.clone()), ..WantedWrites::default() };
         let clock = self.unless_taken_over(clock::read(session, &schema, &wanted).await)?;
         self.published.note(clock.token, Some(&seen));
         self.published.offer_keys(keys);
@@ -103,7 +103,7 @@ impl PostgresStore {
         let soon = Instant::now().checked_add(CONFIRM_TIME);
         let has_time = until.zip(soon).is_none_or(|(until, soon)| until >= soon);
         let until = until.into_iter().chain(soon).min();
-        let asked = AskedRead { asker, seen: Some(self.frontier()), after, until };
+        let asked = AskedRead { asker, seen: Some(self.frontier()), after, until, known: None };
         let confirmed = self.read_brief(asked, PgReader::confirm).await;
         match confirmed {
             Err(StoreError::Timeout(_)) if has_time => Err(self.silent(CONFIRM_TIME).into()),

@@ -308,7 +308,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Busy`] if too many are read at the same time.
     pub fn reading(&self, pattern: FactPattern, after: Option<Token>) -> Result<PgFactReading, StoreError> {
-        let wanted = WantedWrites { seen: Some(self.frontier()), after };
+        let wanted = WantedWrites { seen: Some(self.frontier()), after, known: None };
         self.unless_taken_over(self.readings.begin(pattern, &wanted))
     }
 

@@ -16,6 +16,9 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+/// How long a clock may take in addition if a connection must be made first.
+const CONNECT_TIME: Duration = Duration::from_secs(5);
+
 /// How long a question may run until it counts as long.
 const BRIEF: Duration = Duration::from_millis(100);
 
@@ -30,6 +33,9 @@ pub struct AskedRead {
     /// The writes that it must see besides. That one of them is lost is
     /// [`LostWrite`](super::super::DatabaseError::LostWrite).
     pub after: Option<Token>,
+    /// A moment that the server must know: its own, or one whose random number it still has. That it does not is
+    /// [`LostWrite`](super::super::DatabaseError::LostWrite).
+    pub known: Option<Token>,
     /// Until when it may run, not counting the time in which it waits; as long as any question if `None`.
     pub until: Option<Instant>,
 }
@@ -120,9 +126,13 @@ impl ReaderPool {
         self.brief.ask(asker, self.wait, begin, tried).await
     }
 
-    /// Reads the clock within a time that is enough to connect first.
+    /// Reads the clock within this time, and one that is enough to connect if it must.
     pub(super) async fn confirm_within(&self, asked: AskedRead, time: Duration) -> Result<Clock, StoreError> {
-        let (asker, begin) = (asked.asker, allowing(asked, time));
+        let asker = asked.asker;
+        let begin = move |reader: &PgReader| {
+            let more = if reader.is_connected() { Duration::ZERO } else { CONNECT_TIME };
+            allowing(asked, time + more)(reader)
+        };
         self.brief.ask(asker, self.wait, begin, |reader: &PgReader| reader.guarded(PgReader::confirm)).await
     }
 
@@ -142,7 +152,7 @@ impl ReaderPool {
 /// Prepares a reader for a question that may run for so long, and at most until this time, which is put off
 /// while the question waits.
 fn allowing(
-    AskedRead { seen, after, until, .. }: AskedRead,
+    AskedRead { seen, after, known, until, .. }: AskedRead,
     time: Duration,
 ) -> impl FnOnce(&PgReader) -> RunningQuestion + Send + 'static {
     let asked = Instant::now();
@@ -150,6 +160,6 @@ fn allowing(
         let now = Instant::now();
         let end = until.and_then(|until| until.checked_add(now.saturating_duration_since(asked)));
         let late = now.checked_add(time);
-        reader.allow(WantedWrites { seen, after }, end.into_iter().chain(late).min())
+        reader.allow(WantedWrites { seen, after, known }, end.into_iter().chain(late).min())
     }
 }

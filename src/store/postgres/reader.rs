@@ -187,6 +187,11 @@ impl PgReader {
         self.seen.get()
     }
 
+    /// Whether it has a connection.
+    pub(super) fn is_connected(&self) -> bool {
+        self.connection.borrow().is_some()
+    }
+
     /// Fails if the closure must end: it is out of time, or its asker has gone.
     pub fn check(&self) -> Result<(), StoreError> {
         let question = self.question.borrow();
@@ -301,6 +306,10 @@ impl PgReader {
                     if begins {
                         self.snapshot.set(SnapshotState::Wanted);
                     }
+                }
+                Err(StoreError::Database(DatabaseError::Pooler(_))) => {
+                    *slot = None;
+                    return outcome;
                 }
                 Err(StoreError::Timeout(_) | StoreError::Closed) => {
                     self.give_up(slot.take());

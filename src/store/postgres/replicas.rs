@@ -26,6 +26,7 @@ use super::pinned::ReaderSource;
 use super::pool::{AskedRead, ReaderPool};
 use super::reader::PgReader;
 use super::writer::passing;
+use crate::share::Asker;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::options::StoreOptions;
@@ -118,18 +119,18 @@ impl Replica {
         expected: Expected,
         read: &PgRead,
     ) -> Result<(AnyAnswer, Option<Clock>), StoreError> {
+        let began = Instant::now();
         let closure = |read: PgRead| move |reader: &PgReader| read(reader);
         if expected == Expected::Brief {
             let tried = self.readers.try_briefly(asked.clone(), closure(Arc::clone(read))).await?.0;
             if !matches!(tried, Err(StoreError::Timeout(_))) {
-                self.pause.end();
                 return tried;
             }
         }
         match self.readers.confirm_within(asked.clone(), CLOCK_TIME).await {
-            Ok(_) => self.pause.end(),
-            Err(StoreError::Timeout(time)) => {
-                let reason = format!("no answer within {time:?}");
+            Ok(_) => {}
+            Err(StoreError::Timeout(_)) => {
+                let reason = format!("no answer within {:?}", began.elapsed());
                 return Err(DatabaseError::Unreachable { at: self.at.clone(), reason }.into());
             }
             Err(error) => return Err(error),
@@ -172,6 +173,7 @@ impl Replicas {
 
     /// Notes what the primary's clock was at some time after this one.
     pub(super) fn observe(&self, since: Instant, clock: &Clock) {
+        self.pause.end();
         if let Some(most) = self.max_staleness.filter(|_| !clock.is_standby) {
             self.moments.lock().add(since, clock.token, most);
         }
@@ -188,7 +190,7 @@ impl Replicas {
     fn in_turn(&self) -> impl Iterator<Item = &Replica> {
         let first = self.next.fetch_add(1, Ordering::Relaxed) % self.all.len().max(1);
         let (before, after) = self.all.split_at_checked(first).unwrap_or((&self.all, &[]));
-        after.iter().chain(before).filter(|replica| !replica.pause.is_running())
+        after.iter().chain(before).filter(|replica| replica.pause.admits())
     }
 
     pub(super) fn usage(&self) -> Vec<ReplicaUsage> {
@@ -235,6 +237,17 @@ impl PostgresStore {
         }
     }
 
+    /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
+    pub async fn ready(&self, asker: Asker) -> Result<(), StoreError> {
+        if self.replicas.pause.is_running() && self.answers_without_primary() {
+            return Ok(());
+        }
+        match self.follow(asker).await {
+            Err(error) if passing(&error).is_some() && self.answers_without_primary() => Ok(()),
+            followed => followed,
+        }
+    }
+
     /// Whether questions are answered although the primary is out of reach.
     pub fn answers_without_primary(&self) -> bool {
         let is_usable = |replica: &Replica| !replica.pause.is_running();
@@ -260,22 +273,33 @@ impl PostgresStore {
         };
         for replica in replicas.in_turn() {
             let asked = AskedRead { seen: reached.clone(), ..asked.clone() };
-            let verdict = match replica.answer(&asked, expected, read).await {
-                Ok((answer, Some(clock))) => match self.verdict(&asked, clock).await {
-                    ReplicaVerdict::Holds(clock) => {
-                        replica.answered.fetch_add(1, Ordering::Relaxed);
-                        return Some(Ok((answer, clock)));
+            let answered = tokio::select! {
+                answered = replica.answer(&asked, expected, read) => answered,
+                () = replica.pause.begun() => Err(StoreError::Busy),
+            };
+            let verdict = match answered {
+                Ok((answer, Some(clock))) => {
+                    replica.pause.end();
+                    match self.verdict(&asked, clock).await {
+                        ReplicaVerdict::Holds(clock) => {
+                            replica.answered.fetch_add(1, Ordering::Relaxed);
+                            return Some(Ok((answer, clock)));
+                        }
+                        other => other,
                     }
-                    other => other,
-                },
+                }
                 // Nothing was read.
                 Ok((_, None)) => return None,
                 Err(error @ (StoreError::Closed | StoreError::Timeout(_))) => return Some(Err(error)),
                 Err(StoreError::Database(
                     DatabaseError::Behind { .. }
                     | DatabaseError::LostWrite { .. }
-                    | DatabaseError::TakenOver { .. },
-                )) => ReplicaVerdict::Behind,
+                    | DatabaseError::TakenOver { .. }
+                    | DatabaseError::NoTable(_),
+                )) => {
+                    replica.pause.end();
+                    ReplicaVerdict::Behind
+                }
                 // Replay may end a question; and all readers may have one.
                 Err(StoreError::Busy | StoreError::Overloaded(_)) => ReplicaVerdict::Unknown,
                 Err(error) => {
@@ -300,27 +324,28 @@ impl PostgresStore {
         }
     }
 
-    /// The clock of the primary, which has seen the writes up to `after`; `None` while it is out of reach.
+    /// The clock of the primary, which must know a moment; `None` while it is out of reach.
     async fn primary_clock(
         &self,
         asked: &AskedRead,
-        after: Option<Token>,
+        known: Option<Token>,
     ) -> Result<Option<Clock>, StoreError> {
-        if self.replicas.pause.is_running() {
+        let pause = &self.replicas.pause;
+        if !pause.admits() {
             return Ok(None);
         }
         let (since, seen) = (Instant::now(), self.frontier());
-        let asked = AskedRead { seen: Some(seen.clone()), after, ..asked.clone() };
-        let confirmed = self.readers.confirm_within(asked, CLOCK_TIME).await;
+        // That the question has little time left does not show that the primary is silent.
+        let clock = AskedRead { seen: Some(seen.clone()), after: None, known, until: None, ..asked.clone() };
+        let confirmed = tokio::select! {
+            confirmed = self.readers.confirm_within(clock, CLOCK_TIME) => confirmed,
+            () = pause.begun() => return Ok(None),
+        };
         let noted = self.noted(since, Some(&seen), confirmed.map(|clock| (clock, Some(clock))));
         match self.unless_taken_over(noted) {
-            Ok((clock, _)) => {
-                self.replicas.pause.end();
-                Ok(Some(clock))
-            }
-            Err(StoreError::Busy | StoreError::Overloaded(_)) => Ok(None),
+            Ok((clock, _)) => Ok(Some(clock)),
             Err(error) if matches!(error, StoreError::Timeout(_)) || passing(&error).is_some() => {
-                self.replicas.pause.begin();
+                pause.begin();
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -346,6 +371,7 @@ impl PostgresStore {
                 if self.has_state_of(clock) { ReplicaVerdict::Holds(clock) } else { ReplicaVerdict::Unknown }
             }
             Ok(None) => ReplicaVerdict::Unknown,
+            Err(StoreError::Busy | StoreError::Overloaded(_)) => ReplicaVerdict::Unknown,
             Err(error) => {
                 tracing::debug!(%error, "a replica was in a state that the primary does not know");
                 ReplicaVerdict::Behind
