@@ -33,8 +33,8 @@ pub struct AskedRead {
     /// The writes that it must see besides. That one of them is lost is
     /// [`LostWrite`](super::super::DatabaseError::LostWrite).
     pub after: Option<Token>,
-    /// A moment that the server must know: its own, or one whose random number it still has. That it does not is
-    /// [`LostWrite`](super::super::DatabaseError::LostWrite).
+    /// A moment that the server must know: its own, or one whose random number it still has. If it does not,
+    /// that is [`LostWrite`](super::super::DatabaseError::LostWrite).
     pub known: Option<Token>,
     /// Until when it may run, not counting the time in which it waits; as long as any question if `None`.
     pub until: Option<Instant>,
