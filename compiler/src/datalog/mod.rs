@@ -36,7 +36,7 @@ id!(/// A position of a relation, by its place among the arguments of the predic
     pub(crate) PositionId, "position");
 
 impl PositionId {
-    /// What stands at the position, in a list that has an entry for each position.
+    /// The entry for this position, in a list with one entry per position.
     #[expect(clippy::indexing_slicing, reason = "a position is one of the predicate that the list is about")]
     pub(crate) fn of<T>(self, positions: &[T]) -> &T {
         &positions[self.index()]

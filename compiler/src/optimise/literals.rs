@@ -75,7 +75,7 @@ pub(super) fn pair_literals(selects: &mut Vec<Select>, embedded: &mut Vec<Embedd
         let [_, second] = LITERAL_COLUMNS;
         let right = Expr::Column { alias, column: second };
         select.filter.push(Condition::Compare { op: CompareOp::Equal, left: value, right });
-        // It stands in the place of the first.
+        // It replaces the first.
         let mut merged = Some(select);
         let places = std::mem::take(selects).into_iter().enumerate();
         let left = places.filter_map(|(at, select)| {

@@ -72,8 +72,8 @@ fn closures(program: &Specialised, rel: RelId) -> Option<Vec<Closure>> {
     Some(classes.ids().map(closure).collect())
 }
 
-/// The class of a callee that one of the caller's own classes absorbs. `args` are those of the call, and
-/// `others` the other goals of its clause.
+/// The class of columns of the called relation that a class of the caller absorbs, if there is one. `args`
+/// are the arguments of the call, and `others` are the other goals of its clause.
 fn absorbed<'t>(
     theirs: &'t [Closure],
     own: &[Closure],

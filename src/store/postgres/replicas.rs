@@ -11,9 +11,9 @@
 //! that the primary had when it was read so long ago.
 //!
 //! Only facts may be old. The primary's clock is read once more, so revoked keys are known as after any
-//! question, and the answer is discarded if the primary has another policy or other relations, or never had
-//! the replica's moment. While the primary is out of reach, answers that may have an age are given without
-//! it, if the replica has the policy, the keys and the relations that this process knows.
+//! question. The answer is discarded if the primary has another policy or other relations, or if it does not
+//! know the replica's moment. While the primary is out of reach, answers that may have an age are given
+//! without it, if the replica has the policy, the keys and the relations that this process knows.
 
 use super::PostgresStore;
 use super::address::Address;
@@ -44,7 +44,7 @@ pub(in crate::store) type PgRead = Arc<dyn Fn(&PgReader) -> Result<AnyAnswer, St
 
 pub(in crate::store) type AnyAnswer = Box<dyn Any + Send>;
 
-/// How long a clock alone may take, on a connection that may have to be made first.
+/// How long reading a clock may take, besides the time to connect.
 const CLOCK_TIME: Duration = Duration::from_millis(500);
 
 /// The servers of a store.
@@ -363,20 +363,22 @@ impl PostgresStore {
                     ReplicaVerdict::Behind
                 }
             }
-            // What the replica had reached may have become too old while the primary was waited for.
-            Ok(None)
-                if asked.seen.is_some()
-                    && asked.seen.as_ref().map(Frontier::newest) == self.replicas.old_enough() =>
-            {
-                if self.has_state_of(clock) { ReplicaVerdict::Holds(clock) } else { ReplicaVerdict::Unknown }
+            Ok(None) if self.is_still_recent(asked) && self.has_state_of(clock) => {
+                ReplicaVerdict::Holds(clock)
             }
-            Ok(None) => ReplicaVerdict::Unknown,
-            Err(StoreError::Busy | StoreError::Overloaded(_)) => ReplicaVerdict::Unknown,
+            Ok(None) | Err(StoreError::Busy | StoreError::Overloaded(_)) => ReplicaVerdict::Unknown,
             Err(error) => {
                 tracing::debug!(%error, "a replica was in a state that the primary does not know");
                 ReplicaVerdict::Behind
             }
         }
+    }
+
+    /// Whether the moment that a replica had to have reached is still recent enough: waiting for the primary
+    /// takes time.
+    fn is_still_recent(&self, asked: &AskedRead) -> bool {
+        let reached = asked.seen.as_ref().map(Frontier::newest);
+        reached.is_some() && reached == self.replicas.old_enough()
     }
 
     /// Whether a clock has the policy, the keys and the relations that this process knows.
