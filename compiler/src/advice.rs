@@ -39,7 +39,7 @@ fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> Result
     var.domain = ShapeDomain::Given;
     let request = Request { shape: &shape, ..*request };
     let planned = compile::forms(&request).and_then(|forms| {
-        let candidates = Candidates::new(request, &forms, Ends::Demanded, Order::Closest);
+        let candidates = Candidates::new(request, &forms, Ends::Demanded, None, Order::Closest);
         first_fit(candidates, |planned| Ok(planned.refusal.map(|(_, refusal)| refusal)))
     });
     match planned {

@@ -72,7 +72,7 @@ pub(crate) fn planned_statement(
 ) -> Result<(Approach, Statement), CompileError> {
     let forms = forms(request)?;
     let order = if target.features.bounds_readings() { Order::Closest } else { Order::Smaller };
-    first_fit(Candidates::new(*request, &forms, Ends::Demanded, order), |planned| {
+    first_fit(Candidates::new(*request, &forms, Ends::Demanded, None, order), |planned| {
         let (approach, largest_rule) = (planned.approach, planned.largest_rule);
         let statement = finish(request, target, planned, &mut |_, _| {});
         Ok((approach, statement.map_err(|error| error.at_rule(largest_rule))?))

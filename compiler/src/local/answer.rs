@@ -11,7 +11,7 @@ use super::value_pattern::places;
 use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
-use crate::algebra::verify::{Open, Verifier};
+use crate::algebra::verify::Verifier;
 use crate::algebra::{AnswerColumns, FromKind, Plan, PlanAnswer};
 use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource, SourceId};
 use crate::datalog::print::Names;
@@ -176,11 +176,11 @@ impl<'v> Formed<'v> {
     /// which has to exist, or the column alone; this is known only once passes have moved conditions.
     pub(super) fn settings<'s>(&'s self, request: &SqlRequest<'s>) -> Vec<Setting<'s>> {
         let setting = Setting {
-            purpose: purpose(request.form, self.variant.column),
+            purpose: purpose(request.form, self.variant),
             catalog: request.catalog,
             features: request.bindings.dialect.features(),
             bindings: Some(request.bindings),
-            row: filter::row(request, self.variant.column),
+            row: filter::row(request).filter(|_| !self.variant.tests_each_row()),
             prefix: &self.prefix,
         };
         match setting.row {
@@ -250,7 +250,7 @@ impl<'v> Formed<'v> {
         observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
     ) -> Result<Option<Filter>, CompileError> {
         // A filter that tests each row is printed as it is.
-        let (SqlForm::Filter { var, column }, None) = (request.form, self.variant.column) else {
+        let (SqlForm::Filter { var, column }, false) = (request.form, self.variant.tests_each_row()) else {
             return Ok(None);
         };
         let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
@@ -265,17 +265,17 @@ impl<'v> Formed<'v> {
 
     fn verifier<'s>(&'s self, request: &SqlRequest<'s>, setting: &Setting<'_>) -> Verifier<'s> {
         let column = setting.row.map(|row| row.var).or(self.variant.column);
-        Verifier { open: Open::Column(column), ..self.variant.verifier(request, &self.constants, &[]) }
+        Verifier { column, ..self.variant.verifier(request, &self.constants, &[]) }
     }
 }
 
 /// What a form's statement is for. A filter that tests each row is printed as it is.
-fn purpose(form: &SqlForm, given: Option<QuestionVarId>) -> Purpose {
+fn purpose(form: &SqlForm, variant: &Variant) -> Purpose {
     match form {
         SqlForm::Decision { .. } => Purpose::Check,
         SqlForm::List { .. } => Purpose::List,
         SqlForm::Rows { .. } => Purpose::Rows,
-        SqlForm::Filter { .. } if given.is_some() => Purpose::RowTest,
+        SqlForm::Filter { .. } if variant.tests_each_row() => Purpose::RowTest,
         SqlForm::Filter { .. } => Purpose::Filter,
     }
 }

@@ -41,7 +41,8 @@ pub fn plan(
     let keys = Keys { catalog, bindings };
     let request = Request { program, catalog, shape };
     let given = given_by_row(shape, form);
-    let mut original = Rewritten { request, column: None, forms: None };
+    let named = given.as_ref().map(|(column, _)| *column).filter(|_| has_qualified_column(form));
+    let mut original = Rewritten { request, column: named, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
         let request = Request { program, catalog, shape };
         Rewritten { request, column: Some(*column), forms: None }
@@ -91,6 +92,12 @@ fn given_by_row(shape: &Shape, form: &SqlForm) -> Option<(QuestionVarId, Shape)>
     let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
     *domain = ShapeDomain::Given;
     can_be_supplied.then_some((var, given))
+}
+
+/// Whether a filter's column is named with its table, so that the name means the same inside a query.
+fn has_qualified_column(form: &SqlForm) -> bool {
+    let SqlForm::Filter { column, .. } = form else { return false };
+    column.name.as_ref().is_some_and(|name| name.len() > 1)
 }
 
 /// A question, which is specialised and rewritten when it is planned for the first time.
@@ -223,8 +230,7 @@ impl LocalPlanner<'_> {
             })
         };
         let ((demanded, refusal), has_other_end) = from(Ends::Demanded)?;
-        let other =
-            has_other_end.then(|| or_refused(from(Ends::Stored { column: question.column }))).transpose()?;
+        let other = has_other_end.then(|| or_refused(from(Ends::Stored))).transpose()?;
         // A refusal is dropped: the other end is only another way to the same answer.
         let (stored, stored_refusal) = match other.and_then(Result::ok) {
             Some(((stored, refusal), _)) => (Some(stored), refusal),
@@ -251,12 +257,12 @@ impl LocalPlanner<'_> {
             })
         };
         let Some(demanded) = from(Ends::Demanded)? else { return Ok(None) };
-        let stored = or_refused(from(Ends::Stored { column: question.column }))?;
+        let stored = or_refused(from(Ends::Stored))?;
         Ok(Some(Ways::new(demanded, stored.ok().flatten())))
     }
 
     fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
-        Candidates::new(question.request, question.forms, ends, self.limits.order)
+        Candidates::new(question.request, question.forms, ends, question.column, self.limits.order)
     }
 
     fn original_variant(

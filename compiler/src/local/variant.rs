@@ -10,7 +10,7 @@ use super::request::{LocalError, SqlRequest};
 use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
-use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan};
+use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan, PlanAnswer};
 use crate::catalog::{Catalog, ColumnId};
 use crate::compile::{self, Target};
 use crate::datalog::intern;
@@ -68,7 +68,7 @@ impl Variant {
         let verifier = Verifier::of(program, catalog, &constants, &shape.vars);
         parts.iter().try_for_each(|part| verifier.check("split", part))?;
         let embedded: Vec<Option<usize>> = parts.iter().map(|part| Some(part.answer.n_columns())).collect();
-        let verifier = Verifier { embedded: &embedded, ..verifier };
+        let verifier = Verifier { embedded: &embedded, column, ..verifier };
         verifier.account("split", Keeps::Equals, &before, &residual.plan, &parts)?;
         let types = Types { program, catalog, constants: &constants, shape }.of_parts(&residual);
         let (rules, largest_rule) = (planned.rules, planned.largest_rule);
@@ -92,6 +92,11 @@ impl Variant {
             is_by_values,
             column,
         })
+    }
+
+    /// Whether the plan takes the value of the caller's column as given, for all of its alternatives.
+    pub(super) fn tests_each_row(&self) -> bool {
+        self.column.is_some() && matches!(self.residual.plan.answer, PlanAnswer::Decision(_))
     }
 
     /// Puts values and rows into the plan.
@@ -138,7 +143,8 @@ impl Variant {
         embedded: &'v [Option<usize>],
     ) -> Verifier<'v> {
         let SqlRequest { program, catalog, .. } = *request;
-        Verifier { program, catalog, constants, vars: &self.vars, embedded, open: Open::Column(self.column) }
+        let column = self.column;
+        Verifier { program, catalog, constants, vars: &self.vars, embedded, open: Open::Nothing, column }
     }
 
     /// Refuses a plan with more values than a text may contain.

@@ -162,7 +162,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "row-sets",
         does: "turns a filter's conditions that start from the actor into sets, and all others into probes",
-        applies: |setting| setting.row.is_some(),
+        applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Keeps::Equals,
         run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
@@ -179,6 +179,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         applies: |setting| setting.purpose == Purpose::Filter,
         keeps: Keeps::Selects,
         run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
+    },
+    Pass {
+        name: "probe-containers",
+        does: "tests by its key the container of a row that other conditions find, instead of listing the actor's containers",
+        applies: |setting| setting.purpose == Purpose::Filter && setting.row.is_some(),
+        keeps: Keeps::Equals,
+        run: |draft, setting| row::containers::probe(&mut draft.plan, setting),
     },
     Pass {
         name: "guard-sets",

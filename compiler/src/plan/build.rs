@@ -18,6 +18,8 @@ pub(super) struct Build {
     pub(super) rule: Option<RuleId>,
     /// The terms of the result.
     pub(super) output: Vec<Term>,
+    /// The term that has the values of the caller's column, and its value where nothing enumerates them.
+    pub(super) of_column: Option<(Term, Expr)>,
     /// The sources and conditions so far.
     pub(super) select: Select,
     env: IdVec<VarId, Option<Expr>>,
@@ -38,6 +40,7 @@ impl Default for Build {
             n_split: 1,
             rule: None,
             output: Vec::new(),
+            of_column: None,
             select: Select::default(),
             env: IdVec::new(),
             names: IdVec::new(),
@@ -99,6 +102,17 @@ impl Build {
                 Term::Const(_) | Term::Given(_) | Term::Now | Term::Tag(_) | Term::Filler | Term::Local(_),
                 None,
             ) => {}
+        }
+    }
+
+    /// Takes the value of the caller's column as given, if nothing binds it; false if that changes nothing.
+    pub(super) fn take_column(&mut self) -> bool {
+        match self.of_column.take() {
+            Some((term, given)) if self.expr(term).is_none() => {
+                self.meet(term, given);
+                true
+            }
+            Some(_) | None => false,
         }
     }
 
@@ -184,6 +198,7 @@ impl Build {
             n_split: 1,
             rule: self.rule,
             output: Vec::new(),
+            of_column: None,
             select: Select::default(),
             env: self.env.clone(),
             names: self.names.clone(),

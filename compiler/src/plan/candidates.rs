@@ -9,11 +9,11 @@
 //! abandoned, since a variable that nothing binds in branches is bound in no table either; the other form may
 //! still work.
 
-use super::planner::{Ends, Shares};
+use super::approach::{Ends, Shares};
 use super::{Approach, Planned, Request, plan};
 use crate::id_vec::IdVec;
 use crate::limits;
-use crate::question::CompileError;
+use crate::question::{CompileError, QuestionVarId};
 use crate::refusal::Refusal;
 use crate::rewrite::{RoleForm, RoleFormId};
 use std::collections::VecDeque;
@@ -44,14 +44,16 @@ pub(crate) struct Candidates<'c> {
 }
 
 impl<'c> Candidates<'c> {
-    /// The plans of the forms, from one end of stored facts.
+    /// The plans of the forms, from one end of stored facts; `column` is the variable whose value is one of
+    /// the caller's columns.
     pub(crate) fn new(
         request: Request<'c>,
         forms: &'c IdVec<RoleFormId, RoleForm>,
         ends: Ends,
+        column: Option<QuestionVarId>,
         order: Order,
     ) -> Self {
-        let approach = |form, shares| Approach { form, shares, ends };
+        let approach = |form, shares| Approach { form, shares, ends, column };
         let all = |shares| forms.ids().map(move |form| approach(form, shares));
         let queue = match order {
             Order::Closest | Order::Smaller => {

@@ -11,9 +11,10 @@
 //! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
+use super::approach::Shares;
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
-use super::planner::{Asks, PlanError, Planner, Shares};
+use super::planner::{Asks, PlanError, Planner};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;

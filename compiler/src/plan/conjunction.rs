@@ -6,10 +6,11 @@
 //! call whose values nothing else needs becomes a branch (`EXISTS`); one that binds becomes a table of its
 //! own, or its clauses are distributed over the select.
 
+use super::approach::Shares;
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
 use super::next_goal::{GoalUse, is_ready};
-use super::planner::{Asks, PlanError, Planner, Shares};
+use super::planner::{Asks, PlanError, Planner};
 use super::scope::Enclosing;
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;
@@ -105,6 +106,9 @@ impl Planner<'_> {
                 .enumerate()
                 .filter_map(|(at, goal)| Some((self.use_of(scope, &build, at, goal)?, at)));
             let Some((goal_use, at)) = next.min() else {
+                if build.take_column() {
+                    continue;
+                }
                 return Ok(finish(build));
             };
             if goal_use == GoalUse::Cut {

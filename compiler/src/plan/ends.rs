@@ -6,8 +6,9 @@
 //! relation is stored, a plan may treat values that only the caller's database knows as unbound: the closure
 //! then starts from the question's values, and the caller's values select from it.
 
+use super::approach::Ends;
 use super::body::Goal;
-use super::planner::{Ends, Planner};
+use super::planner::Planner;
 use super::scope::Enclosing;
 use crate::algebra::{Expr, FromKind, Select, TableRef};
 use crate::catalog::RelationSource;
@@ -24,6 +25,10 @@ impl Planner<'_> {
         rel: RelId,
         expr: Expr,
     ) -> bool {
+        if self.answered_column().is_some_and(|column| expr == Expr::Given(column)) {
+            // A table is made once for all rows.
+            return true;
+        }
         if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {
             return false;
         }
@@ -33,8 +38,8 @@ impl Planner<'_> {
 
     /// Whether only the caller's database knows a value.
     fn is_callers(&self, scope: &Enclosing<'_>, select: &Select, expr: Expr) -> bool {
-        if let (Expr::Given(var), Ends::Stored { column }) = (expr, self.ends) {
-            return column == Some(var);
+        if let (Expr::Given(var), Ends::Stored) = (expr, self.ends) {
+            return self.column == Some(var);
         }
         !expr.is_static()
             && scope

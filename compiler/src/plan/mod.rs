@@ -8,10 +8,11 @@
 //! orders each [`body`] goal by goal, [`next_goal`] says which goal is cheapest next, [`build`] is a select
 //! in the making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
 //! enclosing [`scope`]; [`separable`] closures are the best of them, [`flat`] ones are for all others, and
-//! [`ends`] are what closures over stored facts start from. One program has several plans; [`candidates`]
-//! lists them, best first.
+//! [`ends`] are what closures over stored facts start from. One program has several plans, one for each
+//! [`approach`]; [`candidates`] lists them, best first.
 
 mod answer;
+mod approach;
 mod body;
 mod build;
 pub(crate) mod candidates;
@@ -25,7 +26,7 @@ mod planner;
 mod scope;
 mod separable;
 
-pub(crate) use planner::Ends;
+pub(crate) use approach::{Approach, Ends};
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
@@ -37,7 +38,7 @@ use crate::question::{CompileError, Shape};
 use crate::refusal::{Place, Refusal, RuleAtLimit};
 use crate::rewrite::{RoleForm, RoleFormId};
 use indexmap::IndexSet;
-use planner::{Planner, Shares};
+use planner::Planner;
 use std::collections::BTreeMap;
 
 /// A question to plan.
@@ -49,15 +50,6 @@ pub(crate) struct Request<'r> {
     pub(crate) catalog: &'r Catalog,
     /// The question, without its values.
     pub(crate) shape: &'r Shape,
-}
-
-/// How a question is planned; planned again in the same way, it has the same plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Approach {
-    /// The form of its program.
-    pub(crate) form: RoleFormId,
-    shares: Shares,
-    ends: Ends,
 }
 
 /// A plan, and the literals in it that the policy does not have.
@@ -92,17 +84,20 @@ pub(crate) fn plan(
     forms: &IdVec<RoleFormId, RoleForm>,
     approach: Approach,
 ) -> Result<Planned, CompileError> {
-    let Approach { form, shares, ends } = approach;
-    let form = &forms[form];
+    let form = &forms[approach.form];
     let RoleForm { program: datalog, .. } = form;
-    let mut planner = Planner::new(request.program, request.catalog, form, shares, ends);
+    let mut planner = Planner::new(request.program, request.catalog, form, approach);
     let answer = planner.answer(request.shape, &datalog.roots)?;
+    if planner.tables_depend_on_row() {
+        return plan(request, forms, Approach { column: None, ..approach });
+    }
     let refusal = planner.take_refusal()?;
     let has_other_end = planner.has_other_end;
     let plan = planner.into_plan(answer);
     let extra_constants = datalog.extra_constants.clone();
     if cfg!(debug_assertions) {
-        let verifier = Planned::verifier(&extra_constants, request);
+        let column = approach.column;
+        let verifier = Verifier { column, ..Planned::verifier(&extra_constants, request) };
         verifier.check("plan", &plan)?;
         refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
     }

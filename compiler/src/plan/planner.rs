@@ -1,5 +1,6 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
+use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::scope::Enclosing;
@@ -49,33 +50,6 @@ pub(super) enum PlanError {
     },
     /// An invariant did not hold.
     Bug(&'static str),
-}
-
-/// What becomes a table that is made once and read wherever it is needed. Sharing less keeps a plan close to
-/// the question; sharing more makes it smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shares {
-    /// What binds values; tests are branches where they are made.
-    Rows,
-    /// The same, and tests that are inside a few others.
-    DeepTests,
-    /// Tests too.
-    Tests,
-    /// Every relation with several clauses, for the values of the question and no others.
-    Relations,
-}
-
-/// From which end a closure over stored facts starts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// From the values that it is asked for, wherever they are.
-    #[default]
-    Demanded,
-    /// From what the question gives and the store knows.
-    Stored {
-        /// The variable whose value is one of the caller's columns, if any.
-        column: Option<QuestionVarId>,
-    },
 }
 
 /// What a closure of a whole component holds.
@@ -138,6 +112,8 @@ pub(super) struct Planner<'p> {
     pub(super) shares: Shares,
     /// From which end closures over stored facts start.
     pub(super) ends: Ends,
+    /// The variable whose value is one of the caller's columns, if any.
+    pub(super) column: Option<QuestionVarId>,
     /// Whether some closure over stored facts was asked for values that only the caller's database knows.
     pub(super) has_other_end: bool,
     /// Alternatives of the question that cannot be enumerated: what must hold for them, and why. `None`
@@ -155,10 +131,10 @@ impl<'p> Planner<'p> {
         program: &'p Program,
         catalog: &'p Catalog,
         form: &'p RoleForm,
-        shares: Shares,
-        ends: Ends,
+        approach: Approach,
     ) -> Self {
         let RoleForm { program: datalog, shared, .. } = form;
+        let Approach { shares, ends, column, .. } = approach;
         let is_decision = datalog.roots.iter().all(|root| {
             root.outputs.iter().all(|output| !matches!(output.term(), Some(datalog::Term::Var(_))))
         });
@@ -186,6 +162,7 @@ impl<'p> Planner<'p> {
             shared,
             shares,
             ends,
+            column,
             has_other_end: false,
             asks: if is_decision { Asks::Whether } else { Asks::Values },
         }
@@ -299,6 +276,7 @@ impl<'p> Planner<'p> {
             let outputs: Vec<Term> =
                 clause.head.iter().map(|term| build.new_var(clause.name(*term))).collect();
             build.inline(&clause, &outputs);
+            build.of_column = self.of_column(shape, root, &outputs);
             build.output = outputs;
             let planned = self.selects(&Enclosing::TOP, build).map_err(|error| self.refusal(error))?;
             for mut select in planned {
@@ -315,6 +293,36 @@ impl<'p> Planner<'p> {
         let range = if shape.paged { Range::Page } else { Range::All };
         let columns = AnswerColumns::OfQuestion(columns);
         Ok(PlanAnswer::Rows { selects, columns, range })
+    }
+
+    /// The term that has the values of the caller's column, and the value that a row gives it.
+    fn of_column(&self, shape: &Shape, root: &Root, outputs: &[Term]) -> Option<(Term, Expr)> {
+        let column = self.answered_column()?;
+        let mut terms = outputs.iter().copied();
+        let answered = shape.vars.enumerate().filter(|(_, var)| match var.domain {
+            ShapeDomain::Wanted | ShapeDomain::GivenOneOf => true,
+            ShapeDomain::Literal(_) | ShapeDomain::Given | ShapeDomain::Ignored => false,
+        });
+        let mut of_vars = answered.zip(&root.outputs).map(|((var, _), output)| {
+            let term = output.term().and_then(|_| terms.next());
+            (var, term)
+        });
+        let (_, term) = of_vars.find(|(var, _)| *var == column)?;
+        term.map(|term| (term, Expr::Given(column)))
+    }
+
+    /// The variable whose values the question asks for, and each row gives.
+    pub(super) fn answered_column(&self) -> Option<QuestionVarId> {
+        self.column.filter(|column| self.wanted.contains(column))
+    }
+
+    /// Whether a table, which is made once for all rows, depends on the value that each row gives.
+    pub(super) fn tables_depend_on_row(&self) -> bool {
+        let Some(column) = self.answered_column() else { return false };
+        let mut found = false;
+        let selects = self.tables.iter().flat_map(|table| table.body.selects());
+        selects.for_each(|select| select.for_each_expr(&mut |expr| found |= expr == Expr::Given(column)));
+        found
     }
 
     /// The plan that decides whether some alternative cannot be enumerated, and why it cannot.

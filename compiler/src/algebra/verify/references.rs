@@ -214,10 +214,10 @@ impl ReferenceWalk<'_> {
     fn var(&self, var: QuestionVarId) -> Verified<ColumnKind> {
         let known = self.verifier.vars.find(var).ok_or_else(|| format!("no variable {}", var.index()))?;
         let is_given = match self.verifier.open {
-            Open::Column(column) => column == Some(var),
+            Open::Nothing => false,
             Open::Given => matches!(known.domain, ShapeDomain::Given | ShapeDomain::Literal(_)),
         };
-        if is_given {
+        if is_given || self.verifier.column == Some(var) {
             Ok(ColumnKind::of(known.ty))
         } else {
             Err(format!("the variable {} has no value", var.index()))

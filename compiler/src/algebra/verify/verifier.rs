@@ -21,15 +21,17 @@ pub(crate) struct Verifier<'v> {
     pub(crate) embedded: &'v [Option<usize>],
     /// Which values are still to come.
     pub(crate) open: Open,
+    /// The variable whose value is one of the caller's columns, if any; its value stays open.
+    pub(crate) column: Option<QuestionVarId>,
 }
 
-/// Which values a plan leaves open.
+/// Which values of the question a plan leaves open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Open {
     /// All that the question gives.
     Given,
-    /// That of one variable, which is one of the caller's columns, or none: the others are substituted.
-    Column(Option<QuestionVarId>),
+    /// None: they are substituted.
+    Nothing,
 }
 
 impl<'v> Verifier<'v> {
@@ -40,6 +42,6 @@ impl<'v> Verifier<'v> {
         constants: &'v IndexSet<Constant>,
         vars: &'v IdVec<QuestionVarId, ShapeVar>,
     ) -> Self {
-        Self { program, catalog, constants, vars, embedded: &[], open: Open::Given }
+        Self { program, catalog, constants, vars, embedded: &[], open: Open::Given, column: None }
     }
 }

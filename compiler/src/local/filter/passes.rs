@@ -2,6 +2,7 @@
 
 use super::arms::{by_arms, merge_sets, probed};
 use super::halves::split;
+use super::row::is_same_for_all_rows;
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
 use crate::algebra::anchor::Anchors;
@@ -115,6 +116,7 @@ const PASSES: &[Pass<Filter>] = &[
                     *access = RowAccess::EveryRow;
                     let by_key = |set: &Select| arranging.is_found_by_key(set);
                     *rows = std::mem::take(rows).into_iter().map(|row| probed(row, &by_key)).collect();
+                    static_first(rows);
                 }
             }
         },
@@ -166,6 +168,7 @@ pub(in super::super) fn shown(filter: &Filter, var: QuestionVarId, tables: &[Tab
     let test = |condition| Select { filter: vec![condition], ..Select::default() };
     let mut plan = Filter { common: filter.common.clone(), ..Filter::default() }.plan(tables);
     let selects = plan.answer.selects_mut();
+    selects.extend(filter.guards.iter().cloned());
     if !filter.literals.is_empty() {
         selects.push(test(Condition::OneOf { expr: column, literals: filter.literals.clone() }));
     }
@@ -181,7 +184,6 @@ pub(in super::super) fn shown(filter: &Filter, var: QuestionVarId, tables: &[Tab
         let (selects_of_set, used) = (filter.set.clone(), SetUse::ToFind);
         selects.push(test(Condition::In { expr: column, selects: selects_of_set, used }));
     }
-    selects.extend(filter.guards.iter().cloned());
     plan
 }
 
@@ -230,6 +232,19 @@ fn tidy(condition: &mut Condition, tables: &[Table]) {
     branches.iter_mut().flat_map(|branch| &mut branch.filter).for_each(|inner| tidy(inner, tables));
     *branches = branches.iter().flat_map(|branch| by_arms(branch, tables)).collect();
     merge_sets(branches);
+}
+
+/// Puts alternatives that are the same for all rows before the others, which are then not tested if one of
+/// them holds.
+fn static_first(rows: &mut [Select]) {
+    rows.sort_by_key(|row| !row.filter.iter().all(is_same_for_all_rows));
+    for condition in rows.iter_mut().flat_map(|row| &mut row.filter) {
+        if let Condition::Any(branches) = condition
+            && branches.iter().all(Select::reads_nothing)
+        {
+            static_first(branches);
+        }
+    }
 }
 
 /// A plan without the literals that the caller's column may be, which a filter lists by themselves.

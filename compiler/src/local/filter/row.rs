@@ -5,12 +5,10 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
-use crate::question::QuestionVarId;
 
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
-/// column. `given` is the variable whose value the plan takes as given, if it tests the column row by row
-/// anyway.
-pub(in super::super) fn row<'a>(request: &SqlRequest<'a>, given: Option<QuestionVarId>) -> Option<Row<'a>> {
+/// column.
+pub(in super::super) fn row<'a>(request: &SqlRequest<'a>) -> Option<Row<'a>> {
     let SqlForm::Filter { var, column } = request.form else { return None };
     let ty = request.question.vars[*var].ty.as_deref()?;
     let promised = request.bindings.tables.get(ty)?;
@@ -23,7 +21,7 @@ pub(in super::super) fn row<'a>(request: &SqlRequest<'a>, given: Option<Question
             false
         }
     });
-    let is_row = given.is_none() && (is_itself || is_declared);
+    let is_row = is_itself || is_declared;
     is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself })
 }
 

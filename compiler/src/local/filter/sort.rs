@@ -65,6 +65,7 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
                     }
                 }
             }
+            Some(Expr::Given(_)) => filter.rows.push(Select { output: IdVec::new(), ..select }),
             _ => filter.guards.push(Select { output: IdVec::new(), ..select }),
         }
     }

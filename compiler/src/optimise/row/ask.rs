@@ -17,8 +17,9 @@ const MOST_ARMS: usize = 64;
 pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {
     let mut selects = std::mem::take(plan.answer.selects_mut());
     for select in &mut selects {
-        // Any value is the row's; all others must equal it.
-        let values = select.output.iter().filter(|value| **value != Expr::Unconstrained);
+        // Any value is the row's, and a row may have given its own; all others must equal it.
+        let is_other = |value: &&Expr| **value != Expr::Unconstrained && **value != Expr::Given(row.var);
+        let values = select.output.iter().filter(is_other);
         select.filter.extend(values.map(|value| is_row(*value, row)).collect::<Vec<_>>());
         select.output.clear();
     }

@@ -2,7 +2,7 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in eight passes:
+//! row, as an expert would write it, in nine passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
@@ -13,9 +13,10 @@
 //!    several alternatives;
 //! 5. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
 //! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
-//! 7. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//! 7. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 8. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!    values;
-//! 8. [`denials`] moves denials into the probes next to them.
+//! 9. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -27,6 +28,7 @@
 pub(super) mod arms;
 pub(super) mod ask;
 pub(super) mod common;
+pub(super) mod containers;
 pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;

@@ -8,10 +8,10 @@
 use super::super::sets::set_tests;
 use super::share::share_sets;
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::TakenAliases;
+use crate::algebra::aliases::{TakenAliases, free_aliases};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
-use crate::algebra::{Condition, Expr, From, Plan, Select, SetUse};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -22,9 +22,14 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let anchors = Anchors { catalog, tables };
     let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
-        split_select(select, &[], &anchors, &mut taken);
+        // Another value is one of a set, in which the filter's column is looked up.
+        if select.output.iter().all(|value| matches!(value, Expr::Given(_))) {
+            split_select(select, &[], &anchors, &mut taken);
+        }
     }
-    share_sets(answer.selects_mut(), &mut taken);
+    if let PlanAnswer::Decision(selects) = answer {
+        share_sets(selects, &mut taken);
+    }
 }
 
 /// Splits a condition on the row; `outside` expose the row in the selects around it.
@@ -46,9 +51,11 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
 }
 
 /// The order of conditions on a row. Inside an alternative PostgreSQL tests them in the order of the text: a
-/// comparison costs least, an array is searched from end to end, and a probe reads another table.
+/// comparison costs least, as does what is the same for all rows; an array is searched from end to end, and a
+/// probe reads another table.
 pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
     match condition {
+        Condition::Any(_) | Condition::None(_) if is_same_for_all(condition) => 0,
         Condition::Compare { .. } | Condition::OneOf { .. } => 0,
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => 2,
         Condition::Any(branches) => match branches.as_slice() {
@@ -59,6 +66,16 @@ pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
         Condition::None(branches) if branches.iter().all(Select::reads_nothing) => 0,
         Condition::None(_) => 4,
     }
+}
+
+/// Whether a condition is the same for all rows.
+fn is_same_for_all(condition: &Condition) -> bool {
+    let mut asks_row = false;
+    condition.for_each_expr(&mut |expr| asks_row |= matches!(expr, Expr::Given(_)));
+    for branch in condition.branches() {
+        branch.for_each_source(&mut |from| asks_row |= matches!(from.kind, FromKind::Row { .. }));
+    }
+    !asks_row && free_aliases(condition).is_empty()
 }
 
 /// Whether a probe only compares a value of the row with numbers of a set.

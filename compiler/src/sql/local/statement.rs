@@ -123,19 +123,18 @@ impl LocalStatement<'_> {
         let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
         let at = At { access: filter.access, ..At::filter(&plan.tables) };
         let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
-        let mut any = Vec::new();
-        if !of_column.is_empty() {
-            let known = build::is_not_null(column.clone());
-            any.push(build::nested(build::all(vec![known, build::any(of_column)])));
-        }
-        for select in &filter.guards {
-            if select.is_unit() {
-                any = vec![build::boolean(true)];
-                break;
+        let any = if filter.guards.iter().any(Select::is_unit) {
+            build::boolean(true)
+        } else {
+            // Where a guard holds, no row is tested.
+            let guards = filter.guards.iter().map(|select| lowering.branch(at, select));
+            let mut any = guards.collect::<Result<Vec<_>, _>>()?;
+            if !of_column.is_empty() {
+                let known = build::is_not_null(column.clone());
+                any.push(build::nested(build::all(vec![known, build::any(of_column)])));
             }
-            any.push(lowering.branch(at, select)?);
-        }
-        let any = build::any(any);
+            build::any(any)
+        };
         let common_is_empty = filter.common.is_empty();
         let is_constant = any == build::boolean(false) || any == build::boolean(true) && common_is_empty;
         let condition = if is_constant {

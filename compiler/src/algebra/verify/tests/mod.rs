@@ -60,11 +60,19 @@ fn program() -> Program {
 
 /// What the verifier says of the plan after it was changed.
 fn fault(open: Open, change: impl FnOnce(&mut Plan)) -> Option<String> {
+    fault_with_column(open, None, change)
+}
+
+fn fault_with_column(
+    open: Open,
+    column: Option<QuestionVarId>,
+    change: impl FnOnce(&mut Plan),
+) -> Option<String> {
     let (program, catalog) = (program(), catalog());
     let constants = IndexSet::from([Constant { ty: TypeId::INTEGER, text: "7".into() }]);
     let var = |ty: &str, domain| ShapeVar { ty: program.type_id(ty), domain };
     let vars = vec![var("User", ShapeDomain::Given), var("Doc", ShapeDomain::Wanted)].into();
-    let verifier = Verifier { open, ..Verifier::of(&program, &catalog, &constants, &vars) };
+    let verifier = Verifier { open, column, ..Verifier::of(&program, &catalog, &constants, &vars) };
     let mut plan = sound();
     change(&mut plan);
     match verifier.check("some pass", &plan) {
@@ -145,9 +153,9 @@ fn a_reference_to_something_else_is_found() {
         assert!(found.as_ref().is_some_and(|fault| fault.contains(expected)), "{expected}: {found:?}");
     }
     // Once values are in, none is left to come.
-    let found = fault(Open::Column(None), |_| ());
+    let found = fault(Open::Nothing, |_| ());
     assert!(found.is_some_and(|fault| fault.contains("the variable 0 has no value")));
-    assert_eq!(fault(Open::Column(Some(QuestionVarId(0))), |_| ()), None);
+    assert_eq!(fault_with_column(Open::Nothing, Some(QuestionVarId(0)), |_| ()), None);
 }
 
 /// In a table of a component the types of a column depend on the member: a narrow one is padded, and the

@@ -1,0 +1,119 @@
+//! Tests the container of each row that other conditions find, instead of listing the containers that the
+//! actor reaches.
+//!
+//! ```text
+//! (row.owner = u or row.f in S) and row.f in (f where folders(f, t), member(u, t))
+//!     ─▶   (row.owner = u or row.f in S) and probe(folders(row.f, t), member(u, t))
+//! ```
+//!
+//! A guard such as *the folder's tenant is one of the user's* starts from the actor, but leads through the
+//! tenant to all of its folders, of which a user who sees ten documents needs ten. The container is found by
+//! its key, so a test reads one row of it. The rows must be found by another condition: otherwise the list
+//! is what finds them.
+
+use super::super::setting::Setting;
+use super::rows_of;
+use crate::algebra::aliases::{TakenAliases, renumber};
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse};
+use crate::id_vec::IdVec;
+use crate::ir::CompareOp;
+use crate::keys::Keys;
+
+/// Replaces the sets of containers in all alternatives of a filter.
+pub(in super::super) fn probe(plan: &mut Plan, setting: &Setting<'_>) {
+    let Some(bindings) = setting.bindings else { return };
+    let Plan { tables, answer, .. } = plan;
+    let anchors = Anchors { catalog: setting.catalog, tables };
+    let prober = Prober { anchors: &anchors, keys: Keys { catalog: setting.catalog, bindings } };
+    for select in answer.selects_mut() {
+        let mut taken = TakenAliases::of([&*select]);
+        prober.in_select(select, &[], &mut taken);
+    }
+}
+
+struct Prober<'a> {
+    anchors: &'a Anchors<'a>,
+    keys: Keys<'a>,
+}
+
+impl Prober<'_> {
+    /// Replaces the sets of a condition on the row; `outside` expose the row around it.
+    fn in_select(&self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+        let is_found = |condition: &&Condition| self.anchors.is_indexed(condition, &rows);
+        let (sets, others): (Vec<&Condition>, Vec<&Condition>) =
+            select.filter.iter().filter(is_found).partition(|condition| self.lists_containers(condition));
+        if !sets.is_empty() && !others.is_empty() {
+            for condition in &mut select.filter {
+                if self.lists_containers(condition) {
+                    *condition = probe_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
+                }
+            }
+        }
+        for condition in &mut select.filter {
+            if let Condition::Any(branches) = condition
+                && branches.iter().all(Select::reads_nothing)
+            {
+                branches.iter_mut().for_each(|branch| self.in_select(branch, &rows, taken));
+            }
+        }
+    }
+
+    /// Whether a condition looks a value up among the keys of rows that the actor reaches through others.
+    fn lists_containers(&self, condition: &Condition) -> bool {
+        let Condition::In { selects, used: SetUse::ToFind, .. } = condition else { return false };
+        let [set] = selects.as_slice() else { return false };
+        let [Expr::Column { alias, column }] = set.output.as_slice() else { return false };
+        let kind = set.from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
+        let Some(FromKind::Source(source)) = kind else { return false };
+        self.keys.is_key(source, *column) && !self.is_the_actors(set)
+    }
+
+    /// Whether a set has the rows with a value that the question gives.
+    fn is_the_actors(&self, set: &Select) -> bool {
+        set.filter.iter().any(|condition| match condition {
+            Condition::Compare { .. } | Condition::OneOf { .. } => {
+                self.anchors.is_indexed(condition, &set.from)
+            }
+            Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+        })
+    }
+}
+
+/// The test whether a set has the value at hand: the set's own rows with this value.
+fn probe_of(condition: Condition, taken: &mut TakenAliases) -> Condition {
+    let Condition::In { expr, mut selects, .. } = condition else { return condition };
+    for set in &mut selects {
+        renumber(set, taken);
+        let shown = std::mem::replace(&mut set.output, IdVec::new());
+        join_sets(set);
+        set.filter.extend(shown.into_iter().map(|value| equals(value, expr)));
+    }
+    Condition::Any(selects)
+}
+
+/// Joins the sets in which a select looks its own values up. The database estimates how many rows a join of
+/// tables has, and an array at ten elements.
+fn join_sets(select: &mut Select) {
+    for condition in std::mem::take(&mut select.filter) {
+        match condition {
+            Condition::In { expr, selects, used } => match <[Select; 1]>::try_from(selects) {
+                Ok([mut set]) if set.from.iter().all(|from| matches!(from.kind, FromKind::Source(_))) => {
+                    let shown = std::mem::replace(&mut set.output, IdVec::new());
+                    join_sets(&mut set);
+                    select.from.append(&mut set.from);
+                    select.filter.append(&mut set.filter);
+                    select.filter.extend(shown.into_iter().map(|value| equals(value, expr)));
+                }
+                Ok([set]) => select.filter.push(Condition::In { expr, selects: vec![set], used }),
+                Err(selects) => select.filter.push(Condition::In { expr, selects, used }),
+            },
+            other => select.filter.push(other),
+        }
+    }
+}
+
+fn equals(left: Expr, right: Expr) -> Condition {
+    Condition::Compare { op: CompareOp::Equal, left, right }
+}
