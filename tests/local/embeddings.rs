@@ -5,7 +5,7 @@
 //! view; `row_security` has policies. Both conditions must pass, or change, the same rows. The last test has
 //! the places in which a filter fails, and the errors of the database.
 
-use super::catalogue::{DOCUMENT, PATTERNS, Pattern, SCHEMA, at_fixed_time};
+use super::catalogue::{DOCUMENT, Pattern, SCHEMA, at_fixed_time, patterns};
 use super::service::{Service, column};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::caller::Caller;
@@ -133,7 +133,7 @@ pub(crate) fn filter(service: &Service, user: &str, row: &str) -> String {
 fn queries_pass_the_rows_that_an_expert_passes() {
     let caller = database();
     let mut n_rows = 0;
-    for pattern in PATTERNS {
+    for pattern in patterns() {
         let services = services(pattern);
         for (user, Place { row, query }) in
             USERS.iter().flat_map(|user| QUERIES.iter().map(move |at| (user, at)))
@@ -165,7 +165,7 @@ fn statements_change_the_rows_that_an_expert_changes() {
     };
     let before = changed("SELECT 1");
     let mut n_changed = 0;
-    for pattern in PATTERNS {
+    for pattern in patterns() {
         let services = services(pattern);
         for (user, Place { row, query }) in
             USERS.iter().flat_map(|user| CHANGES.iter().map(move |at| (user, at)))
@@ -196,7 +196,7 @@ fn views_show_the_rows_that_an_expert_shows() {
         caller.script("ROLLBACK").unwrap();
         rows
     };
-    for pattern in PATTERNS {
+    for pattern in patterns() {
         let service = service(pattern);
         for user in USERS {
             let ours = filter(&service, user, "documents");
@@ -210,7 +210,7 @@ fn views_show_the_rows_that_an_expert_shows() {
 #[test]
 fn a_place_that_does_not_fit_is_an_error_of_the_database() {
     let caller = database();
-    let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-own-or-viewed").unwrap();
+    let pattern = patterns().find(|pattern| pattern.shape == "pattern-own-or-viewed").unwrap();
     let service = service(pattern);
     let of = |row: &str| filter(&service, "1", row);
     for (statement, reason) in [

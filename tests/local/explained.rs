@@ -1,7 +1,7 @@
 //! What `/explain_query` says of a text: the sets that it makes, what it looks up for each row, and what is
 //! slow. Each is kept under `snapshots/local`, next to the text that it is about.
 
-use super::catalogue::{DOCUMENT, PATTERNS, POLICY};
+use super::catalogue::{DOCUMENT, POLICY, patterns};
 use super::service::{Service, shape};
 use portcullis::engine::{LocalExplanation, LocalProbe, LocalSet, LocalSlow};
 use portcullis_testkit::local::ways::Way;
@@ -29,7 +29,7 @@ fn text(explanation: &LocalExplanation) -> String {
 }
 
 fn service(pattern: &str, document: &str) -> Service {
-    let pattern = PATTERNS.iter().find(|known| known.shape == pattern).unwrap();
+    let pattern = patterns().find(|known| known.shape == pattern).unwrap();
     Service::new(&pattern.policy(), "", document)
 }
 
@@ -72,7 +72,7 @@ fn a_missing_type_is_named_for_each_column() {
 
 #[test]
 fn no_pattern_reads_a_recursion_for_each_row() {
-    for pattern in PATTERNS {
+    for pattern in patterns() {
         let explained = explained(&service(pattern.shape, DOCUMENT), "documents.id");
         assert!(!explained.contains("reads the recursion"), "{explained}");
     }

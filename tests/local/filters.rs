@@ -1,6 +1,6 @@
 //! A filter in every place where a condition may stand.
 
-use super::catalogue::{DOCUMENT, PATTERNS, SCHEMA};
+use super::catalogue::{DOCUMENT, SCHEMA, patterns};
 use super::service::{Service, caller, column, postgres, rows, shape};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::question::QuestionVarId;
@@ -94,7 +94,7 @@ fn a_filter_is_never_null() {
 /// A condition of a bound query that is never NULL itself stays as it is written.
 #[test]
 fn only_what_may_be_null_is_compared_with_true() {
-    let pattern = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-row").unwrap();
+    let pattern = patterns().find(|pattern| pattern.shape == "pattern-guard-on-the-row").unwrap();
     for (condition, printed) in [
         ("deleted = 1", "NOT ((documents.deleted = 1) IS TRUE)"),
         ("deleted IS NOT NULL", "NOT ((documents.deleted IS NOT NULL))"),
@@ -294,7 +294,7 @@ fn the_filter_of_one_variable_of_several() {
 /// SQLite reads the rows of each alternative by themselves, so a guard is inside each.
 #[test]
 fn on_sqlite_each_alternative_has_its_guard() {
-    let guarded = PATTERNS.iter().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();
+    let guarded = patterns().find(|pattern| pattern.shape == "pattern-guard-on-the-container").unwrap();
     let service = Service::new(&guarded.policy(), "", DOCUMENT);
     let question = "allow(User:1, \"read\", Document:?)";
     let filter = service.sql_for(Dialect::Sqlite, question, Way::List, "documents.id");

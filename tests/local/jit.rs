@@ -4,7 +4,7 @@
 //! never analysed: it assumes thousands of rows in each, and a recursion of ten times its start. Every other
 //! test runs without compilation, so that a bad estimate does not slow it down.
 
-use super::catalogue::{DOCUMENT, PATTERNS, Pattern, SCHEMA};
+use super::catalogue::{DOCUMENT, Pattern, SCHEMA, patterns};
 use super::service::Service;
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::expert::database::Database;
@@ -153,7 +153,7 @@ type Named = (String, String);
 #[test]
 fn no_pattern_is_compiled_over_tables_without_statistics() {
     let mut statements = Vec::new();
-    for pattern in PATTERNS {
+    for pattern in patterns() {
         let without = |section| DOCUMENT.split(section).next().unwrap();
         for (declared, document) in [("all", DOCUMENT), ("types", without("tables:"))] {
             let service = Service::new(&pattern.policy(), "", document);
@@ -176,7 +176,7 @@ INSERT INTO blocks SELECT g, g % 1009 FROM generate_series(1, 20000) g;
     // The folder and its tenant are looked up for each of the user's own documents.
     let is_costly = |pattern: &&Pattern| pattern.shape == "pattern-guard-beyond-the-container";
     let mut statements = Vec::new();
-    for pattern in PATTERNS.iter().filter(|pattern| !is_costly(pattern)) {
+    for pattern in patterns().filter(|pattern| !is_costly(pattern)) {
         let service = Service::new(&pattern.policy(), "", DOCUMENT);
         statements.extend(of_filter(&service, pattern.shape));
     }

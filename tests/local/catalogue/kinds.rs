@@ -2,7 +2,7 @@
 
 use super::Pattern;
 
-const OWN_OR_VIEWED: &str = r#""read" if "owner"; "read" if "read" on "folder";"#;
+pub(super) const OWN_OR_VIEWED: &str = r#""read" if "owner"; "read" if "read" on "folder";"#;
 
 const QUOTA_OF_DEPUTY: &str = r#"
 acts_for(u: User, v: User) if deputy(v, u);
@@ -11,7 +11,7 @@ has_permission(u: User, "read", d: Document) if acts_for(u, v) and has_relation(
   and quota(v, f, "edit", most) and s <= most and has_relation(d, "owner", o) and o != u and o != v
   and not blocked(d, u) and not blocked(d, v);"#;
 
-pub(crate) const PATTERNS: &[Pattern] = &[
+pub(super) const KINDS: &[Pattern] = &[
     Pattern {
         shape: "pattern-own-or-viewed",
         title: "Own documents, or those in a folder",
@@ -273,68 +273,6 @@ banned_from(u: User, f: Folder) if banned(u, f);
 banned_from(u: User, f: Folder) if has_relation(f, \"parent\", p) and banned_from(u, p);",
         expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
                    SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id IN (BANNED))",
-    },
-    Pattern {
-        shape: "pattern-guard-with-an-inherited-exception",
-        title: "A guard on the folder, except below folders of the user",
-        why: "The folders with the exception are found once. The archived folders are joined by their key, and the document's folder is looked up in a hash table of those found.",
-        reads_each_row: false,
-        shorthand: OWN_OR_VIEWED,
-        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not frozen(u, d);
-frozen(u: User, d: Document) if has_relation(d, \"folder\", f) and archived(f) and not trusted(u, f);
-trusted(u: User, f: Folder) if quota(u, f, \"edit\", _);
-trusted(u: User, f: Folder) if has_relation(f, \"parent\", p) and trusted(u, p);",
-        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
-                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id NOT IN (TRUSTED))",
-    },
-    Pattern {
-        shape: "pattern-denied-through-a-chain-of-deputies",
-        title: "Documents that are blocked for a user whose deputy the user is, at any distance",
-        why: "The chain of deputies is followed once. An index finds the blocks by the document, by an array of the users, or by both.",
-        reads_each_row: false,
-        shorthand: OWN_OR_VIEWED,
-        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not shut_out(u, d);
-shut_out(u: User, d: Document) if blocked(d, v) and acts_for(u, v);
-acts_for(u: User, v: User) if deputy(v, u);
-acts_for(u: User, v: User) if acts_for(u, w) and deputy(v, w);",
-        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
-                   SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (PRINCIPALS))",
-    },
-    Pattern {
-        shape: "pattern-guard-that-a-rule-repeats",
-        title: "A guard with two alternatives, of which one is a rule",
-        why: "The owner reads the document by the rule, and passes the guard for the same reason, so this is compared once, and the rest of the guard is tested for the others alone.",
-        reads_each_row: false,
-        shorthand: OWN_OR_VIEWED,
-        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
-  and (status(d, \"final\") or has_relation(d, \"owner\", u)) and not frozen(d);
-frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
-        expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final') AND NOT EXISTS (
-                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
-    },
-    // Each alternative of the guard has a copy of the rules, in an order of its own.
-    Pattern {
-        shape: "pattern-guard-with-a-set-of-the-user",
-        title: "A guard with two alternatives, of which one is a set of the user's",
-        why: "The rules are checked once, before the guard's alternatives. PostgreSQL would compare each row with a copy of them inside each alternative.",
-        reads_each_row: false,
-        shorthand: r#""read" if "owner"; "read" if "viewer" on "folder";"#,
-        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
-  and (status(d, \"final\") or size(d, s) and limit(u, s));",
-        expert: "(d.owner_id = ? OR VIEWED) AND (
-                   d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))",
-    },
-    Pattern {
-        shape: "pattern-flag-in-a-hierarchy",
-        title: "A guard on the folder and all above it",
-        why: "A recursion finds the folders above each folder of the user's documents once. Those of which one above is archived are a hash table, in which the document's folder is looked up. The filter reads `documents`, so it cannot be a policy of row-level security.",
-        reads_each_row: false,
-        shorthand: OWN_OR_VIEWED,
-        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
-  and has_relation(d, \"folder\", f) and not closed(f);
-closed(f: Folder) if archived(f);
-closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
-        expert: "(d.owner_id = ? OR VIEWED) AND d.folder_id IS NOT NULL AND d.folder_id NOT IN (CLOSED)",
     },
     Pattern {
         shape: "pattern-guard-in-a-hierarchy",

@@ -1,12 +1,11 @@
 //! The catalogue of patterns: one table of documents, and a policy that differs in a line.
 //!
-//! `kinds` has the patterns; `docs/local-checks/patterns.md` shows them to users. The columns hold NULL
+//! `kinds` and `guards` have the patterns; `docs/local-checks/patterns.md` shows them to users. The columns hold NULL
 //! wherever a column may.
 
+mod guards;
 mod kinds;
 mod sets;
-
-pub(crate) use kinds::PATTERNS;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -39,6 +38,10 @@ CREATE TEMPORARY TABLE role_permissions (role TEXT, permission TEXT);
 INSERT INTO role_permissions VALUES ('viewer', 'read'), ('viewer', 'read'), ('owner', 'read'), ('editor', 'write'), (NULL, 'read');
 CREATE TEMPORARY TABLE loans (user_id INTEGER, folder_id INTEGER, until BIGINT);
 INSERT INTO loans VALUES (1, 10, 99999999999), (1, 12, 1000000000), (2, 11, 99999999999), (2, 10, NULL), (3, NULL, 99999999999);
+CREATE TEMPORARY TABLE tenant_members (user_id INTEGER, tenant_id INTEGER);
+INSERT INTO tenant_members VALUES (1, 100), (2, 101), (2, 101), (3, 100), (3, 101), (NULL, 100), (4, NULL);
+CREATE TEMPORARY TABLE staff (user_id INTEGER);
+INSERT INTO staff VALUES (4), (4), (NULL);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
 ";
@@ -59,6 +62,10 @@ facts:
     query: SELECT id, size FROM documents
   lent(User:_, Folder:_, Integer:_):
     query: SELECT user_id, folder_id, until FROM loans
+  member(User:_, Tenant:_):
+    query: SELECT user_id, tenant_id FROM tenant_members
+  staff(User:_):
+    query: SELECT user_id FROM staff
   limit(User:_, Integer:_):
     query: SELECT user_id, most FROM limits
   has_relation(Folder:_, tenant, Tenant:_):
@@ -113,6 +120,8 @@ declare size(Document, Integer);
 declare flag(Document, Integer);
 declare lent(User, Folder, Integer);
 declare limit(User, Integer);
+declare member(User, Tenant);
+declare staff(User);
 declare permits(String, String);
 declare quota(User, Folder, String, Integer);
 declare deputy(User, User);
@@ -122,6 +131,11 @@ declare suspended(Tenant);
 declare blocked(Document, User);
 RULE
 "#;
+
+/// All kinds of rules.
+pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
+    kinds::KINDS.iter().chain(guards::GUARDS)
+}
 
 /// One kind of rule.
 pub(crate) struct Pattern {

@@ -1,0 +1,91 @@
+//! Guards in `allow`: what a permission of any kind needs in addition.
+
+use super::Pattern;
+use super::kinds::OWN_OR_VIEWED;
+
+pub(super) const GUARDS: &[Pattern] = &[
+    Pattern {
+        shape: "pattern-guard-with-an-inherited-exception",
+        title: "A guard on the folder, except below folders of the user",
+        why: "The folders with the exception are found once. The archived folders are joined by their key, and the document's folder is looked up in a hash table of those found.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not frozen(u, d);
+frozen(u: User, d: Document) if has_relation(d, \"folder\", f) and archived(f) and not trusted(u, f);
+trusted(u: User, f: Folder) if quota(u, f, \"edit\", _);
+trusted(u: User, f: Folder) if has_relation(f, \"parent\", p) and trusted(u, p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id NOT IN (TRUSTED))",
+    },
+    Pattern {
+        shape: "pattern-denied-through-a-chain-of-deputies",
+        title: "Documents that are blocked for a user whose deputy the user is, at any distance",
+        why: "The chain of deputies is followed once. An index finds the blocks by the document, by an array of the users, or by both.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not shut_out(u, d);
+shut_out(u: User, d: Document) if blocked(d, v) and acts_for(u, v);
+acts_for(u: User, v: User) if deputy(v, u);
+acts_for(u: User, v: User) if acts_for(u, w) and deputy(v, w);",
+        expert: "(d.owner_id = ? OR VIEWED) AND NOT EXISTS (
+                   SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (PRINCIPALS))",
+    },
+    Pattern {
+        shape: "pattern-guard-that-a-rule-repeats",
+        title: "A guard with two alternatives, of which one is a rule",
+        why: "The owner reads the document by the rule, and passes the guard for the same reason, so this is compared once, and the rest of the guard is tested for the others alone.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and (status(d, \"final\") or has_relation(d, \"owner\", u)) and not frozen(d);
+frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
+        expert: "(d.owner_id = ? OR VIEWED AND d.status = 'final') AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    // Each alternative of the guard has a copy of the rules, in an order of its own.
+    Pattern {
+        shape: "pattern-guard-with-a-set-of-the-user",
+        title: "A guard with two alternatives, of which one is a set of the user's",
+        why: "The rules are checked once, before the guard's alternatives. PostgreSQL would compare each row with a copy of them inside each alternative.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner"; "read" if "viewer" on "folder";"#,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and (status(d, \"final\") or size(d, s) and limit(u, s));",
+        expert: "(d.owner_id = ? OR VIEWED) AND (
+                   d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))",
+    },
+    Pattern {
+        shape: "pattern-flag-in-a-hierarchy",
+        title: "A guard on the folder and all above it",
+        why: "A recursion finds the folders above each folder of the user's documents once. Those of which one above is archived are a hash table, in which the document's folder is looked up. The filter reads `documents`, so it cannot be a policy of row-level security.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and not closed(f);
+closed(f: Folder) if archived(f);
+closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
+        expert: "(d.owner_id = ? OR VIEWED) AND d.folder_id IS NOT NULL AND d.folder_id NOT IN (CLOSED)",
+    },
+    Pattern {
+        shape: "pattern-guard-from-the-user-to-the-container",
+        title: "A guard that leads from the user to the folder",
+        why: "The rules find the documents. The folder of each is looked up by its key, and the user's tenants are few. An array of all folders of these tenants would be as large as the tenants.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and member(u, t);",
+        expert: "(d.owner_id = ? OR VIEWED) AND EXISTS (
+                   SELECT 1 FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id AND m.user_id = ?
+                   WHERE f.id = d.folder_id)",
+    },
+    Pattern {
+        shape: "pattern-role-for-every-row",
+        title: "A role for every document, under a guard on the document",
+        why: "Nothing lists the documents that staff may read, so the filter takes the row's own. Whether the user is staff is asked once and first; for all others each row is read, and the sets are hash tables.",
+        reads_each_row: true,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);
+has_permission(u: User, \"read\", _: Document) if staff(u);",
+        expert: "(d.owner_id = ? OR VIEWED OR EXISTS (SELECT 1 FROM staff WHERE user_id = ?)) AND COALESCE(d.deleted, 0) <> 1",
+    },
+];
