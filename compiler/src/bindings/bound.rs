@@ -137,6 +137,13 @@ pub struct ColumnExpr {
     pub words: Vec<String>,
 }
 
+impl ColumnExpr {
+    /// Whether it is a name with its table, which means the same inside a query.
+    pub(crate) fn is_qualified(&self) -> bool {
+        self.name.as_ref().is_some_and(|name| name.len() > 1)
+    }
+}
+
 /// The table whose rows are the values of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowTable {

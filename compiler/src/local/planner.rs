@@ -41,7 +41,8 @@ pub fn plan(
     let keys = Keys { catalog, bindings };
     let request = Request { program, catalog, shape };
     let given = given_by_row(shape, form);
-    let named = given.as_ref().map(|(column, _)| *column).filter(|_| has_qualified_column(form));
+    let named = given.as_ref().map(|(var, _)| *var);
+    let named = named.filter(|_| matches!(form, SqlForm::Filter { column, .. } if column.is_qualified()));
     let mut original = Rewritten { request, column: named, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
         let request = Request { program, catalog, shape };
@@ -92,12 +93,6 @@ fn given_by_row(shape: &Shape, form: &SqlForm) -> Option<(QuestionVarId, Shape)>
     let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
     *domain = ShapeDomain::Given;
     can_be_supplied.then_some((var, given))
-}
-
-/// Whether a filter's column is named with its table, so that the name means the same inside a query.
-fn has_qualified_column(form: &SqlForm) -> bool {
-    let SqlForm::Filter { column, .. } = form else { return false };
-    column.name.as_ref().is_some_and(|name| name.len() > 1)
 }
 
 /// A question, which is specialised and rewritten when it is planned for the first time.

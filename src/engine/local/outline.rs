@@ -126,10 +126,11 @@ impl Words<'_> {
                 );
                 (what, Some(help))
             }
-            SlowPart::RowTest => {
+            SlowPart::RowTest { is_qualified } => {
                 let what =
                     "each row is decided by a query of its own, since the ids that pass cannot be listed";
-                (what.to_owned(), None)
+                let help = "name the column with its table, as in `issues.id`";
+                (what.to_owned(), (!is_qualified).then(|| help.to_owned()))
             }
         };
         LocalSlow { what, help }

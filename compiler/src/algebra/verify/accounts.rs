@@ -90,7 +90,8 @@ impl PlanComparison<'_> {
         if compared.is_ok() {
             return compared;
         }
-        // An alternative that never holds may look like one in one of the plans only.
+        // An alternative that never holds may look like one in one of the plans only, and so may a denial of
+        // what never holds.
         let with = |exempts| PlanComparison {
             old: Atoms { exempts, ..self.old },
             new: Atoms { exempts, ..self.new },
@@ -98,14 +99,18 @@ impl PlanComparison<'_> {
             ..*self
         };
         let parts = [with(self.new.exempts), with(false)].map(|mut part| part.lay_out(of_old, of_new));
-        let [Some([old, new]), Some([all_old, all_new])] = parts else { return compared };
+        let [Some([old, new]), Some(all)] = parts else { return compared };
+        let [all_old, all_new] = all.map(|all| self.counted(all));
+        if self.find_loss([&all_old, &all_old], [&all_new, &all_new]).is_ok() {
+            return Ok(());
+        }
         let may_hold = |all: Vec<Alternative>, plan| {
             self.counted(
                 all.into_iter().filter(|alternative| !contradicts_itself(alternative, plan)).collect(),
             )
         };
         let (old, new) = (may_hold(old, self.old), may_hold(new, self.new));
-        self.find_loss([&old, &self.counted(all_old)], [&new, &self.counted(all_new)])
+        self.find_loss([&old, &all_old], [&new, &all_new])
     }
 
     /// The old alternatives and the new ones.

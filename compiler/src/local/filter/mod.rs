@@ -43,7 +43,8 @@ pub(super) fn print(
     let text = column_text(column);
     let representation = statement.represent_column(column, ty);
     let Some(filter) = filter else {
-        let outline = Outline { slow: vec![SlowPart::RowTest], ..Outline::default() };
+        let slow = SlowPart::RowTest { is_qualified: column.is_qualified() };
+        let outline = Outline { slow: vec![slow], ..Outline::default() };
         return Ok((statement.row_test(plan, &text, var, representation)?, outline));
     };
     let outline = if request.detail == SqlDetail::Explained {

@@ -79,7 +79,7 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
 pub(super) fn look_up(filter: &mut Filter, table: &RowTable, column: &ColumnExpr) {
     let (rows, others): (Vec<Select>, Vec<Select>) =
         std::mem::take(&mut filter.rows).into_iter().partition(needs_row);
-    let is_qualified = column.name.as_ref().is_some_and(|name| name.len() > 1);
+    let is_qualified = column.is_qualified();
     let looked_up = LookedUp { table: table.clone(), rows, access: RowAccess::ByIndex, is_qualified };
     let common = std::mem::take(&mut filter.common);
     *filter = Filter { common, looked_up: Some(looked_up), ..of_row(&others) };

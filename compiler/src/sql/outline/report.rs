@@ -127,7 +127,10 @@ pub enum SlowPart {
         promised: String,
     },
     /// Each row is decided by a query of its own, since the ids that pass cannot be listed.
-    RowTest,
+    RowTest {
+        /// Whether the filter's column is named with its table.
+        is_qualified: bool,
+    },
 }
 
 /// Why a column is compared as text.
