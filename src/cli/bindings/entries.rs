@@ -1,6 +1,7 @@
 //! The entries of a report: each part of the document with what the database reports about it, judged.
 
 use super::finding::{Finding, FindingCode, Severity};
+use super::fix::undecided_tables;
 use super::judge;
 use super::live::{Described, Live};
 use super::policy;
@@ -27,7 +28,20 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
     for (ty, described) in &live.tables {
         entries.push(row_table(ty, described, live));
     }
+    for (ty, columns) in undecided_tables(bindings, live) {
+        entries.push(several_tables(&ty, &columns));
+    }
     entries
+}
+
+/// A type with several tables, of which one should be promised.
+fn several_tables(ty: &str, columns: &[String]) -> ReportRow {
+    let message = format!(
+        "each of {} contains an id once: write the one whose rows you filter under `tables`, so that a filter tests \
+         a row by its own columns",
+        columns.join(", ")
+    );
+    alone("tables", ty, Finding::new(FindingCode::SeveralTables, Severity::Note, message))
 }
 
 fn unknown_type(ty: &str, name: &str) -> ReportRow {

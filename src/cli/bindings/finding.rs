@@ -87,6 +87,8 @@ codes! {
     PromiseNotTable = "promise_not_table",
     /// A promise names a column that may be NULL.
     PromiseNullable = "promise_nullable",
+    /// Several columns could be promised.
+    SeveralTables = "several_tables",
 }
 
 /// A finding.

@@ -44,6 +44,11 @@ pub(super) fn corrections(bindings: &Bindings, live: &Live, outline: &Outline<'_
     Corrections { sql_types, tables, casts }
 }
 
+/// The types without a promise for which several columns would keep one, and those columns.
+pub(in super::super) fn undecided_tables(bindings: &Bindings, live: &Live) -> Vec<(String, Vec<String>)> {
+    promises::undecided(bindings, &columns_of_types(bindings, live))
+}
+
 /// The types in the order in which the document first uses them.
 fn columns_of_types<'a>(bindings: &'a Bindings, live: &'a Live) -> Vec<TypeColumns<'a>> {
     let mut found: Vec<TypeColumns<'a>> = Vec::new();

@@ -18,6 +18,8 @@ mod outline;
 mod promises;
 mod types;
 
+pub(super) use decide::undecided_tables;
+
 use super::live::Live;
 use crate::cli::error::CliError;
 use crate::cli::replace;

@@ -11,6 +11,7 @@ use crate::cli::bindings::finding::Severity;
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::{Bindings, RowTable, SqlName};
+use std::collections::BTreeSet;
 
 /// A unique column, and how often the document spells its table in this way.
 struct UniqueColumn<'a> {
@@ -48,6 +49,18 @@ pub(super) fn corrections(
         }
     }
     corrections
+}
+
+/// The types without a promise for which several columns would keep one, and those columns.
+pub(super) fn undecided(bindings: &Bindings, types: &[TypeColumns<'_>]) -> Vec<(String, Vec<String>)> {
+    let of_type = |columns: &TypeColumns<'_>| {
+        let is_open = is_entity(columns.ty) && !bindings.tables.contains_key(columns.ty);
+        let found = if is_open { unique_columns(bindings, columns, &[]) } else { Vec::new() };
+        let place = |unique: &UniqueColumn<'_>| format!("{}.{}", unique.origin.table, unique.origin.column);
+        let places: BTreeSet<String> = found.iter().map(place).collect();
+        (places.len() > 1).then(|| (columns.ty.to_owned(), places.into_iter().collect()))
+    };
+    types.iter().filter_map(of_type).collect()
 }
 
 /// Whether the database contradicts a promise.
