@@ -6,6 +6,8 @@ id!(/// A type of the program.
     pub TypeId, "type");
 id!(/// A predicate: a name with an arity.
     pub PredId, "pred");
+id!(/// A signature of the program.
+    pub SignatureId, "signature");
 id!(/// A rule of the program.
     pub RuleId, "rule");
 id!(/// A variable of one rule.

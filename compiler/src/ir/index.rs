@@ -1,6 +1,6 @@
 //! Finds types, predicates and literals by name, and rules by call.
 
-use super::ids::{PredId, RuleId, TypeId};
+use super::ids::{PredId, RuleId, SignatureId, TypeId};
 use super::rule::Rule;
 use super::rules::RuleIndex;
 use super::symbols::{Constant, Predicate, Signature, TypeDef};
@@ -12,9 +12,8 @@ use rustc_hash::FxHashMap;
 #[derive(Clone, Debug, Default)]
 pub struct Index {
     pub(super) types: FxHashMap<String, TypeId>,
-    /// For each predicate, the positions of its signatures in
-    /// [`Program::signatures`](super::Program::signatures).
-    pub(super) signatures: IdVec<PredId, Vec<usize>>,
+    /// The signatures of each predicate.
+    pub(super) signatures: IdVec<PredId, Vec<SignatureId>>,
     /// The rules by the calls that they can match.
     pub(crate) rules: RuleIndex,
 }
@@ -25,15 +24,15 @@ impl Index {
         types: &IdVec<TypeId, TypeDef>,
         predicates: &IndexSet<Predicate>,
         constants: &IndexSet<Constant>,
-        signatures: &[Signature],
+        signatures: &IdVec<SignatureId, Signature>,
         rules: &IdVec<RuleId, Rule>,
     ) -> Self {
         let types = types.enumerate().filter_map(|(id, ty)| Some((ty.named()?.to_owned(), id))).collect();
-        let mut by_predicate: IdVec<PredId, Vec<usize>> = vec![Vec::new(); predicates.len()].into();
-        for (at, signature) in signatures.iter().enumerate() {
+        let mut by_predicate: IdVec<PredId, Vec<SignatureId>> = vec![Vec::new(); predicates.len()].into();
+        for (id, signature) in signatures.enumerate() {
             let key = PredicateKey { name: &signature.predicate, arity: signature.args.len() };
             if let Some(pred) = predicates.get_index_of(&key) {
-                by_predicate[PredId::from_index(pred)].push(at);
+                by_predicate[PredId::from_index(pred)].push(id);
             }
         }
         Self { types, signatures: by_predicate, rules: RuleIndex::new(predicates, constants, rules) }

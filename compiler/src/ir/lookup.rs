@@ -70,7 +70,7 @@ impl Program {
         let bucket = self.predicate_id(predicate, arity).map(|pred| &self.index.signatures[pred]);
         let given: Vec<(Option<TypeId>, &str)> =
             first.iter().map(|(ty, id)| (self.type_id(ty), *id)).collect();
-        bucket.into_iter().flatten().filter_map(|&at| self.signatures.get(at)).filter(move |signature| {
+        bucket.into_iter().flatten().map(|id| &self.signatures[*id]).filter(move |signature| {
             signature.args.iter().zip(&given).all(|(arg, &(ty, id))| self.admits(arg, ty, id))
         })
     }

@@ -20,7 +20,7 @@ mod rule;
 mod rules;
 mod symbols;
 
-pub use ids::{BodyLiteralId, ConstId, PredId, QuestionVarId, RuleId, TypeId, VarId};
+pub use ids::{BodyLiteralId, ConstId, PredId, QuestionVarId, RuleId, SignatureId, TypeId, VarId};
 pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};
 pub use lookup::NotUsed;

@@ -1,6 +1,6 @@
 //! A checked policy: its symbols and rules in tables, its blocks and its tests.
 
-use super::ids::{ConstId, PredId, RuleId, TypeId};
+use super::ids::{ConstId, PredId, RuleId, SignatureId, TypeId};
 use super::index::Index;
 use super::rule::Rule;
 use super::symbols::{Constant, Predicate, Signature, TypeDef};
@@ -23,7 +23,7 @@ pub struct Program {
     /// Every literal of the policy, once.
     pub constants: IndexSet<Constant>,
     /// The facts that may be stored.
-    pub signatures: Vec<Signature>,
+    pub signatures: IdVec<SignatureId, Signature>,
     /// The predicates of its `declare`s.
     pub declared: BTreeSet<String>,
     /// The blocks, for `GET /policy_metadata`; sorted by name, `global` always there.

@@ -56,7 +56,7 @@ pub fn resolve(source: &SourceMap, policy: &Policy) -> (Option<Program>, Vec<Dia
     let declared = signature::declared(&mut tables, policy);
     infer::infer(&mut tables, &blocks, &declared);
     let stated = signature::stated(&mut tables, &blocks);
-    let signatures = signature::signatures(&tables, &declared, &stated);
+    let signatures = signature::signatures(&tables, &declared, &stated).into();
     // Lints would mostly repeat the mistakes: for example, anything that a rejected rule reads would count as
     // unused.
     if tables.diagnostics.is_empty() {

@@ -65,7 +65,7 @@ impl Sources {
     /// A relation for everything that the policy's signatures admit.
     pub(super) fn of_signatures(program: &Program) -> Self {
         let mut sources = Self { of: SourcesOf::Signatures, ..Self::default() };
-        for (index, signature) in program.signatures.iter().enumerate() {
+        for (id, signature) in program.signatures.enumerate() {
             let Some(pred) = program.predicate_id(&signature.predicate, signature.args.len()) else {
                 continue;
             };
@@ -79,7 +79,8 @@ impl Sources {
                     .map_or(SourceArg::Column(TypeId::STRING), SourceArg::Constant),
                 SignatureArg::Any => SourceArg::Open(None),
             });
-            sources.add(pred, ResolvedRelation { id: SourceId::from_index(index), args: args.collect() });
+            sources
+                .add(pred, ResolvedRelation { id: SourceId::from_index(id.index()), args: args.collect() });
         }
         sources
     }

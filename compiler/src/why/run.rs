@@ -13,7 +13,7 @@
 use super::rows::Rows;
 use super::state::{
     AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, Derivations, Env, FactId, FrameId,
-    GoalAnswer, Key, Via,
+    GoalAnswer, GoalSet, Key, Via,
 };
 use super::suggest::search::Assumable;
 use super::terms::bound;
@@ -54,7 +54,7 @@ pub(super) enum Needs {
 }
 
 /// An attempt: goal, clause, values, satisfied conditions, and what it assumes.
-type AttemptKey = (AnswerTableId, ClauseId, Env, Box<[u64]>, Assumed);
+type AttemptKey = (AnswerTableId, ClauseId, Env, GoalSet, Assumed);
 
 /// One evaluation.
 #[derive(Debug)]
@@ -224,7 +224,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         for (clause, traced) in clauses.enumerate() {
             let env = Env::like(&traced.clause.var_names, None);
             let Some(env) = bound(self.world, &traced.clause.head, &key.1, env) else { continue };
-            let done = vec![0; traced.clause.goals.len().div_ceil(64)].into_boxed_slice();
+            let done = GoalSet::none_of(traced.clause.goals.len());
             let frame = ClauseFrame {
                 table,
                 clause,
@@ -274,9 +274,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         let last = &self.state.frames[from];
         let (table, clause) = (last.table, last.clause);
         let mut done = last.done.clone();
-        if let Some(word) = done.get_mut(goal.index() / 64) {
-            *word |= 1 << (goal.index() % 64);
-        }
+        done.insert(goal);
         let n_done = last.n_done + 1;
         self.state.frames[from].continued = true;
         if self.most_assumed > 0
@@ -284,7 +282,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
         {
             return Ok(());
         }
-        self.work_of(done.len() * 64)?;
+        self.work_of(done.capacity())?;
         let from = Some((from, goal, via));
         let (next, called, continued) = (None, None, false);
         self.push(ClauseFrame { table, clause, env, done, n_done, from, next, called, continued, assumed });

@@ -17,6 +17,8 @@ id!(/// An attempt.
     pub(super) FrameId, "frame");
 id!(/// An answer.
     pub(super) AnswerId, "answer");
+id!(/// 64 conditions of a [`GoalSet`].
+    WordId, "word");
 id!(/// A fact that is assumed, see [`Derivations::assumed`].
     pub(super) FactId, "fact");
 
@@ -59,8 +61,8 @@ pub(super) struct ClauseFrame {
     pub(super) clause: ClauseId,
     /// The values of its variables.
     pub(super) env: Env,
-    /// The conditions that are satisfied, one bit each.
-    pub(super) done: Box<[u64]>,
+    /// The conditions that are satisfied.
+    pub(super) done: GoalSet,
     /// How many they are.
     pub(super) n_done: usize,
     /// The attempt from which it continues, and what satisfied one more condition.
@@ -78,8 +80,39 @@ pub(super) struct ClauseFrame {
 impl ClauseFrame {
     /// Whether a condition is satisfied.
     pub(super) fn is_done(&self, goal: GoalId) -> bool {
-        let goal = goal.index();
-        self.done.get(goal / 64).is_some_and(|word| word >> (goal % 64) & 1 == 1)
+        self.done.contains(goal)
+    }
+}
+
+/// Some of a clause's conditions, one bit each.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct GoalSet(IdVec<WordId, u64>);
+
+impl GoalSet {
+    /// None of this many conditions.
+    pub(super) fn none_of(n_goals: usize) -> Self {
+        Self(vec![0; n_goals.div_ceil(64)].into())
+    }
+
+    /// Adds one of the conditions.
+    pub(super) fn insert(&mut self, goal: GoalId) {
+        let (word, bit) = Self::place(goal);
+        self.0[word] |= bit;
+    }
+
+    /// Whether one of the conditions is in the set.
+    pub(super) fn contains(&self, goal: GoalId) -> bool {
+        let (word, bit) = Self::place(goal);
+        self.0[word] & bit != 0
+    }
+
+    /// The most conditions that there may be.
+    pub(super) fn capacity(&self) -> usize {
+        self.0.len() * 64
+    }
+
+    fn place(goal: GoalId) -> (WordId, u64) {
+        (WordId::from_index(goal.index() / 64), 1 << (goal.index() % 64))
     }
 }
 
