@@ -14,6 +14,7 @@
 //! assert!(config.listen.ip().is_loopback(), "nothing listens on a public address by default");
 //! ```
 
+mod collector;
 mod error;
 mod file;
 mod sources;
@@ -21,9 +22,10 @@ mod sources;
 mod tests;
 mod value;
 
+pub use collector::{CollectorHeaders, CollectorUrl};
 pub use error::ConfigError;
 pub use sources::{Flags, InForce, SettingOrigin, Settled};
-pub use value::{FlagForm, HttpAddress, LogFormat, LoggedFacts, PublicUrl, Secret, StoreUrl, StoreUrls};
+pub use value::{FlagForm, LogFormat, LoggedFacts, PublicUrl, Secret, StoreUrl, StoreUrls};
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -216,9 +218,9 @@ settings! {
     log: String = "info".to_owned();
     /// Whether log lines are `text` or `json`; text, because people read them first.
     log_format: LogFormat = LogFormat::Text;
-    /// The collector that receives a trace of every request, by OTLP over plain HTTP, like
+    /// The collector that receives a trace of every request, by OTLP over HTTP, like
     /// `http://127.0.0.1:4318`; by default none, because traces cost more than most answers.
-    otlp_endpoint: Option<HttpAddress> = None;
+    otlp_endpoint: Option<CollectorUrl> = None;
     ["Decision log"]
     /// The file that gets a line of JSON for each decision; by default none, because the lines say
     /// who uses what.
@@ -227,9 +229,12 @@ settings! {
     decision_log_bytes: u64 = 100_000_000;
     /// How many full files are kept, numbered from the newest; about a gigabyte with the default size.
     decision_log_files: usize = 10;
-    /// The collector that receives the decisions, by OTLP over plain HTTP, like `http://127.0.0.1:4318`;
+    /// The collector that receives the decisions, by OTLP over HTTP, like `https://collector.example.com`;
     /// none, for the same reason as for the file.
-    decision_log_endpoint: Option<HttpAddress> = None;
+    decision_log_endpoint: Option<CollectorUrl> = None;
+    /// Headers for that collector, like `api-key=secret, tenant=blue`; none, because a collector nearby
+    /// needs no key.
+    decision_log_headers: CollectorHeaders = CollectorHeaders(Vec::new());
     /// Which context facts the decision log shows: `none`, `all`, `only p, q` or `except p, q` with
     /// names of predicates; by default none, because they may hold what an application would never
     /// store. Each line says how many are left out.

@@ -7,7 +7,8 @@
 
 use super::error::CliError;
 use super::output;
-use crate::config::{Config, HttpAddress, LogFormat};
+use crate::config::{CollectorUrl, Config, LogFormat};
+use crate::http::collector_agent;
 use async_trait::async_trait;
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_http::{Bytes, HttpClient, HttpError, Request, Response};
@@ -78,15 +79,10 @@ where
     layer.with_filter(EnvFilter::builder().parse_lossy(&config.log))
 }
 
-fn tracer_provider(HttpAddress(collector): &HttpAddress) -> Result<SdkTracerProvider, CliError> {
-    let agent = ureq::Agent::config_builder()
-        .http_status_as_error(false)
-        .timeout_global(Some(EXPORT_TIME))
-        .proxy(None)
-        .build();
+fn tracer_provider(CollectorUrl(collector): &CollectorUrl) -> Result<SdkTracerProvider, CliError> {
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(TraceClient(agent.into()))
+        .with_http_client(TraceClient(collector_agent(EXPORT_TIME)))
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{collector}/v1/traces"))
         .build()

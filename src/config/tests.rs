@@ -63,7 +63,7 @@ fn every_type_is_read_from_a_file() {
     assert_eq!((config.dev, config.api_key), (true, Some(Secret("e_a_b_c".into()))));
     assert_eq!((config.max_body, config.max_batch), (1000, Some(7)));
     assert_eq!((config.query_time, config.log_format), (Duration::from_millis(1500), LogFormat::Json));
-    assert_eq!(config.otlp_endpoint, Some(HttpAddress("http://localhost:4318".into())));
+    assert_eq!(config.otlp_endpoint, Some(CollectorUrl("http://localhost:4318".into())));
 }
 
 #[test]
@@ -94,8 +94,12 @@ fn a_wrong_value_names_its_place_its_setting_and_what_is_expected() {
         ("data = \"\"", "`\"\"` is not a value of `data`, expected a path that is not empty"),
         ("log_format = \"xml\"", "`\"xml\"` is not a value of `log_format`, expected \"text\" or \"json\""),
         (
-            "otlp_endpoint = \"https://x\"",
-            "`\"https://x\"` is not a value of `otlp_endpoint`, expected an address like \"http://127.0.0.1:4318\", without TLS",
+            "otlp_endpoint = \"x:4318\"",
+            "`\"x:4318\"` is not a value of `otlp_endpoint`, expected an address like \"http://127.0.0.1:4318\" or \"https://collector.example.com\", without `@`",
+        ),
+        (
+            "decision_log_headers = \"hush\"",
+            "`(secret)` is not a value of `decision_log_headers`, expected headers like \"api-key=secret, tenant=blue\", with `%2C` for a comma in a value",
         ),
     ] {
         refuses(&[], &format!("# one\n\n{value}\n"), &at(3, expected));

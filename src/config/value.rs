@@ -279,26 +279,6 @@ impl SettingValue for LoggedFacts {
     }
 }
 
-/// The address of a service over plain HTTP.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HttpAddress(pub String);
-
-impl SettingValue for HttpAddress {
-    const FORM: FlagForm = FlagForm::Text("URL");
-    const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\", without TLS";
-
-    fn parse(text: &str) -> Result<Self, &'static str> {
-        match text.strip_prefix("http://") {
-            Some(rest) if !rest.is_empty() => Ok(Self(text.trim_end_matches('/').to_owned())),
-            Some(_) | None => Err(Self::EXPECTED),
-        }
-    }
-
-    fn show(&self) -> Json {
-        json!(self.0)
-    }
-}
-
 /// The address of this service for its clients, over TLS.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicUrl(pub String);

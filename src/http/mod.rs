@@ -32,6 +32,7 @@ mod auth;
 mod authzen;
 mod checks;
 mod code;
+mod collector;
 mod decision_log;
 mod engine_settings;
 mod environments;
@@ -67,6 +68,7 @@ mod why;
 
 pub use auth::DEVELOPMENT_KEY;
 pub use code::ErrorCode;
+pub use collector::collector_agent;
 pub use decision_log::{DecisionLog, DecisionLogError};
 pub use engine_settings::engine_settings;
 pub use local::{ExplanationOut, LocalWhyOut};

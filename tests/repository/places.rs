@@ -77,6 +77,7 @@ const PLACES: &[(&str, &[&str])] = &[
             "src/cli/facts/service.rs",
             "src/cli/service.rs",
             "src/cli/telemetry.rs",
+            "src/http/collector.rs",
             "src/http/decision_log/otlp.rs",
         ],
     ),

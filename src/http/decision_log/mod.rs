@@ -63,8 +63,10 @@ impl DecisionLog {
             let failed = |error| DecisionLogError::File { path: path.display().to_string(), error };
             places.push(LogDestination::File(opened.map_err(failed)?));
         }
-        places
-            .extend(config.decision_log_endpoint.as_ref().map(Collector::new).map(LogDestination::Collector));
+        if let Some(url) = &config.decision_log_endpoint {
+            let headers = config.decision_log_headers.clone();
+            places.push(LogDestination::Collector(Collector::new(url, headers)));
+        }
         if places.is_empty() {
             return Ok(None);
         }

@@ -4,9 +4,11 @@
 //! bits as text. Each decision is a log record whose body is the line of the file.
 
 use super::line::Timestamp;
-use crate::config::HttpAddress;
+use crate::config::{CollectorHeaders, CollectorUrl};
+use crate::http::collector_agent;
 use serde_json::{Value, json};
 use std::time::Duration;
+use ureq::http::StatusCode;
 
 /// How long the collector may take for a batch.
 const TIME: Duration = Duration::from_secs(5);
@@ -19,17 +21,32 @@ const INFO: u8 = 9;
 pub(super) struct Collector {
     agent: ureq::Agent,
     url: String,
+    headers: CollectorHeaders,
+}
+
+/// Why a collector has no lines.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CollectorError {
+    /// There is no answer.
+    #[error("{0}")]
+    NoAnswer(#[from] ureq::Error),
+    /// It answers that it did not take them.
+    #[error("the collector answers {0}")]
+    Refused(StatusCode),
 }
 
 impl Collector {
-    pub(super) fn new(HttpAddress(address): &HttpAddress) -> Self {
-        let config = ureq::Agent::config_builder().timeout_global(Some(TIME)).proxy(None).build();
-        Self { agent: config.into(), url: format!("{address}/v1/logs") }
+    pub(super) fn new(CollectorUrl(address): &CollectorUrl, headers: CollectorHeaders) -> Self {
+        Self { agent: collector_agent(TIME), url: format!("{address}/v1/logs"), headers }
     }
 
     /// Sends lines, each with its time.
-    pub(super) fn send(&self, lines: &[(Timestamp, String)]) -> Result<(), ureq::Error> {
-        self.agent.post(&self.url).send_json(request(lines)).map(drop)
+    pub(super) fn send(&self, lines: &[(Timestamp, String)]) -> Result<(), CollectorError> {
+        let CollectorHeaders(headers) = &self.headers;
+        let empty = self.agent.post(&self.url);
+        let post = headers.iter().fold(empty, |post, (name, value)| post.header(name, value));
+        let status = post.send_json(request(lines))?.status();
+        if status.is_success() { Ok(()) } else { Err(CollectorError::Refused(status)) }
     }
 }
 

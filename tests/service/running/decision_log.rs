@@ -1,7 +1,7 @@
 //! The decision log: a line for each decision, in a file and at a collector.
 
+use super::collector::{Sent, collector};
 use super::service::{question, role, start_within, with_policy};
-use super::traces::{Sent, collector};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::{self, Service};
 use serde_json::{Value as Json, json};
@@ -21,7 +21,7 @@ fn dropped(service: &Service, sink: &str) -> u64 {
 }
 
 /// Waits until there is a line.
-fn is_written(path: &Path) {
+pub(super) fn is_written(path: &Path) {
     let end = std::time::Instant::now() + Duration::from_secs(10);
     while lines(path).is_empty() {
         assert!(std::time::Instant::now() < end, "the line is written soon");
@@ -81,121 +81,6 @@ fn each_decision_is_a_line() {
     assert_eq!(allowed("many"), [false, true, false, true]);
     assert_eq!(allowed("each"), [true, false]);
     assert_eq!(lines.len(), 8);
-}
-
-#[test]
-fn a_logged_request_is_explained_under_the_policy_of_its_time() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("decisions.log");
-    let log = path.to_str().unwrap();
-    let service = with_policy(&["--decision-log", log]);
-    let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
-        assert_eq!(service.post(path, body, headers), 200, "{path}");
-    };
-    post("/api/facts", &role("ada", "reader", "docs"), &[]);
-    post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "asked-7")]);
-    let why = |args: &[&str]| {
-        let given = ["why", "--request", "asked-7", "--decision-log", log, "--url", &service.caller.url];
-        let mut command = program::portcullis(folder.path());
-        let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
-        (run.status.code(), String::from_utf8(run.stdout).unwrap(), String::from_utf8(run.stderr).unwrap())
-    };
-    is_written(&path);
-    let (code, out, err) = why(&[]);
-    assert_eq!((code, err.as_str()), (Some(0), ""));
-    assert!(out.starts_with("allowed at 20"), "{out}");
-    for part in [
-        ", by policy 1\nNothing has been written since.\n\n",
-        "yes: allow(User:ada, \"read\", Repo:docs)",
-        "has_role(User:ada, \"reader\", Repo:docs)",
-    ] {
-        assert!(out.contains(part), "no {part} in {out}");
-    }
-
-    // The current policy grants nothing to readers, and the fact is gone.
-    let stricter =
-        json!({ "src": "actor User {} resource Repo { roles = [\"reader\"]; permissions = [\"read\"]; }" });
-    post("/api/policy", &stricter, &[]);
-    let (_, out, _) = why(&[]);
-    assert!(out.contains("Facts or the policy have changed since"), "{out}");
-    assert!(out.contains("yes: allow("), "the policy of then still answers yes: {out}");
-    let (_, out, _) = why(&["--format", "json"]);
-    let explained: Json = serde_json::from_str(&out).unwrap();
-    assert_eq!(
-        (&explained[0]["changed_since"], &explained[0]["explanation"]["policy_version"]),
-        (&json!(true), &json!(1))
-    );
-    post("/api/bulk_delete", &json!([role("ada", "reader", "docs")]), &[]);
-    let (_, out, _) = why(&[]);
-    assert!(
-        out.contains("With the current facts the answer is different.") && out.contains("no: allow("),
-        "{out}"
-    );
-
-    let mut command = program::portcullis(folder.path());
-    let given = ["why", "--request", "other", "--decision-log", log, "--url", &service.caller.url];
-    let run = command.args(given).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
-    let said = String::from_utf8(run.stderr).unwrap();
-    assert!(said.contains("contains no decision for request `other`"), "{said}");
-}
-
-#[test]
-fn a_decision_of_another_environment_is_not_explained() {
-    let folder = tempfile::tempdir().unwrap();
-    let log = folder.path().join("decisions.log");
-    let (key_of_a, key_of_b) = (program::key(folder.path(), "a"), program::key(folder.path(), "b"));
-    let service = Service::start(folder.path(), &["--decision-log", log.to_str().unwrap()]);
-    let id = [("X-Request-ID", "asked-in-a")];
-    let body = question("ada", "docs").to_string();
-    let sent = service.caller.send(&key_of_a, "POST /api/authorize", &id, Some(body.as_bytes()));
-    assert_eq!(sent.unwrap().0, 200);
-    is_written(&log);
-    let why = |key: &str| {
-        let mut command = program::portcullis(folder.path());
-        let given = ["why", "--request", "asked-in-a", "--decision-log", "decisions.log", "--format", "json"];
-        let run =
-            command.args(given).args(["--url", &service.caller.url]).env("PORTCULLIS_API_KEY", key).output();
-        let run = run.unwrap();
-        (run.status.code(), String::from_utf8([run.stdout, run.stderr].concat()).unwrap())
-    };
-    let (code, said) = why(&key_of_b);
-    assert_eq!(code, Some(1));
-    assert!(said.contains("was decided in environment `a`, and the key is for `b`"), "{said}");
-    let (code, said) = why(&key_of_a);
-    assert_eq!(code, Some(0), "{said}");
-    let explained: Json = serde_json::from_str(&said).unwrap();
-    let decision = &explained[0]["decision"];
-    assert_eq!(decision["environment"], "a");
-    assert!(decision["key"].is_string() && decision["took_us"].is_u64(), "{decision}");
-    service.stop();
-}
-
-#[test]
-fn a_decision_before_the_first_policy_is_not_explained_by_a_later_one() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("decisions.log");
-    let service = Service::develop(&["--decision-log", path.to_str().unwrap()]);
-    let id = [("X-Request-ID", "early")];
-    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &id), 200);
-    is_written(&path);
-    let policy = json!({ "src": r#"
-        actor User {}
-        resource Repo { permissions = ["read"]; }
-        has_permission(_: User, "read", _: Repo);
-    "# });
-    assert_eq!(service.post("/api/policy", &policy, &[]), 200);
-    let why = |args: &[&str]| {
-        let given =
-            ["why", "--request", "early", "--decision-log", "decisions.log", "--url", &service.caller.url];
-        let mut command = program::portcullis(folder.path());
-        let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
-        String::from_utf8([run.stdout, run.stderr].concat()).unwrap()
-    };
-    let said = why(&[]);
-    assert!(said.starts_with("denied at 20") && said.contains(": there was no policy, so"), "{said}");
-    assert!(!said.contains("current facts"), "{said}");
-    let explained: Json = serde_json::from_str(&why(&["--format", "json"])).unwrap();
-    assert_eq!((&explained[0]["explanation"], &explained[0]["changed_since"]), (&json!(null), &json!(null)));
 }
 
 #[test]

@@ -1,47 +1,10 @@
 //! Traces: what a collector of OpenTelemetry is sent.
 
+use super::collector::{Sent, collector};
 use super::service::{question, role, with_policy};
 use serde_json::json;
-use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::sync::mpsc;
+use std::net::TcpListener;
 use std::time::Duration;
-
-/// One request that a collector was sent: its head and its body.
-pub(super) struct Sent {
-    pub(super) head: String,
-    pub(super) body: Vec<u8>,
-}
-
-/// A collector that takes everything; it listens until the test ends.
-pub(super) fn collector() -> (String, mpsc::Receiver<Sent>) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, received) = mpsc::channel();
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            while let Some(sent) = take(&mut stream) {
-                let _ = sender.send(sent);
-                stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
-            }
-        }
-    });
-    (address, received)
-}
-
-fn take(stream: &mut TcpStream) -> Option<Sent> {
-    let (mut head, mut byte) = (Vec::new(), [0]);
-    while !head.ends_with(b"\r\n\r\n") {
-        stream.read_exact(&mut byte).ok()?;
-        head.push(byte[0]);
-    }
-    let head = String::from_utf8(head).unwrap().to_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap();
-    let mut body = vec![0; length.parse().unwrap()];
-    stream.read_exact(&mut body).ok()?;
-    Some(Sent { head, body })
-}
 
 #[test]
 fn a_collector_is_sent_a_span_a_request_and_nothing_of_its_ids() {
