@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// A fact as it is sent.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(expecting = "a fact, an object with `predicate` and `args`")]
 pub(super) struct FactJson {
     predicate: String,
@@ -25,7 +25,7 @@ pub(super) struct FactJson {
 }
 
 /// A value as it is sent.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(expecting = "a value, an object with `type` and `id`")]
 pub(super) struct ValueJson {
     #[serde(rename = "type")]

@@ -1,10 +1,10 @@
 //! An environment of a data folder, held in memory to be asked.
 //!
-//! In: the environment's folder, whether or not a service has it open. Out: an engine with its policy and its
-//! facts of one moment; the folder is only read. Facts that the policy does not use are left out, because no
-//! answer depends on them.
+//! In: the environment's folder, whether or not a service has it open. Out: an engine with one version of its
+//! policy and its facts of one moment; the folder is only read. Facts that the policy does not use are left
+//! out, because no answer depends on them.
 
-use super::error::CliError;
+use super::error::{CliError, LoggedError};
 use crate::engine::{Change, Engine, EngineSettings, Fact, PolicyOptions, check_fact};
 use crate::store::Snapshot;
 use portcullis_compiler::source::SourceMap;
@@ -26,18 +26,21 @@ pub(super) struct HeldFolder {
 /// A state of an environment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EnvironmentState {
-    /// The version of its policy; `None` before the first one.
+    /// The version of the policy that is held; `None` before the first one.
     pub(super) policy_version: Option<u64>,
     /// Its offset.
     pub(super) offset: u64,
 }
 
-/// Holds the environment of a folder.
-pub(super) fn hold(dir: &Path, runtime: &Runtime) -> Result<HeldFolder, CliError> {
+/// Holds the environment of a folder, with its active policy or an older version.
+pub(super) fn hold(dir: &Path, version: Option<u64>, runtime: &Runtime) -> Result<HeldFolder, CliError> {
     let snapshot = Snapshot::open(dir)?;
     let offset = snapshot.holdings()?.offset;
     let engine = runtime.block_on(Engine::in_memory(EngineSettings::default()))?;
-    let Some(stored) = snapshot.policy()? else {
+    let Some(stored) = snapshot.policy(version)? else {
+        if let Some(version) = version {
+            return Err(LoggedError::NoVersion { folder: dir.into(), version }.into());
+        }
         return Ok(HeldFolder { engine, state: EnvironmentState { policy_version: None, offset } });
     };
     let state = EnvironmentState { policy_version: Some(stored.version.id), offset };

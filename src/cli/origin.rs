@@ -74,8 +74,13 @@ pub(super) enum Origin {
         /// The facts, if there are any.
         facts: Option<PathBuf>,
     },
-    /// The folder of an environment.
-    Folder(PathBuf),
+    /// A data folder.
+    Folder {
+        /// The folder of the environment.
+        folder: PathBuf,
+        /// The environment's name.
+        environment: String,
+    },
 }
 
 impl OriginArgs {
@@ -99,7 +104,7 @@ impl Origin {
     pub(super) fn policy(&self) -> Option<&Path> {
         match self {
             Self::Files { policy, .. } => Some(policy),
-            Self::Service(_) | Self::Folder(_) => None,
+            Self::Service(_) | Self::Folder { .. } => None,
         }
     }
 
@@ -109,9 +114,10 @@ impl Origin {
         service: ServiceArgs,
         folder: FolderArgs,
     ) -> Result<Self, CliError> {
+        let environment = folder.environment.clone();
         match (policy, folder.path()?) {
             (Some(policy), _) => Ok(Self::Files { policy, facts }),
-            (None, Some(folder)) => Ok(Self::Folder(folder)),
+            (None, Some(folder)) => Ok(Self::Folder { folder, environment }),
             (None, None) => Ok(Self::Service(service.service()?)),
         }
     }

@@ -33,9 +33,9 @@ impl Source {
                 let engine = runtime.block_on(local::engine(&policy, facts.as_deref()))?;
                 Ok(Self::Memory { engine, runtime, state: None })
             }
-            Origin::Folder(folder) => {
+            Origin::Folder { folder, .. } => {
                 let runtime = serve::runtime()?;
-                let held = folder::hold(&folder, &runtime)?;
+                let held = folder::hold(&folder, None, &runtime)?;
                 Ok(Self::Memory { engine: held.engine, runtime, state: Some(held.state) })
             }
         }

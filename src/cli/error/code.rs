@@ -56,8 +56,10 @@ codes! {
     InvalidDecisionLog = "invalid_decision_log",
     /// The decision log has no decision for the request.
     UnknownRequest = "unknown_request",
-    /// A request was decided in a different environment than the key's.
+    /// A request was decided in a different environment than that of the key or the folder.
     OtherEnvironment = "other_environment",
+    /// The data folder does not have the version of the policy that decided.
+    UnknownVersion = "unknown_version",
     /// The record of an interrupted import does not fit.
     CannotResume = "cannot_resume",
     /// The data folder has no such environment.
@@ -127,9 +129,7 @@ impl CliError {
             Self::Changed(_) => CommandCode::FileChanged,
             Self::NoPolicyFile(_) => CommandCode::NoPolicyFile,
             Self::NotCorrectable { .. } => CommandCode::NotCorrectable,
-            Self::LoggedLine { .. } | Self::LoggedTime { .. } => CommandCode::InvalidDecisionLog,
-            Self::UnknownRequest { .. } => CommandCode::UnknownRequest,
-            Self::OtherEnvironment { .. } => CommandCode::OtherEnvironment,
+            Self::Logged(error) => error.code(),
             Self::Resume(_) => CommandCode::CannotResume,
             Self::Restore(RestoreError::NoBackup(_) | RestoreError::Exists(_)) => CommandCode::FileError,
             Self::Restore(RestoreError::Served(_)) => CommandCode::EnvironmentInUse,

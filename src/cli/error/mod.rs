@@ -3,10 +3,12 @@
 mod arguments;
 mod code;
 mod file;
+mod logged;
 mod service;
 
 pub(super) use arguments::{ArgumentError, UsageError};
 pub(super) use code::{CommandCode, of_store};
+pub(super) use logged::LoggedError;
 pub(super) use service::ServiceError;
 
 use super::facts::ResumeError;
@@ -268,51 +270,9 @@ pub(super) enum CliError {
     /// The decision log cannot be written.
     #[error(transparent)]
     DecisionLog(#[from] DecisionLogError),
-    /// A line of the decision log is not a decision.
-    #[error(
-        "`{}` contains a line that is not a decision: {error}; give the file of the setting `decision_log`",
-        .log.display()
-    )]
-    LoggedLine {
-        /// The file.
-        log: PathBuf,
-        /// What is wrong with the line.
-        error: serde_json::Error,
-    },
-    /// A decision in the log has no time.
-    #[error(
-        "`{}` has a decision at `{time}`, which is not a time; give the file of the setting `decision_log`",
-        .log.display()
-    )]
-    LoggedTime {
-        /// The file.
-        log: PathBuf,
-        /// What the decision has instead.
-        time: String,
-    },
-    /// A request was decided in a different environment than the key's.
-    #[error(
-        "request `{request}` was decided in environment `{decided_in}`, and the key is for `{key_for}`: give a key for `{decided_in}`"
-    )]
-    OtherEnvironment {
-        /// The id of the request.
-        request: String,
-        /// The environment in the log.
-        decided_in: String,
-        /// The environment of the key.
-        key_for: String,
-    },
-    /// The decision log has nothing about a request.
-    #[error(
-        "`{}` contains no decision for request `{request}`: check the id, and that this log is of that time",
-        .log.display()
-    )]
-    UnknownRequest {
-        /// The file.
-        log: PathBuf,
-        /// The id of the request.
-        request: String,
-    },
+    /// A logged decision cannot be explained.
+    #[error(transparent)]
+    Logged(#[from] LoggedError),
     /// The collector of traces is misconfigured.
     #[error("cannot send traces: {0}; check the setting `otlp_endpoint`")]
     Traces(String),

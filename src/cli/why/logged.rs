@@ -1,18 +1,20 @@
 //! Explains the decisions of a request that the decision log has.
 //!
-//! In: the log and the id of a request. Out: each of its decisions, explained by the service with the policy
-//! version that made it, its time, and the current facts. Comparing the logged offset with the current one
-//! shows whether anything was written since. Only the context facts in the log are sent. A log has the
-//! decisions of all environments; only those of the key's environment are explained, because the service
-//! answers with its facts.
+//! In: the log and the id of a request. Out: each of its decisions, explained by a service or from a data
+//! folder with the policy version that made it, its time, and the current facts. Comparing the logged offset
+//! with the current one shows whether anything was written since. Only the context facts in the log count. A
+//! log has the decisions of all environments; only those of the environment that explains are explained,
+//! because it answers with its facts.
 
-use super::tree;
-use crate::cli::error::CliError;
+use super::replay::Replay;
+use super::{AskedWhy, tree};
+use crate::cli::error::{CliError, LoggedError};
+use crate::cli::facts_file::FactJson;
 use crate::cli::output;
-use crate::cli::service::Service;
+use crate::engine::{Fact, Value, WhyQuestion};
 use crate::http::WhyOut;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use std::fmt::Write;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
@@ -41,7 +43,7 @@ struct LoggedDecision {
     error: Option<String>,
     took_us: u64,
     #[serde(default)]
-    context_facts: Vec<Value>,
+    context_facts: Vec<FactJson>,
     #[serde(default)]
     context_facts_left_out: usize,
 }
@@ -65,44 +67,36 @@ pub(super) struct ExplainedDecision {
 
 /// The decisions of a request, each explained.
 pub(super) fn explained(
-    service: &Service,
+    replay: &mut Replay<'_>,
     log: &Path,
     request: &str,
 ) -> Result<Vec<ExplainedDecision>, CliError> {
     let decisions = decisions(log, request)?;
     if decisions.is_empty() {
-        return Err(CliError::UnknownRequest { log: log.into(), request: request.to_owned() });
+        return Err(LoggedError::UnknownRequest { log: log.into(), request: request.to_owned() }.into());
     }
-    let decisions = of_environment(decisions, request, service.environment())?;
+    let decisions = of_environment(decisions, replay.environment())
+        .map_err(|decided_in| replay.other_environment(request, decided_in))?;
     let n = decisions.len();
     if n > MOST {
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
     }
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
-        let path = format!("explain?version={policy}&at={}", decision.moment(log)?);
-        let explanation: WhyOut = service.answer(&path, &decision.body())?;
+        let explanation = replay.explanation(decision.asked(), policy, decision.moment(log)?)?;
         let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
 }
 
-/// The decisions in an environment; refused if there are only others. Clients choose ids of requests, so two
-/// environments may have the same one.
-fn of_environment(
-    decisions: Vec<LoggedDecision>,
-    request: &str,
-    environment: &str,
-) -> Result<Vec<LoggedDecision>, CliError> {
+/// The decisions in an environment, or if there are only others the environment of one of them. Clients
+/// choose ids of requests, so two environments may have the same one.
+fn of_environment(decisions: Vec<LoggedDecision>, environment: &str) -> Result<Vec<LoggedDecision>, String> {
     let (own, others): (Vec<_>, Vec<_>) =
         decisions.into_iter().partition(|decision| decision.environment == environment);
     match others.first() {
-        Some(other) if own.is_empty() => Err(CliError::OtherEnvironment {
-            request: request.to_owned(),
-            decided_in: other.environment.clone(),
-            key_for: environment.to_owned(),
-        }),
+        Some(other) if own.is_empty() => Err(other.environment.clone()),
         Some(_) | None => Ok(own),
     }
 }
@@ -148,7 +142,7 @@ fn in_file(file: File, path: &Path, request: &str) -> Result<(Vec<LoggedDecision
             Ok(decision) => decision,
             // A part of a line, which a killed service left.
             Err(error) if error.is_eof() => continue,
-            Err(error) => return Err(CliError::LoggedLine { log: path.into(), error }),
+            Err(error) => return Err(LoggedError::Line { log: path.into(), error }.into()),
         };
         if decision.request_id == request {
             begins |= at == 0;
@@ -162,17 +156,19 @@ impl LoggedDecision {
     /// Its time in seconds since the epoch, for rules that compare with it.
     fn moment(&self, log: &Path) -> Result<i64, CliError> {
         let time = OffsetDateTime::parse(&self.time, &Rfc3339);
-        let unreadable = |_| CliError::LoggedTime { log: log.into(), time: self.time.clone() };
+        let unreadable = |_| LoggedError::Time { log: log.into(), time: self.time.clone() };
         Ok(time.map_err(unreadable)?.unix_timestamp())
     }
 
-    /// The body of the request that explains it.
-    fn body(&self) -> Value {
-        json!({
-            "actor_type": self.actor.ty, "actor_id": self.actor.id, "action": self.action,
-            "resource_type": self.resource.ty, "resource_id": self.resource.id,
-            "context_facts": self.context_facts,
-        })
+    /// What was asked.
+    fn asked(&self) -> AskedWhy {
+        let value = |entity: &Entity| Value { ty: entity.ty.clone(), id: entity.id.clone() };
+        let question = WhyQuestion::Authorize {
+            actor: value(&self.actor),
+            action: self.action.clone(),
+            resource: value(&self.resource),
+        };
+        AskedWhy { question, context: self.context_facts.iter().cloned().map(Fact::from).collect() }
     }
 
     fn question(&self) -> String {
@@ -246,16 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn only_decisions_of_the_key_s_environment_are_explained() {
+    fn only_decisions_of_one_environment_are_explained() {
         let decision = |environment: &str, id: &str| {
             let decision: LoggedDecision = serde_json::from_str(&line("r", id)).unwrap();
             LoggedDecision { environment: environment.to_owned(), ..decision }
         };
         let both = || vec![decision("a", "1"), decision("b", "2")];
-        let own = of_environment(both(), "r", "b").unwrap();
+        let own = of_environment(both(), "b").unwrap();
         assert_eq!(own.iter().map(|own| own.resource.id.as_str()).collect::<Vec<_>>(), ["2"]);
-        let refused = of_environment(both(), "r", "c").unwrap_err().to_string();
-        assert!(refused.contains("environment `a`, and the key is for `c`: give a key for `a`"), "{refused}");
+        assert_eq!(of_environment(both(), "c").unwrap_err(), "a");
     }
 
     #[test]

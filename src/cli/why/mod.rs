@@ -6,21 +6,25 @@
 
 mod database;
 mod logged;
+mod replay;
 #[cfg(test)]
 mod tests;
 mod tree;
 
 use super::error::{CliError, UsageError};
 use super::facts_file::{self, FactJson};
+use super::folder::EnvironmentState;
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format, FormatArgs};
 use super::{Verdict, compile, folder, local, serve};
-use crate::engine::{Fact, WhyQuestion, builtin};
+use crate::engine::{Engine, Fact, WhyQuestion, builtin};
 use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
+use replay::Replay;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
+use tokio::runtime::Runtime;
 
 /// Say why a question is answered yes or no
 #[derive(Debug, clap::Args)]
@@ -38,7 +42,8 @@ With --data the policy and the facts are those of a data folder, which is read i
 changed; its service may be running.
 
 --request looks up the decisions of a request in a decision log and explains them, with the policy
-version that made them, their time, and the current facts.
+version that made them, their time, and the current facts: those of the service, or with --data of a
+data folder.
 
 Examples:
   portcullis why policy.polar 'allow(User:alice, \"read\", Repo:anvils)' --facts facts.txt
@@ -51,7 +56,8 @@ Examples:
   portcullis why 'allow(User:1, \"read\", Issue:7)' --url https://authz.example.com \\
       --bindings bindings.yaml --database postgresql:///app
   portcullis why --data /var/lib/portcullis 'allow(User:alice, \"read\", Repo:anvils)'
-  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log"
+  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log
+  portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --data /var/lib/portcullis"
 )]
 pub(super) struct Args {
     #[command(flatten)]
@@ -60,7 +66,7 @@ pub(super) struct Args {
     #[arg(required_unless_present = "request", conflicts_with = "request")]
     question: Option<String>,
     /// Explain the decisions of the request with this id
-    #[arg(long, value_name = "ID", requires = "decision_log", conflicts_with_all = ["policy", "data"])]
+    #[arg(long, value_name = "ID", requires = "decision_log", conflicts_with = "policy")]
     request: Option<String>,
     /// The decision log to search, with its older files
     #[arg(long, value_name = "FILE", requires = "request")]
@@ -91,8 +97,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let colours = output::is_coloured(&std::io::stdout());
     let origin = origin.origin()?;
     let text = match (&origin, asked, request, decision_log) {
-        (Origin::Service(service), None, Some(request), Some(log)) => {
-            let explained = logged::explained(service, &log, &request)?;
+        (origin, None, Some(request), Some(log)) => {
+            let mut replay = Replay::on(origin)?.ok_or(UsageError::NothingExplained)?;
+            let explained = logged::explained(&mut replay, &log, &request)?;
             match format {
                 Format::Text => {
                     explained.iter().map(|each| each.text(colours)).collect::<Vec<_>>().join("\n")
@@ -123,7 +130,7 @@ fn explanation(
     let explainer = match origin {
         Origin::Service(service) => Explainer::Service(service),
         Origin::Files { policy, facts } => Explainer::Files { policy, facts: facts.as_deref() },
-        Origin::Folder(folder) => return of_folder(folder, asked),
+        Origin::Folder { folder, .. } => return of_folder(folder, asked),
     };
     match local {
         Some((bindings, database)) => {
@@ -171,9 +178,19 @@ fn hosted(explainer: Explainer<'_>, asked: AskedWhy) -> Result<WhyOut, CliError>
 /// The explanation of an engine that holds an environment of a data folder.
 fn of_folder(folder: &Path, asked: AskedWhy) -> Result<WhyOut, CliError> {
     let runtime = serve::runtime()?;
-    let held = folder::hold(folder, &runtime)?;
-    let why = WhyOut::from(&runtime.block_on(held.engine.explain(asked.question, asked.context))?);
-    Ok(WhyOut { policy_version: held.state.policy_version, offset: held.state.offset, ..why })
+    let held = folder::hold(folder, None, &runtime)?;
+    of_held(&held.engine, held.state, asked, &runtime)
+}
+
+/// The explanation of an engine that holds a data folder in this state.
+fn of_held(
+    engine: &Engine,
+    state: EnvironmentState,
+    asked: AskedWhy,
+    runtime: &Runtime,
+) -> Result<WhyOut, CliError> {
+    let why = WhyOut::from(&runtime.block_on(engine.explain(asked.question, asked.context))?);
+    Ok(WhyOut { policy_version: state.policy_version, offset: state.offset, ..why })
 }
 
 /// The body of the request to a service.

@@ -113,10 +113,10 @@ impl Snapshot {
         holdings(&self.conn)
     }
 
-    /// The active policy; `None` before the first one.
-    pub fn policy(&self) -> Result<Option<StoredPolicy>, StoreError> {
+    /// A version of the policy, or the active one; `None` if there is none.
+    pub fn policy(&self, version: Option<u64>) -> Result<Option<StoredPolicy>, StoreError> {
         policy::check(&self.conn)?;
-        Ok(policy::get(&self.conn, None)?)
+        Ok(policy::get(&self.conn, version)?)
     }
 
     /// Passes every fact to `each`, ordered by signature, then ids, until `each` breaks.

@@ -5,6 +5,7 @@ use super::service::{question, role, with_policy};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::{self, Service};
 use serde_json::{Value as Json, json};
+use std::path::Path;
 
 #[test]
 fn a_logged_request_is_explained_under_the_policy_of_its_time() {
@@ -119,4 +120,104 @@ fn a_decision_before_the_first_policy_is_not_explained_by_a_later_one() {
     assert!(!said.contains("current facts"), "{said}");
     let explained: Json = serde_json::from_str(&why(&["--format", "json"])).unwrap();
     assert_eq!((&explained[0]["explanation"], &explained[0]["changed_since"]), (&json!(null), &json!(null)));
+}
+
+/// Exit code and output of an explanation of a request, of the log in this folder.
+fn replayed(folder: &Path, request: &str, args: &[&str]) -> (i32, String) {
+    let mut command = program::portcullis(folder);
+    let given = ["why", "--request", request, "--decision-log", "decisions.log"];
+    let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+    (run.status.code().unwrap(), String::from_utf8([run.stdout, run.stderr].concat()).unwrap())
+}
+
+/// Policies in which a role, and then only a second fact, lets someone read.
+fn policies() -> [Json; 2] {
+    ["has_role(user, \"reader\", repo)", "is_vetted(user)"].map(|condition| {
+        json!({ "src": format!(
+            "actor User {{}} resource Repo {{ roles = [\"reader\"]; permissions = [\"read\"]; }}
+             has_permission(user: User, \"read\", repo: Repo) if {condition};"
+        ) })
+    })
+}
+
+#[test]
+fn a_data_folder_explains_what_its_service_explains() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.log");
+    let service = Service::start(folder.path(), &["--dev", "--decision-log", log.to_str().unwrap()]);
+    let post = |path: &str, body: &Json, headers: &[(&str, &str)]| {
+        assert_eq!(service.post(path, body, headers), 200, "{path}");
+    };
+    let [by_role, by_vetting] = policies();
+    post("/api/policy", &by_role, &[]);
+    post("/api/facts", &role("ada", "reader", "docs"), &[]);
+    post("/api/authorize", &question("ada", "docs"), &[("X-Request-ID", "before")]);
+    is_written(&log);
+    let both = |request: &str| {
+        let (code, of_folder) = replayed(folder.path(), request, &["--data", "d", "--json"]);
+        assert_eq!(code, 0, "{of_folder}");
+        let (code, of_service) = replayed(folder.path(), request, &["--url", &service.caller.url, "--json"]);
+        assert_eq!(code, 0, "{of_service}");
+        let [of_folder, of_service] =
+            [of_folder, of_service].map(|text| serde_json::from_str::<Json>(&text).unwrap());
+        assert_eq!(of_folder, of_service);
+        of_folder
+    };
+    let explained = both("before");
+    assert_eq!(explained[0]["changed_since"], false);
+    assert_eq!(explained[0]["explanation"]["allowed"], true);
+
+    // The present policy does not use the role, which the policy of then still does.
+    post("/api/policy", &by_vetting, &[]);
+    let explained = both("before");
+    assert_eq!(explained[0]["changed_since"], true);
+    let explanation = &explained[0]["explanation"];
+    assert_eq!((&explanation["allowed"], &explanation["policy_version"]), (&json!(true), &json!(1)));
+    post("/api/bulk_delete", &json!([role("ada", "reader", "docs")]), &[]);
+    assert_eq!(both("before")[0]["explanation"]["allowed"], false);
+
+    // Also while no service has the folder open.
+    service.stop();
+    let (code, said) = replayed(folder.path(), "before", &["--data", "d"]);
+    assert_eq!(code, 0, "{said}");
+    for part in [
+        "allowed at 20",
+        ", by policy 1\nFacts or the policy have changed since",
+        "With the current facts the answer is different.\n\nno: allow(User:ada, \"read\", Repo:docs)",
+    ] {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+}
+
+#[test]
+fn a_data_folder_explains_its_own_decisions_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("decisions.log");
+    let key_of_a = program::key(folder.path(), "a");
+    program::key(folder.path(), "b");
+    let service = Service::start(folder.path(), &["--decision-log", log.to_str().unwrap()]);
+    let [by_role, _] = policies();
+    assert_eq!(service.caller.post(&key_of_a, "policy", &by_role).0, 200);
+    let id = [("X-Request-ID", "asked-in-a")];
+    let body = question("ada", "docs").to_string();
+    let sent = service.caller.send(&key_of_a, "POST /api/authorize", &id, Some(body.as_bytes()));
+    assert_eq!(sent.unwrap().0, 200);
+    service.stop();
+    let of = |environment: &str| {
+        replayed(folder.path(), "asked-in-a", &["--data", "d", "--environment", environment])
+    };
+    let (code, said) = of("b");
+    assert_eq!(code, 1);
+    assert!(said.contains("was decided in environment `a`, not in `b`: give --environment a"), "{said}");
+    let (code, said) = of("a");
+    assert!(code == 0 && said.starts_with("denied at 20"), "{said}");
+
+    // The folder of another service has no such version.
+    let line = std::fs::read_to_string(&log).unwrap().replace("\"policy\":1", "\"policy\":7");
+    std::fs::write(&log, line).unwrap();
+    let (code, said) = of("a");
+    assert!(code == 1 && said.contains("has no version 7 of the policy"), "{said}");
+    let args = ["policy.polar", "--request", "asked-in-a", "--decision-log", "decisions.log"];
+    let run = program::portcullis(folder.path()).arg("why").args(args).output().unwrap();
+    assert_eq!(run.status.code(), Some(2), "a file has no versions");
 }
