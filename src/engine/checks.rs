@@ -181,16 +181,17 @@ impl Engine {
             facts::check_entity("actor", actor)?;
             facts::check_entity("resource", resource)?;
         }
-        self.consistently(|attempt| self.actions_of(attempt, &asked, &context)).await
+        self.consistently(async |attempt| self.actions_of(&attempt, &asked, &context).await).await
     }
 
-    async fn actions_of(
+    /// The answers of one attempt.
+    pub(super) async fn actions_of(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         asked: &[ActionsQuestion],
         context: &[Fact],
     ) -> Result<Vec<Vec<String>>, EngineError> {
-        let Some(view) = self.view(&attempt, context)? else { return Ok(vec![Vec::new(); asked.len()]) };
+        let Some(view) = self.view(attempt, context)? else { return Ok(vec![Vec::new(); asked.len()]) };
         let mut prepared: Vec<Option<Prepared>> = Vec::with_capacity(asked.len());
         for ActionsQuestion { actor, resource } in asked {
             prepared.push(match questions::actions(actor, resource) {
@@ -208,7 +209,7 @@ impl Engine {
                 prepared.iter().map(answer).collect()
             })
         };
-        read(&attempt, expected, answer_all).await
+        read(attempt, expected, answer_all).await
     }
 }
 

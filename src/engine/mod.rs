@@ -74,8 +74,9 @@ pub use stored::FoundFacts;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use view::unix_time;
 pub use why::{
-    CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, Suggestions,
-    Verdict, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion, WhyRule, WhyStep,
+    CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, SuggestionEffects,
+    Suggestions, Verdict, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion, WhyRule,
+    WhyStep,
 };
 
 use crate::share::{Account, Turns};

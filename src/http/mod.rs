@@ -77,7 +77,9 @@ pub use serve::{serve, serve_metrics};
 pub use shared_store::SharedStore;
 pub use tls::{Tls, TlsError};
 pub use values::ArgOut;
-pub use why::{AtomOut, AttemptOut, ConditionOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut};
+pub use why::{
+    AtomOut, AttemptOut, ConditionOut, EffectsOut, FailureOut, LackOut, RuleOut, SourceOut, StepOut, WhyOut,
+};
 
 use crate::config::{Config, Secret};
 use crate::engine::Engine;

@@ -10,12 +10,12 @@ use super::checks::AuthorizeIn;
 use super::error::ApiError;
 use super::json::{Json, Object, decode_fields};
 use super::openapi::{AnsweredValue, Error, ExplainDecisionRequest};
-use super::params::{moment, pairs, version};
+use super::params::{flag, moment, pairs, version};
 use super::queries::EvaluateIn;
 use super::values::{ArgOut, facts};
 use crate::engine::{
-    Fact, FactOrigin, FailedGoal, Value, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition, WhyLack, WhyQuestion,
-    WhyRule, WhyStep,
+    Fact, FactOrigin, FailedGoal, SuggestionEffects, Value, Why, WhyAtom, WhyAttempt, WhyBy, WhyCondition,
+    WhyLack, WhyQuestion, WhyRule, WhyStep,
 };
 use axum::http::Uri;
 use serde::{Deserialize, Serialize};
@@ -58,6 +58,20 @@ pub struct WhyOut {
     /// Whether there may be other such sets: the search for them ended at its limit, or there are more than
     /// five.
     pub suggestions_truncated: bool,
+    /// With `effects=true`, for each of these sets what else it would change for the actor and the resource;
+    /// null where that is not known. Empty otherwise.
+    #[serde(default)]
+    pub suggestion_effects: Vec<Option<EffectsOut>>,
+}
+
+/// What else facts would change: other actions of the actor on the resource.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[schema(as = SuggestionEffects)]
+pub struct EffectsOut {
+    /// Actions that they would allow as well; `*` is every action.
+    pub allows: Vec<String>,
+    /// Actions that they would take away.
+    pub denies: Vec<String>,
 }
 
 /// A fact, or what a rule derives.
@@ -173,7 +187,7 @@ pub struct AtomOut {
 /// The body is that of `/authorize` or of `/evaluate_query`; of the latter, one answer is explained, or why
 /// there is none. The answer and its explanation belong to the same state of the store. A proof has the least
 /// height. With `version`, an older version of the policy answers, with the current facts; with `at`, as if
-/// it were that time.
+/// it were that time. With `effects`, each suggestion of a check says what else it would change.
 #[utoipa::path(
     post,
     path = "/explain",
@@ -183,6 +197,8 @@ pub struct AtomOut {
         ("version" = Option<u64>, Query, description = "The version of the policy; by default the active one"),
         ("at" = Option<i64>, Query, description = "The time for rules that compare with it, in seconds since \
             1970-01-01 00:00 UTC; by default now"),
+        ("effects" = Option<bool>, Query, description = "Whether to say which other actions of the actor on the \
+            resource each suggestion would allow or take away; takes one more question for each"),
     ),
     request_body(content = ExplainDecisionRequest, example = json!({
         "actor_type": "User", "actor_id": "alice", "action": "read",
@@ -208,7 +224,12 @@ async fn explain(
         Some(moment) => engine.at_moment(moment),
         None => engine,
     };
-    Ok(Json(WhyOut::from(&engine.explain(question, context).await?)))
+    let why = if flag(&pairs, "effects")? {
+        engine.explain_with_effects(question, context).await?
+    } else {
+        engine.explain(question, context).await?
+    };
+    Ok(Json(WhyOut::from(&why)))
 }
 
 /// The question of the endpoint that the body matches, and its context facts.
@@ -240,6 +261,11 @@ impl From<&Why> for WhyOut {
             failures: explanation.failures.iter().map(|failure| FailureOut::of(why, failure)).collect(),
             suggestions: why.suggestions.sets.iter().map(set).collect(),
             suggestions_truncated: why.suggestions.truncated,
+            suggestion_effects: why
+                .effects
+                .iter()
+                .map(|known| known.as_ref().map(EffectsOut::from))
+                .collect(),
         }
     }
 }
@@ -288,6 +314,12 @@ impl FailureOut {
             attempts: failure.attempts.iter().map(attempt).collect(),
             n_others: failure.n_others,
         }
+    }
+}
+
+impl From<&SuggestionEffects> for EffectsOut {
+    fn from(SuggestionEffects { allows, denies }: &SuggestionEffects) -> Self {
+        Self { allows: allows.clone(), denies: denies.clone() }
     }
 }
 

@@ -31,7 +31,8 @@ use tokio::runtime::Runtime;
 #[command(
     allow_missing_positional = true,
     after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no shows what
-each rule lacks and which facts would turn it into a yes. A question for values (Repo:? or Repo:_)
+each rule lacks and which facts would turn it into a yes, with the other actions that they would
+allow or deny. A question for values (Repo:? or Repo:_)
 is a yes if any value exists.
 
 --bindings and --database explain the local check on your own database. Its facts and those of the
@@ -167,10 +168,10 @@ fn check(question: &Question) -> Option<WhyQuestion> {
 /// The explanation of the service, or of an engine that holds the files.
 fn hosted(explainer: Explainer<'_>, asked: AskedWhy) -> Result<WhyOut, CliError> {
     match explainer {
-        Explainer::Service(service) => service.answer("explain", &body(&asked)),
+        Explainer::Service(service) => service.answer("explain?effects=true", &body(&asked)),
         Explainer::Files { policy, facts } => serve::runtime()?.block_on(async {
             let engine = local::engine(policy, facts).await?;
-            Ok(WhyOut::from(&engine.explain(asked.question, asked.context).await?))
+            Ok(WhyOut::from(&engine.explain_with_effects(asked.question, asked.context).await?))
         }),
     }
 }
@@ -189,7 +190,7 @@ fn of_held(
     asked: AskedWhy,
     runtime: &Runtime,
 ) -> Result<WhyOut, CliError> {
-    let why = WhyOut::from(&runtime.block_on(engine.explain(asked.question, asked.context))?);
+    let why = WhyOut::from(&runtime.block_on(engine.explain_with_effects(asked.question, asked.context))?);
     Ok(WhyOut { policy_version: state.policy_version, offset: state.offset, ..why })
 }
 

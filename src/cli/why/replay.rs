@@ -65,7 +65,7 @@ impl<'r> Replay<'r> {
     pub(super) fn explanation(&mut self, asked: AskedWhy, policy: u64, at: i64) -> Result<WhyOut, CliError> {
         match self {
             Self::Service(service) => {
-                service.answer(&format!("explain?version={policy}&at={at}"), &body(&asked))
+                service.answer(&format!("explain?version={policy}&at={at}&effects=true"), &body(&asked))
             }
             Self::Folder(folder) => folder.explanation(asked, policy, at),
         }

@@ -13,7 +13,8 @@
 //! Steps and goals refer to each other, in circles too: each is drawn once, and named where it is needed
 //! again. The tree is walked without recursion, because a proof may be as deep as a hierarchy.
 
-use crate::http::{AtomOut, AttemptOut, ConditionOut, LackOut, RuleOut, SourceOut, WhyOut};
+use crate::engine::ANY;
+use crate::http::{AtomOut, AttemptOut, ConditionOut, EffectsOut, LackOut, RuleOut, SourceOut, WhyOut};
 use portcullis_compiler::why::{Arg, Atom};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -23,6 +24,9 @@ const LINES: usize = 500;
 
 /// How much is shown of the text of a rule or of the key of a binding.
 const TEXT: usize = 100;
+
+/// How many actions that a suggestion would change are named.
+const ACTIONS: usize = 12;
 
 /// A line of the tree.
 #[derive(Clone, Copy)]
@@ -76,9 +80,17 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     if !why.suggestions.is_empty() {
         text.push_str("\nThe answer would be yes with any of\n");
     }
-    for suggestion in &why.suggestions {
+    for (at, suggestion) in why.suggestions.iter().enumerate() {
         let facts: Vec<String> = suggestion.iter().map(shown).collect();
         let _ = writeln!(text, "  {}", facts.join(" and "));
+        if let Some(Some(EffectsOut { allows, denies })) = why.suggestion_effects.get(at) {
+            for (verb, actions) in [("allow", allows), ("deny", denies)] {
+                if let Some(actions) = listed(actions) {
+                    let line = format!("    which would also {verb} {actions}");
+                    let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &line));
+                }
+            }
+        }
     }
     if why.suggestions_truncated && why.suggestions.is_empty() {
         text.push_str("\nThe search for facts that would change the answer ended at its limit.\n");
@@ -86,6 +98,16 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         text.push_str("  There may be more: the search ended at its limit.\n");
     }
     text
+}
+
+/// Some of the actions, in quotes; `None` if there are none.
+fn listed(actions: &[String]) -> Option<String> {
+    let shown =
+        |action: &String| if action == ANY { "every action".to_owned() } else { format!("{action:?}") };
+    let first: Vec<String> = actions.iter().take(ACTIONS).map(shown).collect();
+    let n_others = actions.len().saturating_sub(ACTIONS);
+    let others = if n_others == 0 { String::new() } else { format!(" and {n_others} others") };
+    (!first.is_empty()).then(|| format!("{}{others}", first.join(", ")))
 }
 
 struct Tree<'w> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
 /// How long all searches and all answers for suggestions may take together.
-const TIME: Duration = Duration::from_secs(1);
+pub(super) const TIME: Duration = Duration::from_secs(1);
 
 /// Whether a question holds with a suggestion.
 enum Confirmation {
@@ -91,10 +91,7 @@ impl Engine {
         context: &[Fact],
         suggestion: &Suggestion,
     ) -> Result<Confirmation, EngineError> {
-        let Some(facts) = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>() else {
-            return Ok(Confirmation::Fails);
-        };
-        let context: Vec<Fact> = context.iter().cloned().chain(facts).collect();
+        let Some(context) = with(context, suggestion) else { return Ok(Confirmation::Fails) };
         let asked = async {
             let Some(view) = self.view(attempt, &context)? else { return Ok(false) };
             let prepared: Prepared = view.prepare(question).await?;
@@ -108,4 +105,10 @@ impl Engine {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The context facts together with those of a suggestion.
+pub(super) fn with(context: &[Fact], suggestion: &Suggestion) -> Option<Vec<Fact>> {
+    let facts = suggestion.iter().map(fact).collect::<Option<Vec<Fact>>>()?;
+    Some(context.iter().cloned().chain(facts).collect())
 }

@@ -113,7 +113,8 @@ impl Engine {
         let (policy, version) =
             (Some(Arc::clone(&asking.view.plans().policy.program)), Some(asking.view.version()));
         let (document, offset) = (Some(Arc::clone(&asking.document)), asking.attempt.offset());
-        let why = Why { allowed, explanation, suggestions, version, offset, policy, document };
+        let effects = Vec::new();
+        let why = Why { allowed, explanation, suggestions, effects, version, offset, policy, document };
         Ok(LocalWhy::Explained(Box::new(why)))
     }
 

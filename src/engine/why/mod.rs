@@ -7,17 +7,20 @@
 
 mod caller;
 mod confirm;
+mod effects;
 mod local;
 mod mixed;
 mod rows;
 
 use super::answers::{Unanswered, expected, read};
+use super::checks::ActionsQuestion;
 use super::evaluate::EvaluateQuery;
 use super::local::Document;
 use super::view::View;
 use super::{Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Reader, Value};
 pub use caller::CallerRow;
+pub use effects::SuggestionEffects;
 pub use local::{LocalWhy, LocalWhyRequest};
 pub use portcullis_compiler::why::{
     Atom as WhyAtom, Attempt as WhyAttempt, By as WhyBy, Explanation, FactOrigin, FailedGoal,
@@ -63,6 +66,9 @@ pub struct Why {
     pub explanation: Explanation,
     /// If it does not hold: sets of facts with each of which it would.
     pub suggestions: Suggestions,
+    /// For each of these sets, what else it would change; `None` where that is not known. Empty if it was not
+    /// asked for.
+    pub effects: Vec<Option<SuggestionEffects>>,
     /// The version of the policy; `None` before the first one.
     pub version: Option<u64>,
     /// An offset of the store: the explanation saw all writes up to it, and perhaps later ones.
@@ -134,7 +140,27 @@ impl Engine {
     /// Answers a question and says why.
     pub async fn explain(&self, asked: WhyQuestion, context: Vec<Fact>) -> Result<Why, EngineError> {
         let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
-        self.consistently(|attempt| self.reasoned(attempt, &question, &context)).await
+        self.consistently(async |attempt| self.reasoned(&attempt, &question, &context).await).await
+    }
+
+    /// Answers a question and says why, and if it is a check what else its suggestions would change.
+    pub async fn explain_with_effects(
+        &self,
+        asked: WhyQuestion,
+        context: Vec<Fact>,
+    ) -> Result<Why, EngineError> {
+        let WhyQuestion::Authorize { actor, action, resource } = &asked else {
+            return self.explain(asked, context).await;
+        };
+        let check = ActionsQuestion { actor: actor.clone(), resource: resource.clone() };
+        let action = action.clone();
+        let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
+        let told = async |attempt: ConsistentRead<'_>| {
+            let why = self.reasoned(&attempt, &question, &context).await?;
+            let effects = self.effects(&attempt, &check, &action, &context, &why.suggestions).await?;
+            Ok(Why { effects, ..why })
+        };
+        self.consistently(told).await
     }
 
     /// The question, with *some value* for each that it asks for; `None` if nothing could answer it.
@@ -164,21 +190,22 @@ impl Engine {
 
     async fn reasoned(
         &self,
-        attempt: ConsistentRead<'_>,
+        attempt: &ConsistentRead<'_>,
         question: &Question,
         context: &[Fact],
     ) -> Result<Why, EngineError> {
-        let Some(view) = self.view(&attempt, context)? else {
+        let Some(view) = self.view(attempt, context)? else {
             return Ok(Why { offset: attempt.offset(), ..Why::default() });
         };
         questions::check_predicates(view.program(), question)?;
-        let ExplainedAnswer { allowed, reasons } = self.found(&attempt, &view, question, context).await?;
+        let ExplainedAnswer { allowed, reasons } = self.found(attempt, &view, question, context).await?;
         let Reasons { explanation, suggestions } = reasons.map_err(|why| why.of(question))?;
         agree(allowed, explanation.verdict)?;
-        let suggestions = self.confirmed(&attempt, &view, question, context, suggestions).await?;
+        let suggestions = self.confirmed(attempt, &view, question, context, suggestions).await?;
         let (policy, version) = (Some(Arc::clone(&view.plans().policy.program)), Some(view.version()));
         let offset = attempt.offset();
-        Ok(Why { allowed, explanation, suggestions, version, offset, policy, document: None })
+        let (effects, document) = (Vec::new(), None);
+        Ok(Why { allowed, explanation, suggestions, effects, version, offset, policy, document })
     }
 
     /// The answer and its reasons, of one moment.

@@ -63,6 +63,7 @@ allow(User:bob, "write", Repo:a)
 
 The answer would be yes with any of
   has_role(User:bob, "writer", Repo:a)
+    which would also allow "read"
 "#;
     assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
 }
@@ -165,7 +166,7 @@ fn a_data_folder_answers_while_its_service_runs() {
     let body = json!({
         "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo", "resource_id": "a",
     });
-    let answer = service.caller.post(key, "explain", &body).1;
+    let answer = service.caller.post(key, "explain?effects=true", &body).1;
     assert_eq!(serde_json::from_str::<Json>(&out).unwrap(), answer);
     assert_eq!((&answer["allowed"], &answer["policy_version"]), (&json!(true), &json!(2)));
     let output = portcullis(folder.path()).args(["review", "--data", "d", "--actor", "User:ada"]).output();

@@ -302,3 +302,53 @@ fn what_is_too_deep_or_too_wide_is_cut_in_time() {
     }));
     assert!(!members.allowed && members.truncated, "{members:?}");
 }
+
+#[test]
+fn a_suggestion_says_what_else_it_would_change() {
+    let server = Server::start();
+    let policy = r#"
+        actor User {}
+        resource Repo {
+          roles = ["reader", "writer"];
+          permissions = ["read", "write", "delete", "apply"];
+          "reader" if "writer";
+          "read" if "reader";
+          "write" if "writer";
+          "delete" if "writer";
+        }
+        has_permission(user: User, "apply", repo: Repo) if not has_role(user, "writer", repo);
+    "#;
+    assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
+    let effects = |path: &str, body: &Json| {
+        let answer = server.post(path, body);
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        let answer = answer.json();
+        (facts(&answer["suggestions"]), answer["suggestion_effects"].clone())
+    };
+    let role = |role: &str| fact_json(&["has_role", "User:bob", &format!("String:{role}"), "Repo:a"]);
+    let asked = "/api/explain?effects=true";
+    let (suggested, told) = effects(asked, &question("bob", "write", "a"));
+    assert_eq!(suggested, [role("writer")]);
+    assert_eq!(told, json!([{ "allows": ["delete", "read"], "denies": ["apply"] }]));
+
+    // What is allowed already, and what the request adds, is no effect.
+    let (suggested, told) = effects(asked, &question("bob", "read", "a"));
+    assert_eq!(suggested, [role("reader"), role("writer")]);
+    let of_writer = json!({ "allows": ["delete", "write"], "denies": ["apply"] });
+    assert_eq!(told, json!([{ "allows": [], "denies": [] }, of_writer]));
+    let mut with_context = question("bob", "write", "a");
+    with_context["context_facts"] = json!([role("reader")]);
+    let (_, told) = effects(asked, &with_context);
+    assert_eq!(told, json!([{ "allows": ["delete"], "denies": ["apply"] }]));
+
+    let (suggested, told) = effects("/api/explain", &question("bob", "write", "a"));
+    assert_eq!((suggested, told), (vec![role("writer")], json!([])));
+    let query = json!({
+        "predicate": ["has_role", ["user", "role", "repo"]], "constraints": {
+            "user": { "type": "User", "ids": ["bob"] }, "role": { "type": "String", "ids": ["writer"] },
+            "repo": { "type": "Repo", "ids": ["a"] },
+        },
+    });
+    let (_, told) = effects(asked, &query);
+    assert_eq!(told, json!([]), "only a check has an actor and a resource");
+}

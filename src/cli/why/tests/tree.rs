@@ -160,3 +160,28 @@ fn a_long_tree_is_cut() {
     assert!(drawn.ends_with("├─ q(User:499)  stored\n… and more: --json shows everything\n"), "{drawn}");
     assert_eq!(drawn.lines().count(), 503);
 }
+
+#[test]
+fn a_suggestion_is_followed_by_what_else_it_changes() {
+    let many: Vec<String> = (10..30).map(|n| format!("do{n}")).collect();
+    let set = |id: &str| json!([atom("q", &[id])]);
+    let fields = json!({
+        "suggestions": [set("User:a"), set("User:b"), set("User:c")],
+        "suggestion_effects": [{ "allows": ["*"], "denies": ["ask"] }, null, { "allows": many, "denies": [] }],
+    });
+    draws(
+        &fields,
+        "
+no: p()
+
+
+The answer would be yes with any of
+  q(User:a)
+    which would also allow every action
+    which would also deny \"ask\"
+  q(User:b)
+  q(User:c)
+    which would also allow \"do10\", \"do11\", \"do12\", \"do13\", \"do14\", \"do15\", \"do16\", \"do17\", \"do18\", \"do19\", \"do20\", \"do21\" and 8 others
+",
+    );
+}
