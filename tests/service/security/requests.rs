@@ -137,6 +137,7 @@ fn questions(user: &str, doc: &str, text: &str) -> Vec<Request> {
         post("evaluate_query", conjunction(user, &context)),
         post("explain", with(check(user, "read", text), "context_facts", json!(context))),
         post("explain", conjunction(user, &context)),
+        post("explain?effects=true", check(text, "read", doc)),
         post("expect", json!({ "request_id": text, "expected": true })),
     ]
 }
