@@ -85,6 +85,54 @@ fn a_column_may_name_things_without_a_row() {
     }
 }
 
+/// A column that is not named with its table would be another one inside a query of two tables, of which one
+/// has a column of that name. So no query of a filter reads it.
+#[test]
+fn a_column_without_its_table_is_not_read_inside_a_query() {
+    let policy = r#"
+        actor User {}
+        resource Folder { roles = ["reader", "member"]; }
+        resource Document {
+          permissions = ["read"];
+          relations = { author: User, folder: Folder };
+          "read" if "author";
+        }
+        has_permission(_: User, "read", d: Document) if public(d);
+        allow(u: User, a: String, d: Document) if has_permission(u, a, d) and f matches Folder
+          and has_relation(d, "folder", f) and has_role(u, "reader", f) and has_role(u, "member", f);
+    "#;
+    let document = "
+facts:
+  has_relation(Document:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM papers
+  has_relation(Document:_, author, User:_):
+    query: SELECT id, author_id FROM papers
+  has_role(User:_, String:_, Folder:_):
+    query: SELECT user_id, role, folder_id FROM roles
+  public(Document:_):
+    query: SELECT id FROM papers WHERE is_public = 1
+sql_types: {Document: integer, Folder: integer, User: integer}
+tables: {Document: papers.id, Folder: shelves.id, User: people.id}
+";
+    let script = "
+CREATE TEMPORARY TABLE people (id INTEGER UNIQUE); INSERT INTO people VALUES (1), (2), (3);
+CREATE TEMPORARY TABLE shelves (id INTEGER UNIQUE); INSERT INTO shelves VALUES (5);
+CREATE TEMPORARY TABLE papers (id INTEGER UNIQUE, folder_id INTEGER, author_id INTEGER, is_public INTEGER);
+INSERT INTO papers VALUES (2, 5, NULL, 1);
+CREATE TEMPORARY TABLE roles (user_id INTEGER, role TEXT, folder_id INTEGER);
+INSERT INTO roles VALUES (2, 'reader', 5), (2, 'member', 5), (1, 'reader', 5);";
+    let service = Service::new(policy, "", document);
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(script).unwrap();
+        for name in ["people.id", "id"] {
+            let filter = service.sql_for(dialect, "allow(User:?, \"read\", Document:2)", Way::Subjects, name);
+            let sql = format!("SELECT id FROM people WHERE {filter} ORDER BY id");
+            assert_eq!(column(&caller, &sql), "2", "{sql}");
+        }
+    }
+}
+
 /// A row that is looked up twice is read once also where a row that it leads to was replaced by it
 /// before: the same folder comes from the document's own condition and from what the document inherits.
 /// Two facts about one row are connected with a set by the row's key once. If they were connected twice,

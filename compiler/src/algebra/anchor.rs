@@ -9,11 +9,19 @@ use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
-use crate::primitive::{BOOLEAN, STRING};
+use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
 
 /// Types too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = [STRING, BOOLEAN];
+
+/// Whose column a value is.
+enum ValueColumn<'a> {
+    /// A relation's, with this type.
+    Relation(&'a str),
+    /// That of rows that the statement makes or contains.
+    Made,
+}
 
 /// What decides whether a set is anchored.
 pub(crate) struct Anchors<'a> {
@@ -124,19 +132,29 @@ impl Anchors<'_> {
         }
     }
 
+    /// Whether a value is a number in a column of a relation.
+    pub(crate) fn is_number(&self, sources: &[From], value: Expr) -> bool {
+        matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)))
+    }
+
     /// Whether few rows of a source have a given value here.
     fn narrows(&self, sources: &[From], expr: Expr) -> bool {
-        let Expr::Column { alias, column } = expr else { return false };
-        let from = sources.iter().find(|from| from.alias == alias);
-        match from.map(|from| from.kind) {
-            Some(
-                FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. },
-            ) => {
-                let column = self.catalog.relations[source].column(column);
-                column.is_some_and(|(ty, _)| !WIDE.contains(&ty))
-            }
-            Some(_) => true,
+        match self.column(sources, expr) {
+            Some(ValueColumn::Relation(ty)) => !WIDE.contains(&ty),
+            Some(ValueColumn::Made) => true,
             None => false,
+        }
+    }
+
+    /// Whose column a value is, if it is one of these sources.
+    fn column(&self, sources: &[From], value: Expr) -> Option<ValueColumn<'_>> {
+        let Expr::Column { alias, column } = value else { return None };
+        match sources.iter().find(|from| from.alias == alias)?.kind {
+            FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
+                let (ty, _) = self.catalog.relations[source].column(column)?;
+                Some(ValueColumn::Relation(ty))
+            }
+            FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => Some(ValueColumn::Made),
         }
     }
 }

@@ -25,6 +25,7 @@ mod share_rows;
 mod test_sets;
 
 pub(crate) use guards::take_common;
+pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Account, Keeps, Verifier};

@@ -32,6 +32,8 @@ pub(crate) struct Row<'b> {
     /// Whether the row must be looked up, because the caller's column is not the table's unique column
     /// itself: an alias's column, or a foreign key.
     pub(crate) is_looked_up: bool,
+    /// Whether the caller's column is named with its table, so that the name means the same inside a query.
+    pub(crate) is_qualified: bool,
 }
 
 /// The purpose of a statement.

@@ -18,7 +18,8 @@ pub(super) struct Build {
     pub(super) rule: Option<RuleId>,
     /// The terms of the result.
     pub(super) output: Vec<Term>,
-    /// The term that has the values of the caller's column, and its value where nothing enumerates them.
+    /// The term whose values are those of the caller's column, and the value that the row gives it if nothing
+    /// else binds it.
     pub(super) of_column: Option<(Term, Expr)>,
     /// The sources and conditions so far.
     pub(super) select: Select,

@@ -18,6 +18,8 @@ pub(super) struct At<'p> {
     pub(super) depth: usize,
     /// Whether a condition is one of several alternatives.
     pub(super) siblings: Siblings,
+    /// Whether it is inside one of several alternatives, so that the database cannot join what a test reads.
+    pub(super) under_or: bool,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
@@ -74,6 +76,7 @@ impl<'p> At<'p> {
             scope: SourceScope::default(),
             depth: 0,
             siblings: Siblings::Absent,
+            under_or: false,
             output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,

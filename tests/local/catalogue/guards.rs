@@ -81,7 +81,7 @@ closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
     Pattern {
         shape: "pattern-role-for-every-row",
         title: "A role for every document, under a guard on the document",
-        why: "Nothing lists the documents that staff may read, so the filter takes the row's own. Whether the user is staff is asked once and first; for all others each row is read, and the sets are hash tables.",
+        why: "Nothing lists the documents that staff may read, so that rule tests the row at hand. Whether the user is staff is asked once, before any row is tested. No index finds the rows, so each is read, and the user's sets are hash tables.",
         reads_each_row: true,
         shorthand: OWN_OR_VIEWED,
         rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);

@@ -91,7 +91,7 @@ impl PlanComparison<'_> {
             return compared;
         }
         // An alternative that never holds may look like one in one of the plans only, and so may a denial of
-        // what never holds.
+        // what never holds. If nothing is left out of either plan, nothing that was lost can be overlooked.
         let with = |exempts| PlanComparison {
             old: Atoms { exempts, ..self.old },
             new: Atoms { exempts, ..self.new },

@@ -120,22 +120,35 @@ fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]
             tested.push(arm.tested(differ));
         }
     }
-    tested.sort_by_key(cost);
+    tested.sort_by_key(|select| select.filter.iter().map(cost).max());
     Some([tested, arms.into_iter().map(|arm| arm.found).collect()])
 }
 
-/// The order of alternatives that a row is tested by: a comparison costs least, a query most.
-fn cost(select: &Select) -> usize {
-    let of_condition = |condition: &Condition| match condition {
+/// The order of conditions that a row is tested by: a comparison costs least, a query most.
+pub(super) fn cost(condition: &Condition) -> usize {
+    let of_branch = |branch: &Select| {
+        if branch.reads_nothing() { branch.filter.iter().map(cost).max().unwrap_or(0) } else { 2 }
+    };
+    match condition {
         Condition::Compare { .. } | Condition::OneOf { .. } => 0,
         Condition::In { .. } => 1,
-        Condition::Any(branches) | Condition::None(branches) => branches
-            .iter()
-            .map(|branch| if branch.reads_nothing() { cost(branch) } else { 2 })
-            .max()
-            .unwrap_or(0),
-    };
-    select.filter.iter().map(of_condition).max().unwrap_or(0)
+        Condition::Any(branches) | Condition::None(branches) => {
+            branches.iter().map(of_branch).max().unwrap_or(0)
+        }
+    }
+}
+
+/// Hashes the sets of alternatives that no index answers, where another condition finds the rows. As an
+/// array, a set would be searched from end to end for each of these rows.
+pub(super) fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
+    let Select { from, filter, .. } = row;
+    for condition in filter {
+        if matches!(condition, Condition::Any(branches) if branches.iter().all(Select::reads_nothing))
+            && !anchors.is_indexed(condition, from)
+        {
+            *condition = tested(std::mem::replace(condition, Condition::Any(Vec::new())));
+        }
+    }
 }
 
 /// The condition with its sets hashed.

@@ -1,8 +1,7 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
 use super::arms::{by_arms, merge_sets, probed};
-use super::halves::split;
-use super::row::is_same_for_all_rows;
+use super::halves::{cost, hash_sets, split};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
 use crate::algebra::anchor::Anchors;
@@ -11,7 +10,7 @@ use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::optimise::Setting;
+use crate::optimise::{Setting, is_same_for_all_rows};
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::filter::{Filter, RowAccess};
@@ -111,12 +110,17 @@ const PASSES: &[Pass<Filter>] = &[
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
+            // A guard lets every row pass if it holds, so that no index finds them.
+            let is_guarded = !filter.guards.is_empty();
             for (rows, access) in tests_of_rows(filter) {
-                if !rows.iter().all(|row| anchors.has_index(row)) {
-                    *access = RowAccess::EveryRow;
+                let is_indexed = rows.iter().all(|row| anchors.has_index(row));
+                if !is_indexed {
                     let by_key = |set: &Select| arranging.is_found_by_key(set);
                     *rows = std::mem::take(rows).into_iter().map(|row| probed(row, &by_key)).collect();
-                    static_first(rows);
+                }
+                if is_guarded || !is_indexed {
+                    *access = RowAccess::EveryRow;
+                    cheapest_first(rows);
                 }
             }
         },
@@ -136,7 +140,10 @@ const PASSES: &[Pass<Filter>] = &[
         run: |filter, arranging| {
             let anchors = arranging.anchors();
             let indexed = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::ByIndex);
-            indexed.for_each(|(rows, _)| split(rows, &anchors));
+            for (rows, _) in indexed {
+                split(rows, &anchors);
+                rows.iter_mut().for_each(|row| hash_sets(row, &anchors));
+            }
         },
     },
 ];
@@ -234,15 +241,18 @@ fn tidy(condition: &mut Condition, tables: &[Table]) {
     merge_sets(branches);
 }
 
-/// Puts alternatives that are the same for all rows before the others, which are then not tested if one of
-/// them holds.
-fn static_first(rows: &mut [Select]) {
-    rows.sort_by_key(|row| !row.filter.iter().all(is_same_for_all_rows));
+/// Sorts alternatives by what they cost: those that are the same for all rows first. If one of them holds,
+/// the others are not tested.
+fn cheapest_first(rows: &mut [Select]) {
+    rows.sort_by_key(|row| {
+        let of_row = row.filter.iter().filter(|condition| !is_same_for_all_rows(condition));
+        of_row.map(|condition| cost(condition) + 1).max().unwrap_or(0)
+    });
     for condition in rows.iter_mut().flat_map(|row| &mut row.filter) {
         if let Condition::Any(branches) = condition
             && branches.iter().all(Select::reads_nothing)
         {
-            static_first(branches);
+            cheapest_first(branches);
         }
     }
 }

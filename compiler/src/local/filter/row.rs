@@ -1,7 +1,6 @@
 //! The conditions of a filter on the caller's row.
 
 use super::super::request::{SqlForm, SqlRequest};
-use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
@@ -22,19 +21,38 @@ pub(in super::super) fn row<'a>(request: &SqlRequest<'a>) -> Option<Row<'a>> {
         }
     });
     let is_row = is_itself || is_declared;
-    is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself })
+    let is_qualified = column.is_qualified();
+    is_row.then_some(Row { var: *var, promised, is_looked_up: !is_itself, is_qualified })
 }
 
 /// Whether a plan that was optimised for a setting can be arranged so. Where the row must be looked up, each
 /// alternative of a filter must either require a row of the promised table or read no column of such a row,
-/// because the values of the caller's column need not be in the table.
+/// because the values of the caller's column need not be in the table. Nor may an alternative without a row
+/// read a column inside a query by a name that may be one of the query's own tables there.
 pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
-    match &plan.answer {
-        PlanAnswer::Decision(selects) if setting.row.is_some_and(|row| row.is_looked_up) => {
-            selects.iter().all(|select| needs_row(select) || !sees_row(select))
-        }
-        PlanAnswer::Decision(_) | PlanAnswer::Rows { .. } => true,
+    match (&plan.answer, setting.row) {
+        (PlanAnswer::Decision(selects), Some(row)) if row.is_looked_up => selects.iter().all(|select| {
+            needs_row(select) || !sees_row(select) && (row.is_qualified || !asks_key_inside(select))
+        }),
+        (PlanAnswer::Decision(_) | PlanAnswer::Rows { .. }, _) => true,
     }
+}
+
+/// Whether a query inside a condition reads the caller's column.
+fn asks_key_inside(select: &Select) -> bool {
+    let asks_key = |select: &Select| {
+        let mut found = false;
+        select.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+        found
+    };
+    if !select.reads_nothing() {
+        return asks_key(select);
+    }
+    select.filter.iter().any(|condition| match condition {
+        Condition::In { selects, .. } => selects.iter().any(asks_key),
+        Condition::Any(branches) | Condition::None(branches) => branches.iter().any(asks_key_inside),
+        Condition::Compare { .. } | Condition::OneOf { .. } => false,
+    })
 }
 
 /// What the caller calls the tested row, and its key, where the column itself is the key.
@@ -59,21 +77,4 @@ fn sees_row(select: &Select) -> bool {
     let mut sees = false;
     select.for_each_source(&mut |from| sees |= matches!(from.kind, FromKind::Row { .. }));
     sees
-}
-
-/// Whether conditions mention the caller's row.
-pub(super) fn asks_row(conditions: &[Condition]) -> bool {
-    let mut found = false;
-    for condition in conditions {
-        condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
-        for branch in condition.branches() {
-            branch.for_each_source(&mut |from| found |= matches!(from.kind, FromKind::Row { .. }));
-        }
-    }
-    found
-}
-
-/// Whether a condition has the same value for all rows.
-pub(super) fn is_same_for_all_rows(condition: &Condition) -> bool {
-    free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
 }

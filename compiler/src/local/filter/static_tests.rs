@@ -9,11 +9,11 @@
 //! alternative is one that an index answers: otherwise the database would read all rows of the set, and test
 //! each of them. So a value that a column must have becomes a set, too.
 
-use super::row::is_same_for_all_rows;
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, Select, SetUse};
 use crate::ir::CompareOp;
+use crate::optimise::is_same_for_all_rows;
 
 /// Moves the tests of several alternatives, and of those inside them.
 pub(super) fn move_into_sets(rows: &mut [Select], anchors: &Anchors<'_>) {

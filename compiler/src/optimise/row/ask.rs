@@ -17,7 +17,8 @@ const MOST_ARMS: usize = 64;
 pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {
     let mut selects = std::mem::take(plan.answer.selects_mut());
     for select in &mut selects {
-        // Any value is the row's, and a row may have given its own; all others must equal it.
+        // Of any value the row's is one, and an alternative may have taken the row's; all others must equal
+        // it.
         let is_other = |value: &&Expr| **value != Expr::Unconstrained && **value != Expr::Given(row.var);
         let values = select.output.iter().filter(is_other);
         select.filter.extend(values.map(|value| is_row(*value, row)).collect::<Vec<_>>());

@@ -41,10 +41,9 @@ impl Prober<'_> {
     /// Replaces the sets of a condition on the row; `outside` expose the row around it.
     fn in_select(&self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-        let is_found = |condition: &&Condition| self.anchors.is_indexed(condition, &rows);
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) =
-            select.filter.iter().filter(is_found).partition(|condition| self.lists_containers(condition));
-        if !sets.is_empty() && !others.is_empty() {
+            select.filter.iter().partition(|condition| self.lists_containers(condition));
+        if !sets.is_empty() && others.into_iter().any(|condition| self.finds_few(condition, &rows)) {
             for condition in &mut select.filter {
                 if self.lists_containers(condition) {
                     *condition = probe_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
@@ -60,7 +59,29 @@ impl Prober<'_> {
         }
     }
 
-    /// Whether a condition looks a value up among the keys of rows that the actor reaches through others.
+    /// Whether an index finds the rows for which a condition holds, and they are few: those of the actor, or
+    /// those that belong to one thing. A number may be that of any row.
+    fn finds_few(&self, condition: &Condition, rows: &[From]) -> bool {
+        match condition {
+            Condition::Any(branches) => branches.iter().all(|branch| {
+                let rows: Vec<From> = rows.iter().chain(&branch.from).copied().collect();
+                branch.reads_nothing()
+                    && branch.filter.iter().any(|condition| self.finds_few(condition, &rows))
+            }),
+            Condition::Compare { left, right, .. } => {
+                let is_number = [left, right].into_iter().any(|value| self.anchors.is_number(rows, *value));
+                !is_number && self.anchors.is_indexed(condition, rows)
+            }
+            Condition::OneOf { expr, .. } => {
+                !self.anchors.is_number(rows, *expr) && self.anchors.is_indexed(condition, rows)
+            }
+            Condition::In { .. } => self.anchors.is_indexed(condition, rows),
+            Condition::None(_) => false,
+        }
+    }
+
+    /// Whether a condition looks a value up among the keys of a table, of which the actor reaches rows only
+    /// through other tables.
     fn lists_containers(&self, condition: &Condition) -> bool {
         let Condition::In { selects, used: SetUse::ToFind, .. } = condition else { return false };
         let [set] = selects.as_slice() else { return false };
@@ -70,7 +91,7 @@ impl Prober<'_> {
         self.keys.is_key(source, *column) && !self.is_the_actors(set)
     }
 
-    /// Whether a set has the rows with a value that the question gives.
+    /// Whether a column of the set's own table equals a value of the question.
     fn is_the_actors(&self, set: &Select) -> bool {
         set.filter.iter().any(|condition| match condition {
             Condition::Compare { .. } | Condition::OneOf { .. } => {

@@ -35,12 +35,30 @@ pub(super) mod instances;
 pub(super) mod sets;
 mod share;
 
-use crate::algebra::{Expr, From, FromKind};
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{Condition, Expr, From, FromKind};
 
 /// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     let is_row = |alias| rows.iter().any(|from| from.alias == alias);
     matches!(expr, Expr::Given(_)) || expr.alias().is_some_and(is_row)
+}
+
+/// Whether conditions mention the caller's row.
+pub(crate) fn asks_row(conditions: &[Condition]) -> bool {
+    let mut found = false;
+    for condition in conditions {
+        condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+        for branch in condition.branches() {
+            branch.for_each_source(&mut |from| found |= matches!(from.kind, FromKind::Row { .. }));
+        }
+    }
+    found
+}
+
+/// Whether a condition has the same value for all rows.
+pub(crate) fn is_same_for_all_rows(condition: &Condition) -> bool {
+    free_aliases(condition).is_empty() && !asks_row(std::slice::from_ref(condition))
 }
 
 /// The sources that expose the caller's row.

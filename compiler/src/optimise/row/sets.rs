@@ -7,11 +7,11 @@
 
 use super::super::sets::set_tests;
 use super::share::share_sets;
-use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{TakenAliases, free_aliases};
+use super::{is_of_row, is_same_for_all_rows, rows_of};
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse};
+use crate::algebra::{Condition, Expr, From, Plan, PlanAnswer, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -22,7 +22,8 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let anchors = Anchors { catalog, tables };
     let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
-        // Another value is one of a set, in which the filter's column is looked up.
+        // Where the column must have a value of its own, as in a filter without a promised row, that value
+        // stays one of a set.
         if select.output.iter().all(|value| matches!(value, Expr::Given(_))) {
             split_select(select, &[], &anchors, &mut taken);
         }
@@ -55,7 +56,7 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
 /// probe reads another table.
 pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
     match condition {
-        Condition::Any(_) | Condition::None(_) if is_same_for_all(condition) => 0,
+        Condition::Any(_) | Condition::None(_) if is_same_for_all_rows(condition) => 0,
         Condition::Compare { .. } | Condition::OneOf { .. } => 0,
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => 2,
         Condition::Any(branches) => match branches.as_slice() {
@@ -66,16 +67,6 @@ pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
         Condition::None(branches) if branches.iter().all(Select::reads_nothing) => 0,
         Condition::None(_) => 4,
     }
-}
-
-/// Whether a condition is the same for all rows.
-fn is_same_for_all(condition: &Condition) -> bool {
-    let mut asks_row = false;
-    condition.for_each_expr(&mut |expr| asks_row |= matches!(expr, Expr::Given(_)));
-    for branch in condition.branches() {
-        branch.for_each_source(&mut |from| asks_row |= matches!(from.kind, FromKind::Row { .. }));
-    }
-    !asks_row && free_aliases(condition).is_empty()
 }
 
 /// Whether a probe only compares a value of the row with numbers of a set.

@@ -51,6 +51,14 @@ pub(crate) struct LookedUp {
 }
 
 impl Filter {
+    /// How many conditions let a row pass, of which one is enough.
+    pub(crate) fn n_alternatives(&self) -> usize {
+        let Self { literals, conditioned, rows, set, guards, looked_up, .. } = self;
+        let of_sets = [!literals.is_empty(), !set.is_empty(), looked_up.is_some()];
+        let n_sets = of_sets.into_iter().filter(|is_there| *is_there).count();
+        n_sets + conditioned.len() + rows.len() + guards.len()
+    }
+
     /// The plan that decides the same for one row; a literal alone adds no condition.
     pub(crate) fn plan(&self, tables: &[Table]) -> Plan {
         let conditioned = self.conditioned.iter().map(|(_, select)| select);

@@ -121,7 +121,8 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", &filter.plan(&plan.tables))?;
         let given = GivenColumn { var, representation: representation.clone(), name: column.clone() };
         let mut lowering = self.lowering(plan, Some(given.clone()), filter.row.clone());
-        let at = At { access: filter.access, ..At::filter(&plan.tables) };
+        let under_or = filter.n_alternatives() > 1;
+        let at = At { access: filter.access, under_or, ..At::filter(&plan.tables) };
         let of_column = self.tests_of_column(&mut lowering, at, plan, filter, &given)?;
         let any = if filter.guards.iter().any(Select::is_unit) {
             build::boolean(true)
@@ -210,7 +211,7 @@ impl LocalStatement<'_> {
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At { access: *access, ..At::filter(&plan.tables) };
+        let at = At { access: *access, under_or: rows.len() > 1, ..At::filter(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);

@@ -78,7 +78,8 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     /// The alternatives of a filter.
     pub(super) fn filter(&mut self, filter: &Filter) {
-        let at = At { access: filter.access, ..At::filter(&self.plan.tables) };
+        let under_or = filter.n_alternatives() > 1;
+        let at = At { access: filter.access, under_or, ..At::filter(&self.plan.tables) };
         for row in &filter.rows {
             if !self.anchors.has_index(row) {
                 let reads = self.with_rows(&[row]);
@@ -122,7 +123,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
-        let at = At { access: *access, ..At::filter(&self.plan.tables) };
+        let at = At { access: *access, under_or: rows.len() > 1, ..At::filter(&self.plan.tables) };
         for row in rows {
             self.branch(at, row, Frequency::Once);
         }

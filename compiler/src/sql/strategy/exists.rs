@@ -71,7 +71,7 @@ pub(in crate::sql) fn at_alternatives<'p>(at: At<'p>, branches: &[Select]) -> At
     let siblings = if branches.len() > 1 { Siblings::Present } else { Siblings::Absent };
     // This test runs only for the few rows that match the denied comparisons, so its sets are not hashed.
     let at = if branches.iter().any(exempts) { at.in_test() } else { at };
-    At { siblings, ..at }
+    At { siblings, under_or: at.under_or || branches.len() > 1, ..at }
 }
 
 /// Whether an alternative only denies comparisons with the enclosing row.
@@ -90,8 +90,8 @@ impl Lowering<'_, Local<'_>> {
             return TestStrategy::Bounded(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
-        // made it.
-        let is_left_open = at.depth == 0 && at.access == RowAccess::ByIndex;
+        // made it; what holds for all alternatives it may join.
+        let is_left_open = at.depth == 0 && (at.access == RowAccess::ByIndex || !at.under_or);
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
         TestStrategy::Probe(fence)
     }

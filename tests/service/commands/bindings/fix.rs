@@ -266,7 +266,8 @@ fn a_promise_is_made_only_if_it_is_true() {
     assert_eq!(promises, "  parted: parted.id\n  one: one.id\n");
     is_settled(folder.path(), &text, &database);
     let (_, found) = findings(folder.path(), &text, &database, &[]);
-    let choice = "note both -: each of one.id, two.id contains an id once: write the one whose rows you filter";
+    let choice =
+        "note both -: each of one.id, two.id contains an id once: write the one whose rows you filter";
     assert!(found.iter().any(|line| line.starts_with(choice)), "{found:?}");
     for table in ["partly", "later", "perhaps", "pair", "parents"] {
         let promised = format!("{bindings}sql_types: {{{table}: bigint}}\ntables: {{{table}: {table}.id}}\n");
