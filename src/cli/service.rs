@@ -261,7 +261,7 @@ pub(super) fn lost(error: &ureq::Error) -> ServiceError {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::net::TcpListener;
+    use std::net::{Shutdown, TcpListener};
 
     fn refused(url: &str, key: Option<&str>) -> Option<String> {
         let key = key.map(|key| Secret(key.to_owned()));
@@ -336,6 +336,9 @@ mod tests {
             let _request = stream.read(&mut [0; 4096]).unwrap();
             let wait = u64::MAX;
             write!(stream, "HTTP/1.1 503 X\r\nRetry-After: {wait}\r\nContent-Length: 0\r\n\r\n").unwrap();
+            // A connection that is closed with something unread is reset, and the reply is lost.
+            stream.shutdown(Shutdown::Write).unwrap();
+            std::io::copy(&mut stream, &mut std::io::sink()).unwrap_or_default();
         });
         let service = Service::new(&url, Some(Secret("k".to_owned()))).unwrap_or_else(|_| panic!());
         let reply = service.answer::<Json>("authorize", &Json::Null).unwrap_err().to_string();
