@@ -141,11 +141,11 @@ fn kill(folder: &Path, usual: Duration, waits: bool) -> Found {
     let began = Instant::now();
     if waits {
         let log = folder.join(format!("{FILE}-wal"));
-        let has_grown = || log.metadata().is_ok_and(|log| log.len() > 1 << 20);
+        let has_grown = || log.metadata().is_ok_and(|log| log.len() > 1 << 16);
         while !has_grown() && began.elapsed() < usual * 4 {
-            std::thread::sleep(Duration::from_micros(200));
+            std::thread::sleep(Duration::from_micros(50));
         }
-        std::thread::sleep(within(4));
+        std::thread::sleep(within(2));
     } else {
         std::thread::sleep(within(u64::try_from(usual.as_millis()).unwrap()));
     }
