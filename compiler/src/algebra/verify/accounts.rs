@@ -99,8 +99,11 @@ impl PlanComparison<'_> {
             ..*self
         };
         let parts = [with(self.new.exempts), with(false)].map(|mut part| part.lay_out(of_old, of_new));
-        let [Some([old, new]), Some(all)] = parts else { return compared };
-        let [all_old, all_new] = all.map(|all| self.counted(all));
+        let ([old, new], [all_old, all_new]) = match parts {
+            [Some(some), Some(all)] => (some, all.map(|all| self.counted(all))),
+            // All are too many to lay out.
+            [None, _] | [_, None] => ([old.clone(), new.clone()], [old, new]),
+        };
         if self.find_loss([&all_old, &all_old], [&all_new, &all_new]).is_ok() {
             return Ok(());
         }
