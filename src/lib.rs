@@ -18,6 +18,7 @@ pub mod engine;
 pub mod http;
 mod libpq;
 pub mod lsp;
+mod percent;
 pub mod share;
 pub mod store;
 

@@ -1,6 +1,7 @@
 //! Where a collector of OpenTelemetry is, and what it wants to know of who sends.
 
 use super::value::{FlagForm, SettingValue};
+use crate::percent::decoded;
 use serde_json::{Value as Json, json};
 use std::fmt;
 
@@ -66,21 +67,6 @@ impl SettingValue for CollectorHeaders {
             n_headers => json!(format!("({n_headers} set)")),
         }
     }
-}
-
-/// A text in which `%2C` means `,`.
-fn decoded(text: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::new(), text.bytes());
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -173,10 +173,11 @@ const COMPILER: &[(&str, &[&str])] = &[
 
 /// The same for the service. Of the store, `http` sees the errors and what a key may do, no more.
 const SERVICE: &[(&str, &[&str])] = &[
-    ("config", &[]),
+    ("percent", &[]),
+    ("config", &["percent"]),
     ("share", &[]),
     ("libpq", &[]),
-    ("store", &["share", "libpq"]),
+    ("store", &["percent", "share", "libpq"]),
     ("engine", &["share", "store"]),
     ("http", &["config", "share", "store", "engine"]),
     ("admin", &["store", "engine", "http"]),

@@ -94,7 +94,7 @@ impl Variant {
         })
     }
 
-    /// Whether the plan takes the value of the caller's column as given, for all of its alternatives.
+    /// Whether every alternative tests the caller's column, instead of listing values to look it up in.
     pub(super) fn tests_each_row(&self) -> bool {
         self.column.is_some() && matches!(self.residual.plan.answer, PlanAnswer::Decision(_))
     }

@@ -26,7 +26,7 @@ impl Planner<'_> {
         expr: Expr,
     ) -> bool {
         if self.answered_column().is_some_and(|column| expr == Expr::Given(column)) {
-            // A table is made once for all rows, so that the value of one row counts as unbound.
+            // A table is made once for all rows, so the value of the current row counts as unbound.
             return true;
         }
         if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {

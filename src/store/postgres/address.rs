@@ -6,6 +6,7 @@
 
 use super::tls::{Connector, TlsMode};
 use crate::libpq;
+use crate::percent::decoded;
 use crate::store::database_error::DatabaseError;
 use std::fmt;
 use std::path::PathBuf;
@@ -215,21 +216,6 @@ fn alone(all: &Config) -> Config {
         config.options(options);
     }
     config
-}
-
-/// A text in which `%2F` means `/`.
-fn decoded(text: &str) -> Option<String> {
-    let (mut bytes, mut rest) = (Vec::new(), text.bytes());
-    while let Some(byte) = rest.next() {
-        bytes.push(match byte {
-            b'%' => {
-                let digits = [rest.next()?, rest.next()?];
-                u8::from_str_radix(str::from_utf8(&digits).ok()?, 16).ok()?
-            }
-            byte => byte,
-        });
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

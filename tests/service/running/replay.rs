@@ -42,7 +42,7 @@ fn a_logged_request_is_explained_under_the_policy_of_its_time() {
     post("/api/policy", &stricter, &[]);
     let (_, out, _) = why(&[]);
     assert!(out.contains("Facts or the policy have changed since"), "{out}");
-    assert!(out.contains("yes: allow("), "the policy of then still answers yes: {out}");
+    assert!(out.contains("yes: allow("), "the policy that decided still allows it: {out}");
     let (_, out, _) = why(&["--format", "json"]);
     let explained: Json = serde_json::from_str(&out).unwrap();
     assert_eq!(
@@ -167,7 +167,7 @@ fn a_data_folder_explains_what_its_service_explains() {
     assert_eq!(explained[0]["changed_since"], false);
     assert_eq!(explained[0]["explanation"]["allowed"], true);
 
-    // The present policy does not use the role, which the policy of then still does.
+    // The active policy does not use the role; the one that decided does.
     post("/api/policy", &by_vetting, &[]);
     let explained = both("before");
     assert_eq!(explained[0]["changed_since"], true);

@@ -91,7 +91,7 @@ impl PlanComparison<'_> {
             return compared;
         }
         // An alternative that never holds may look like one in one of the plans only, and so may a denial of
-        // what never holds. If nothing is left out of either plan, nothing that was lost can be overlooked.
+        // what never holds. So first compare both plans with nothing left out, which can hide no loss.
         let with = |exempts| PlanComparison {
             old: Atoms { exempts, ..self.old },
             new: Atoms { exempts, ..self.new },
@@ -101,7 +101,7 @@ impl PlanComparison<'_> {
         let parts = [with(self.new.exempts), with(false)].map(|mut part| part.lay_out(of_old, of_new));
         let ([old, new], [all_old, all_new]) = match parts {
             [Some(some), Some(all)] => (some, all.map(|all| self.counted(all))),
-            // All are too many to lay out.
+            // There are too many to lay out all of them.
             [None, _] | [_, None] => ([old.clone(), new.clone()], [old, new]),
         };
         if self.find_loss([&all_old, &all_old], [&all_new, &all_new]).is_ok() {

@@ -17,8 +17,7 @@ const MOST_ARMS: usize = 64;
 pub(in super::super) fn ask(plan: &mut Plan, row: Row<'_>) {
     let mut selects = std::mem::take(plan.answer.selects_mut());
     for select in &mut selects {
-        // Of any value the row's is one, and an alternative may have taken the row's; all others must equal
-        // it.
+        // An unconstrained value and the row's own value need no condition; any other must equal the row's.
         let is_other = |value: &&Expr| **value != Expr::Unconstrained && **value != Expr::Given(row.var);
         let values = select.output.iter().filter(is_other);
         select.filter.extend(values.map(|value| is_row(*value, row)).collect::<Vec<_>>());

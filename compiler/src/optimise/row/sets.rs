@@ -22,8 +22,8 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let anchors = Anchors { catalog, tables };
     let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
-        // Where the column must have a value of its own, as in a filter without a promised row, that value
-        // stays one of a set.
+        // An alternative that lists values of the column, as in a filter without a promised row, is a set as
+        // a whole.
         if select.output.iter().all(|value| matches!(value, Expr::Given(_))) {
             split_select(select, &[], &anchors, &mut taken);
         }
