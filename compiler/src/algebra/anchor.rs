@@ -54,12 +54,16 @@ impl Anchors<'_> {
                 match condition {
                     Condition::Compare { op: CompareOp::Equal, left, right } => {
                         for (own, other) in [(*left, *right), (*right, *left)] {
-                            if is_known(other, select, &reached) && self.narrows(&select.from, own) {
+                            let narrows = match other {
+                                Expr::Const(_) => self.finds(&select.from, own),
+                                _ => self.narrows(&select.from, own),
+                            };
+                            if is_known(other, select, &reached) && narrows {
                                 reached.extend(own.alias());
                             }
                         }
                     }
-                    Condition::OneOf { expr, .. } if self.narrows(&select.from, *expr) => {
+                    Condition::OneOf { expr, .. } if self.finds(&select.from, *expr) => {
                         reached.extend(expr.alias());
                     }
                     Condition::In { expr, selects, .. }
@@ -111,9 +115,9 @@ impl Anchors<'_> {
             | Condition::OneOf { expr: Expr::Given(_), .. } => true,
             Condition::Compare { op: CompareOp::Equal, left, right: Expr::Const(_) }
             | Condition::Compare { op: CompareOp::Equal, left: Expr::Const(_), right: left } => {
-                self.narrows(from, *left)
+                self.finds(from, *left)
             }
-            Condition::OneOf { expr, .. } => self.narrows(from, *expr),
+            Condition::OneOf { expr, .. } => self.finds(from, *expr),
             Condition::Any(branches) => {
                 branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, from))
             }
@@ -132,9 +136,11 @@ impl Anchors<'_> {
         }
     }
 
-    /// Whether a value is a number in a column of a relation.
-    pub(crate) fn is_number(&self, sources: &[From], value: Expr) -> bool {
-        matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)))
+    /// Whether an index on a column of a source finds few rows for a literal. A number may be that of any
+    /// row: it is a level or a count rather than an id, and seldom has an index.
+    fn finds(&self, sources: &[From], value: Expr) -> bool {
+        let is_number = matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)));
+        !is_number && self.narrows(sources, value)
     }
 
     /// Whether few rows of a source have a given value here.

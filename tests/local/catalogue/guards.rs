@@ -88,4 +88,40 @@ closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
 has_permission(u: User, \"read\", _: Document) if staff(u);",
         expert: "(d.owner_id = ? OR VIEWED OR EXISTS (SELECT 1 FROM staff WHERE user_id = ?)) AND COALESCE(d.deleted, 0) <> 1",
     },
+    Pattern {
+        shape: "pattern-guard-by-two-rules-to-the-container",
+        title: "A guard that leads from the user to the folder by two rules",
+        why: "The folders of the user's tenants are not listed, but the folder of each document that the rules find is looked up by its key. The folders in which the user is an editor are few, and stay a set.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and inside(u, d);
+inside(u: User, d: Document) if has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and member(u, t);
+inside(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"editor\", f);",
+        expert: "d.owner_id = ? AND (
+                   EXISTS (SELECT 1 FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id AND m.user_id = ?
+                           WHERE f.id = d.folder_id)
+                   OR EXISTS (SELECT 1 FROM folder_roles r
+                              WHERE r.user_id = ? AND r.role = 'editor' AND r.folder_id = d.folder_id))",
+    },
+    Pattern {
+        shape: "pattern-staff-in-some-containers",
+        title: "Staff may read the documents of suspended tenants",
+        why: "For staff, the folders of suspended tenants are listed. For all others the list is empty without reading a folder, and indexes find the documents. A test of each document's folder would read all documents, whoever asks.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "has_permission(u: User, \"read\", d: Document) if staff(u)
+  and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and suspended(t);",
+        expert: "d.owner_id = ? OR VIEWED OR d.folder_id IN (
+                   SELECT f.id FROM folders f JOIN tenants t ON t.id = f.tenant_id
+                   WHERE t.suspended = 1 AND EXISTS (SELECT 1 FROM staff WHERE user_id = ?))",
+    },
+    Pattern {
+        shape: "pattern-number-of-the-document-or-a-set",
+        title: "Documents of one size, or those of a set",
+        why: "A number may be that of any row, and seldom has an index. So every document is tested, and the sets are hashed: an array would be searched from end to end for each document.",
+        reads_each_row: true,
+        shorthand: OWN_OR_VIEWED,
+        rule: "has_permission(_: User, \"read\", d: Document) if size(d, 7);",
+        expert: "d.owner_id = ? OR VIEWED OR d.size = 7",
+    },
 ];

@@ -12,6 +12,7 @@
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
 
 mod arms;
+mod containers;
 mod halves;
 mod passes;
 mod row;

@@ -82,12 +82,12 @@ const PASSES: &[Pass<Filter>] = &[
     },
     Pass {
         name: "static-tests",
-        does: "tests what is the same for all rows in the sets of its alternatives",
+        does: "tests what is the same for all rows in the sets of its alternatives, and lists containers that only some actors may ask for",
         applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, arranging| {
-            let anchors = arranging.anchors();
-            tests_of_rows(filter).for_each(|(rows, _)| static_tests::move_into_sets(rows, &anchors));
+            let (anchors, keys) = (arranging.anchors(), arranging.keys());
+            tests_of_rows(filter).for_each(|(rows, _)| static_tests::move_into_sets(rows, &anchors, keys));
         },
     },
     Pass {
@@ -209,15 +209,18 @@ impl<'a> Arranging<'a> {
         Anchors { catalog: self.setting.catalog, tables: &self.plan.tables }
     }
 
+    /// The keys that the bindings promise.
+    fn keys(&self) -> Option<Keys<'a>> {
+        let Setting { catalog, bindings, .. } = self.setting;
+        bindings.map(|bindings| Keys { catalog, bindings })
+    }
+
     /// Whether a set has one row by its key: where each row is looked at anyway, it is cheaper looked up than
     /// listed.
     fn is_found_by_key(&self, set: &Select) -> bool {
-        let Setting { catalog, bindings, .. } = self.setting;
         match (set.from.as_slice(), set.output.as_slice()) {
             ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
-                alias == shown
-                    && bindings
-                        .is_some_and(|bindings| Keys { catalog, bindings }.is_typed_key(*source, *column))
+                alias == shown && self.keys().is_some_and(|keys| keys.is_typed_key(*source, *column))
             }
             _ => false,
         }

@@ -8,32 +8,84 @@
 //! What all alternatives share is tested before them already. The set is empty if the test fails, and the
 //! alternative is one that an index answers: otherwise the database would read all rows of the set, and test
 //! each of them. So a value that a column must have becomes a set, too.
+//!
+//! The same holds for a test of the row's container, as in *support may read records of suspended tenants*:
+//!
+//! ```text
+//! a or staff(u) and probe(projects(row.p, t), suspended(t))
+//!     ─▶   a or row.p in (p where projects(p, t), suspended(t), staff(u))
+//! ```
+//!
+//! For staff, the containers are listed. For all others, no row is read that indexes do not find. This is
+//! done only if indexes find the rows of the other alternatives: otherwise each row is tested anyway.
 
+use super::containers;
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, Select, SetUse};
+use crate::algebra::{Condition, Expr, From, Select, SetUse};
 use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::optimise::is_same_for_all_rows;
 
-/// Moves the tests of several alternatives, and of those inside them.
-pub(super) fn move_into_sets(rows: &mut [Select], anchors: &Anchors<'_>) {
-    let mut taken = TakenAliases::of(&*rows);
-    move_all(rows, anchors, &mut taken);
+/// Moves the tests of several alternatives, and of those inside them. Without `keys`, no test of a
+/// container becomes a set.
+pub(super) fn move_into_sets(rows: &mut [Select], anchors: &Anchors<'_>, keys: Option<Keys<'_>>) {
+    let taken = TakenAliases::of(&*rows);
+    StaticTests { anchors, keys, taken }.move_all(rows, &[], false);
 }
 
-fn move_all(rows: &mut [Select], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
-    let is_one_of_several = rows.len() > 1;
-    for row in rows {
-        if is_one_of_several && row.filter.iter().any(is_static_test) {
-            make_set(row, anchors);
-            move_tests(row, taken);
-        }
-        for condition in &mut row.filter {
-            if let Condition::Any(branches) = condition
-                && branches.iter().all(Select::reads_nothing)
-            {
-                move_all(branches, anchors, taken);
+struct StaticTests<'a> {
+    anchors: &'a Anchors<'a>,
+    keys: Option<Keys<'a>>,
+    taken: TakenAliases,
+}
+
+impl StaticTests<'_> {
+    /// Moves the tests of alternatives. `around` expose the row that they are about; if it `is_found`, an
+    /// index answers another condition on it.
+    fn move_all(&mut self, rows: &mut [Select], around: &[From], is_found: bool) {
+        if rows.len() > 1 {
+            for row in rows.iter_mut().filter(|row| row.filter.iter().any(is_static_test)) {
+                make_set(row, self.anchors);
+                move_tests(row, &mut self.taken);
             }
+            if !is_found {
+                self.list_containers(rows, around);
+            }
+        }
+        for row in rows {
+            let around: Vec<From> = around.iter().chain(&row.from).copied().collect();
+            let finds = |condition: &Condition| {
+                !matches!(condition, Condition::Any(_)) && self.anchors.is_indexed(condition, &around)
+            };
+            let is_found = is_found || row.filter.iter().any(finds);
+            for condition in &mut row.filter {
+                if let Condition::Any(branches) = condition
+                    && branches.iter().all(Select::reads_nothing)
+                {
+                    self.move_all(branches, &around, is_found);
+                }
+            }
+        }
+    }
+
+    /// Lists containers in the alternatives for which every row would be tested, if they become conditions
+    /// that an index answers, and all others are.
+    fn list_containers(&mut self, rows: &mut [Select], around: &[From]) {
+        let Some(keys) = self.keys else { return };
+        let mut listed = Vec::new();
+        for (place, row) in rows.iter().enumerate() {
+            if self.anchors.has_index_among(row, around) {
+                continue;
+            }
+            let is_guarded = row.filter.iter().any(is_test_of_actor);
+            let listed_row = is_guarded.then(|| containers::listed(row, around, keys)).flatten();
+            let Some(row) = listed_row else { return };
+            listed.push((place, row));
+        }
+        for (place, row) in listed {
+            rows[place] = row;
+            move_tests(&mut rows[place], &mut self.taken);
         }
     }
 }
@@ -83,4 +135,9 @@ fn is_static_test(condition: &Condition) -> bool {
         Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
     };
     reads && is_same_for_all_rows(condition)
+}
+
+/// Whether a static test passes only if a row says so: not everybody does.
+fn is_test_of_actor(condition: &Condition) -> bool {
+    matches!(condition, Condition::Any(_)) && is_static_test(condition)
 }

@@ -28,7 +28,7 @@ pub(in super::super) fn probe(plan: &mut Plan, setting: &Setting<'_>) {
     let prober = Prober { anchors: &anchors, keys: Keys { catalog: setting.catalog, bindings } };
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
-        prober.in_select(select, &[], &mut taken);
+        prober.in_select(select, &[], false, &mut taken);
     }
 }
 
@@ -38,29 +38,41 @@ struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    /// Replaces the sets of a condition on the row; `outside` expose the row around it.
-    fn in_select(&self, select: &mut Select, outside: &[From], taken: &mut TakenAliases) {
+    /// Replaces the sets of a condition on the row. `outside` expose the row around it; if it `is_found`,
+    /// other conditions there find it.
+    fn in_select(&self, select: &mut Select, outside: &[From], is_found: bool, taken: &mut TakenAliases) {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) =
             select.filter.iter().partition(|condition| self.lists_containers(condition));
-        if !sets.is_empty() && others.into_iter().any(|condition| self.finds_few(condition, &rows)) {
-            for condition in &mut select.filter {
-                if self.lists_containers(condition) {
-                    *condition = probe_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
-                }
-            }
-        }
+        let finders: Vec<&Condition> =
+            others.into_iter().filter(|condition| self.finds_few(condition, &rows)).collect();
+        let is_probed = !sets.is_empty() && (is_found || !finders.is_empty());
+        // What finds the rows must stay a list, if it is one.
+        let is_found = is_found || finders.into_iter().any(|condition| !self.has_list(condition));
         for condition in &mut select.filter {
             if let Condition::Any(branches) = condition
                 && branches.iter().all(Select::reads_nothing)
             {
-                branches.iter_mut().for_each(|branch| self.in_select(branch, &rows, taken));
+                branches.iter_mut().for_each(|branch| self.in_select(branch, &rows, is_found, taken));
+            } else if is_probed && self.lists_containers(condition) {
+                *condition = self.probe_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
             }
         }
     }
 
+    /// Whether a condition, or one inside its alternatives, lists containers.
+    fn has_list(&self, condition: &Condition) -> bool {
+        match condition {
+            Condition::Any(branches) => {
+                branches.iter().flat_map(|branch| &branch.filter).any(|condition| self.has_list(condition))
+            }
+            Condition::In { .. } => self.lists_containers(condition),
+            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => false,
+        }
+    }
+
     /// Whether an index finds the rows for which a condition holds, and they are few: those of the actor, or
-    /// those that belong to one thing. A number may be that of any row.
+    /// those that belong to one thing.
     fn finds_few(&self, condition: &Condition, rows: &[From]) -> bool {
         match condition {
             Condition::Any(branches) => branches.iter().all(|branch| {
@@ -68,27 +80,46 @@ impl Prober<'_> {
                 branch.reads_nothing()
                     && branch.filter.iter().any(|condition| self.finds_few(condition, &rows))
             }),
-            Condition::Compare { left, right, .. } => {
-                let is_number = [left, right].into_iter().any(|value| self.anchors.is_number(rows, *value));
-                !is_number && self.anchors.is_indexed(condition, rows)
-            }
-            Condition::OneOf { expr, .. } => {
-                !self.anchors.is_number(rows, *expr) && self.anchors.is_indexed(condition, rows)
-            }
-            Condition::In { .. } => self.anchors.is_indexed(condition, rows),
-            Condition::None(_) => false,
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => self.anchors.is_indexed(condition, rows),
         }
     }
 
-    /// Whether a condition looks a value up among the keys of a table, of which the actor reaches rows only
-    /// through other tables.
+    /// Whether a condition looks a value up in a list of containers, or in that and in others.
     fn lists_containers(&self, condition: &Condition) -> bool {
         let Condition::In { selects, used: SetUse::ToFind, .. } = condition else { return false };
-        let [set] = selects.as_slice() else { return false };
+        selects.iter().any(|set| self.is_list(set))
+    }
+
+    /// Whether a set has keys of a table, of which the actor reaches rows only through other tables.
+    fn is_list(&self, set: &Select) -> bool {
         let [Expr::Column { alias, column }] = set.output.as_slice() else { return false };
         let kind = set.from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
         let Some(FromKind::Source(source)) = kind else { return false };
         self.keys.is_key(source, *column) && !self.is_the_actors(set)
+    }
+
+    /// The test whether a set has the value at hand: the set's own rows with this value. What the actor's own
+    /// rows name stays a set.
+    fn probe_of(&self, condition: Condition, taken: &mut TakenAliases) -> Condition {
+        let Condition::In { expr, selects, .. } = condition else { return condition };
+        let (lists, others): (Vec<Select>, Vec<Select>) =
+            selects.into_iter().partition(|set| self.is_list(set));
+        let probe = |mut set: Select| {
+            renumber(&mut set, taken);
+            let shown = std::mem::replace(&mut set.output, IdVec::new());
+            join_sets(&mut set);
+            set.filter.extend(shown.into_iter().map(|value| equals(value, expr)));
+            set
+        };
+        let mut branches: Vec<Select> = lists.into_iter().map(probe).collect();
+        if !others.is_empty() {
+            let set = Condition::In { expr, selects: others, used: SetUse::ToTest };
+            branches.insert(0, Select { filter: vec![set], ..Select::default() });
+        }
+        Condition::Any(branches)
     }
 
     /// Whether a column of the set's own table equals a value of the question.
@@ -100,18 +131,6 @@ impl Prober<'_> {
             Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
         })
     }
-}
-
-/// The test whether a set has the value at hand: the set's own rows with this value.
-fn probe_of(condition: Condition, taken: &mut TakenAliases) -> Condition {
-    let Condition::In { expr, mut selects, .. } = condition else { return condition };
-    for set in &mut selects {
-        renumber(set, taken);
-        let shown = std::mem::replace(&mut set.output, IdVec::new());
-        join_sets(set);
-        set.filter.extend(shown.into_iter().map(|value| equals(value, expr)));
-    }
-    Condition::Any(selects)
 }
 
 /// Joins the sets in which a select looks its own values up. The database estimates how many rows a join of
