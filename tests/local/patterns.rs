@@ -46,6 +46,17 @@ fn every_pattern_passes_the_rows_that_an_expert_passes() {
     }
 }
 
+/// Where nothing promises a key, documents of the owner are looked up by their ids among those in the
+/// folders: a list of all documents in the folders may be long.
+#[test]
+fn two_relations_are_joined_where_no_key_is_promised() {
+    let pattern = patterns().find(|pattern| pattern.shape == "pattern-two-relations-at-once").unwrap();
+    let document = DOCUMENT.split("tables:").next().unwrap();
+    let service = Service::new(&pattern.policy(), "", document);
+    let filter = service.filter("allow(User:1, \"read\", Document:?)", "documents.id");
+    shape("two-relations-without-tables", &filter);
+}
+
 /// A column with a document's id in another table, where the document may be gone: what is granted on the id
 /// itself still passes, and what needs the document's row does not.
 #[test]

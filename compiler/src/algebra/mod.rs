@@ -24,6 +24,7 @@ mod ids;
 mod nesting;
 mod plan;
 pub(crate) mod print;
+pub(crate) mod probe;
 mod prune;
 pub(crate) mod readers;
 #[cfg(test)]

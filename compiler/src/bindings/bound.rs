@@ -44,6 +44,16 @@ impl Bindings {
         })
     }
 
+    /// Whether the columns of two bound queries are the same column of the same table.
+    pub(crate) fn are_same_column(&self, one: (BindingId, ColumnId), other: (BindingId, ColumnId)) -> bool {
+        let plain = |(binding, column): (BindingId, ColumnId)| {
+            let plain = self.facts[binding].query.plain.as_ref()?;
+            Some((&plain.table, plain.columns.find(column)?))
+        };
+        let one = plain(one);
+        one.is_some() && one == plain(other)
+    }
+
     /// Whether the caller's queries call a promised table so: by its name, with or without its schema, or by
     /// a declared alias.
     pub(crate) fn is_called(&self, promised: &RowTable, name: &[SqlName]) -> bool {

@@ -27,6 +27,7 @@ mod test_sets;
 pub(crate) use guards::take_common;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
+pub(crate) use test_sets::test_sets_of;
 
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan};

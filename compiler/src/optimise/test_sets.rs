@@ -8,11 +8,18 @@
 //! finds a row, it searches an array from end to end for each. A set that is only tested is hashed. So the
 //! work grows with the sum of the sets' sizes and not with their product, regardless of PostgreSQL's
 //! statistics.
+//!
+//! A set of values of the very column that it is compared with, as in *the owner's documents that are in one
+//! of these folders* where nothing promises a key, becomes a probe: the database may join by the column's
+//! index.
 
 use super::setting::Setting;
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, TableId};
+use crate::algebra::probe::probe_of;
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableId};
 use crate::bindings::Bindings;
+use crate::catalog::{BindingId, ColumnId, RelationSource};
 use crate::keys::Keys;
 use crate::others::Others;
 
@@ -25,12 +32,18 @@ pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
             bindings: setting.bindings,
         };
         let selects = rest.first_mut().into_iter().flat_map(|table| table.body.selects_mut());
-        selects.for_each(|select| uses.in_select(select, &[]));
+        selects.for_each(|select| uses.in_alternative(select));
     }
     let Plan { tables, guard, answer } = plan;
-    let uses = SetUses { anchors: Anchors { catalog: setting.catalog, tables }, bindings: setting.bindings };
-    uses.in_select(guard, &[]);
-    answer.selects_mut().iter_mut().for_each(|select| uses.in_select(select, &[]));
+    test_sets_of(std::slice::from_mut(guard), tables, setting);
+    test_sets_of(answer.selects_mut(), tables, setting);
+}
+
+/// Decides what each set in alternatives is used for; they read these tables.
+pub(crate) fn test_sets_of(selects: &mut [Select], tables: &[Table], setting: &Setting<'_>) {
+    let anchors = Anchors { catalog: setting.catalog, tables };
+    let uses = SetUses { anchors, bindings: setting.bindings };
+    selects.iter_mut().for_each(|select| uses.in_alternative(select));
 }
 
 /// Decides what each set is used for.
@@ -40,37 +53,78 @@ struct SetUses<'a> {
 }
 
 impl SetUses<'_> {
+    /// Decides for all sets in an alternative.
+    fn in_alternative(&self, select: &mut Select) {
+        let mut taken = TakenAliases::of([&*select]);
+        self.in_select(select, &[], &mut taken);
+    }
+
     /// Decides for all sets in a select; `found` are the values that sets around it find.
-    fn in_select(&self, select: &mut Select, found: &[Expr]) {
+    fn in_select(&self, select: &mut Select, found: &[Expr], taken: &mut TakenAliases) {
         test_found(select, found);
         nest(&mut select.filter);
-        self.test_shown(select);
+        self.test_shown(select, taken);
         let mut found = if select.reads_nothing() { found.to_vec() } else { Vec::new() };
         found.extend(select.filter.iter().filter_map(finds));
         for condition in &mut select.filter {
             let is_set = matches!(condition, Condition::In { .. });
             for inner in condition.branches_mut() {
                 let is_condition = !is_set && inner.reads_nothing();
-                self.in_select(inner, if is_condition { &found } else { &[] });
+                self.in_select(inner, if is_condition { &found } else { &[] }, taken);
             }
         }
     }
 
-    /// Only tests the value that a select exposes, if the select finds its rows without that set.
-    fn test_shown(&self, select: &mut Select) {
+    /// Only tests the value that a select exposes, if the select finds its rows without that set. If the set
+    /// reads the same column of the same table, each of the rows is looked up there.
+    fn test_shown(&self, select: &mut Select, taken: &mut TakenAliases) {
         let Select { from, filter, output } = select;
         Others::for_each_mut(filter, |others, condition| {
-            let Condition::In { expr: shown, used: used @ SetUse::ToFind, .. } = condition else { return };
-            if !output.contains(shown) || self.may_be_key(from, *shown) {
+            let Condition::In { expr: shown, used: used @ SetUse::ToFind, selects } = condition else {
+                return;
+            };
+            let is_again = selects.iter().all(|set| self.reads_again(from, *shown, set));
+            if !output.contains(shown) || !is_again && self.may_be_key(from, *shown) {
                 return;
             }
             let others = others.iter().filter(|condition| !matches!(condition, Condition::In { .. }));
             let rest =
                 Select { from: from.clone(), filter: others.cloned().collect(), output: vec![*shown].into() };
-            if self.anchors.is_anchored(&rest) {
+            if !self.anchors.is_anchored(&rest) {
+                return;
+            }
+            if is_again {
+                let shown = *shown;
+                let probe = |set: Select| probe_of(set, shown, taken);
+                *condition = Condition::Any(std::mem::take(selects).into_iter().map(probe).collect());
+            } else {
                 *used = SetUse::ToTest;
             }
         });
+    }
+
+    /// Whether a set has the values of a column that is also that of a value: the same column of the same
+    /// table, which another bound query may read.
+    fn reads_again(&self, sources: &[From], value: Expr, set: &Select) -> bool {
+        let [shown] = set.output.as_slice() else { return false };
+        let (Some(bindings), Some(value), Some(shown)) =
+            (self.bindings, self.bound(sources, value), self.bound(&set.from, *shown))
+        else {
+            return false;
+        };
+        bindings.are_same_column(value, shown)
+    }
+
+    /// The bound query and its column that a value is.
+    fn bound(&self, sources: &[From], value: Expr) -> Option<(BindingId, ColumnId)> {
+        let Expr::Column { alias, column } = value else { return None };
+        let FromKind::Source(source) = sources.iter().find(|from| from.alias == alias)?.kind else {
+            return None;
+        };
+        match self.anchors.catalog.relations[source].source {
+            RelationSource::Bound { binding } => Some((binding, column)),
+            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
+        }
     }
 
     /// Whether an index may find one row for this value: the column is a key, or nothing promises which

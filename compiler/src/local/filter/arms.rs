@@ -1,9 +1,9 @@
 //! Merges the sets of a filter's alternatives that test the same column of the row.
 
 use crate::algebra::aliases::TakenAliases;
+use crate::algebra::probe::probe_of;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::ColumnId;
-use crate::ir::CompareOp;
 
 /// One test of a set for each arm of the tables that make the set.
 pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
@@ -39,27 +39,19 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
 /// The tests of sets that are better not listed become look-ups of the row's own value in them.
 pub(super) fn probed(mut row: Select, is_better: &impl Fn(&Select) -> bool) -> Select {
     // The sources of a set get numbers that no other source of the row has.
-    let taken = TakenAliases::of([&row]);
-    probe(&mut row, taken, is_better);
+    let mut taken = TakenAliases::of([&row]);
+    probe(&mut row, &mut taken, is_better);
     row
 }
 
-fn probe(row: &mut Select, taken: TakenAliases, is_better: &impl Fn(&Select) -> bool) {
+fn probe(row: &mut Select, taken: &mut TakenAliases, is_better: &impl Fn(&Select) -> bool) {
     match row.filter.as_mut_slice() {
         [Condition::In { expr, selects, .. }] => {
             let [set] = selects.as_mut_slice() else { return };
-            if !is_better(set) {
-                return;
+            if is_better(set) {
+                let probe = probe_of(std::mem::take(set), *expr, taken);
+                row.filter = vec![Condition::Any(vec![probe])];
             }
-            taken.raise(set);
-            let output = std::mem::take(&mut set.output);
-            let equal = output.into_iter().map(|value| Condition::Compare {
-                op: CompareOp::Equal,
-                left: value,
-                right: *expr,
-            });
-            set.filter.extend(equal);
-            row.filter = vec![Condition::Any(std::mem::take(selects))];
         }
         conditions => {
             for condition in conditions {

@@ -10,7 +10,7 @@ use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::optimise::{Setting, is_same_for_all_rows};
+use crate::optimise::{Setting, is_same_for_all_rows, test_sets_of};
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::filter::{Filter, RowAccess};
@@ -59,6 +59,13 @@ const PASSES: &[Pass<Filter>] = &[
                 *filter = of_values(selects, &arranging.anchors(), arranging.embedded);
             }
         },
+    },
+    Pass {
+        name: "test-values",
+        does: "looks a value of a filter's sets up in one set alone; the other sets that it must be in are only tested",
+        applies: |arranging| arranging.setting.features.arrays_are_looked_up,
+        keeps: Keeps::Entailed,
+        run: |filter, Arranging { plan, setting, .. }| test_sets_of(&mut filter.set, &plan.tables, setting),
     },
     Pass {
         name: "filter-guards",

@@ -73,19 +73,17 @@ impl StaticTests<'_> {
     /// that an index answers, and all others are.
     fn list_containers(&mut self, rows: &mut [Select], around: &[From]) {
         let Some(keys) = self.keys else { return };
-        let mut listed = Vec::new();
-        for (place, row) in rows.iter().enumerate() {
+        let listed = |row: &Select| {
             if self.anchors.has_index_among(row, around) {
-                continue;
+                return Some(row.clone());
             }
             let is_guarded = row.filter.iter().any(is_test_of_actor);
-            let listed_row = is_guarded.then(|| containers::listed(row, around, keys)).flatten();
-            let Some(row) = listed_row else { return };
-            listed.push((place, row));
-        }
-        for (place, row) in listed {
-            rows[place] = row;
-            move_tests(&mut rows[place], &mut self.taken);
+            let mut row = is_guarded.then(|| containers::listed(row, around, keys)).flatten()?;
+            move_tests(&mut row, &mut self.taken);
+            Some(row)
+        };
+        if let Some(all) = rows.iter().map(listed).collect::<Option<Vec<Select>>>() {
+            rows.clone_from_slice(&all);
         }
     }
 }

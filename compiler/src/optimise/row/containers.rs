@@ -13,8 +13,9 @@
 
 use super::super::setting::Setting;
 use super::rows_of;
-use crate::algebra::aliases::{TakenAliases, renumber};
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
+use crate::algebra::probe::probe_of;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse};
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -55,7 +56,7 @@ impl Prober<'_> {
             {
                 branches.iter_mut().for_each(|branch| self.in_select(branch, &rows, is_found, taken));
             } else if is_probed && self.lists_containers(condition) {
-                *condition = self.probe_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
+                *condition = self.probes_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
             }
         }
     }
@@ -103,16 +104,13 @@ impl Prober<'_> {
 
     /// The test whether a set has the value at hand: the set's own rows with this value. What the actor's own
     /// rows name stays a set.
-    fn probe_of(&self, condition: Condition, taken: &mut TakenAliases) -> Condition {
+    fn probes_of(&self, condition: Condition, taken: &mut TakenAliases) -> Condition {
         let Condition::In { expr, selects, .. } = condition else { return condition };
         let (lists, others): (Vec<Select>, Vec<Select>) =
             selects.into_iter().partition(|set| self.is_list(set));
         let probe = |mut set: Select| {
-            renumber(&mut set, taken);
-            let shown = std::mem::replace(&mut set.output, IdVec::new());
             join_sets(&mut set);
-            set.filter.extend(shown.into_iter().map(|value| equals(value, expr)));
-            set
+            probe_of(set, expr, taken)
         };
         let mut branches: Vec<Select> = lists.into_iter().map(probe).collect();
         if !others.is_empty() {
