@@ -141,6 +141,9 @@ settings! {
     max_staleness: Option<Duration> = None;
     /// Whether the well-known development key is accepted; off, because everyone knows that key.
     dev: bool = false;
+    /// Whether `/studio` serves a page for editing and trying policies; off, because few services need one
+    /// in production. With `dev` it is always on.
+    studio: bool = false;
     /// A key with full access to the default environment, for deployments that provide their own secrets;
     /// none, because no key is built in. Only its hash is kept in memory.
     api_key: Option<Secret> = None;

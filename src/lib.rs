@@ -8,6 +8,7 @@
 //!                                  └→ store                 (facts and policy versions, runs statements)
 //!        ├→ admin ─→ http, engine         (commands from the same machine)
 //!        └→ lsp ─→ portcullis_compiler    (an editor asks about a policy)
+//!                    http ─→ lsp                      (the editor of the studio)
 //!                    http, engine ─→ share            (memory and processor time, which requests share)
 //! ```
 

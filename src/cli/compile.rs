@@ -1,14 +1,14 @@
 //! `portcullis compile`: the SQL that answers a question.
 //!
-//! Without data bindings, it is SQL over the tables that the policy implies, see [`tables`]. With them it is
-//! what the service would answer for the caller's own database, see [`super::local`].
+//! Without data bindings, it is SQL over the tables that the policy implies, see [`engine::review_tables`].
+//! With them it is what the service would answer for the caller's own database, see [`super::local`].
 
 use super::ask::names::QuestionNames;
 use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
 use super::output::{self, Format, FormatArgs};
 use super::policy_file::PolicyFile;
-use super::{Verdict, serve, tables};
+use super::{Verdict, serve};
 use crate::engine::{self, EngineError, notation};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
@@ -66,7 +66,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return local(args, bindings);
     }
     let (question, program) = read(&args.question, &args.policy)?;
-    let catalog = tables::catalog(&program)?;
+    let catalog = engine::review_tables(&program)?;
     let now = engine::unix_time();
     let statement = compile_text(&program, &catalog, &question, args.dialect, now)
         .map_err(|error| EngineError::uncompiled(error, &question))?;

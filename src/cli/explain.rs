@@ -5,9 +5,9 @@
 use super::error::CliError;
 use super::local::LocalArgs;
 use super::output::{self, Format, FormatArgs};
-use super::{Verdict, compile, serve, tables};
+use super::{Verdict, compile, serve};
 use crate::engine::{
-    EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow,
+    EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow, review_tables,
 };
 use crate::http::ExplanationOut;
 use portcullis_compiler::{Dialect, Explained, Stage, explain};
@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return Ok(Verdict::Good);
     }
     let (question, program) = compile::read(&args.question, &args.policy)?;
-    let explanation = explain(&program, &tables::catalog(&program)?, &question, args.dialect)
+    let explanation = explain(&program, &review_tables(&program)?, &question, args.dialect)
         .map_err(|error| EngineError::uncompiled(error, &question))?;
     output::to_stdout(&match args.output.format() {
         Format::Text => text(&explanation),

@@ -1,7 +1,7 @@
 //! `portcullis lsp`: the language server for editors.
 
 use super::error::CliError;
-use super::{Verdict, serve, tables};
+use super::{Verdict, serve};
 use crate::engine::{self, Engine, EngineError, EngineSettings};
 use crate::lsp::{self, Ran, Settings, Workbench};
 use lsp_server::Connection;
@@ -10,7 +10,7 @@ use portcullis_compiler::question::Question;
 use portcullis_compiler::{Dialect, compile_text};
 use std::path::Path;
 use std::sync::Arc;
-use tokio::runtime::Runtime;
+use tokio::runtime::Handle;
 
 /// The pages of diagnostic codes in the sources from which the program was built.
 const PAGES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/diagnostics");
@@ -39,7 +39,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, CliError> {
-    let program = CliWorkbench { runtime: serve::runtime()?, dialect };
+    let runtime = serve::runtime()?;
+    let program = CliWorkbench::new(runtime.handle().clone(), dialect);
     let pages = pages.or_else(|| Path::new(PAGES).is_dir().then(|| format!("file://{PAGES}")));
     let (connection, threads) = Connection::stdio();
     let settings = Settings { workbench: &program, pages: pages.as_deref() };
@@ -50,10 +51,16 @@ pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, Cl
     Ok(Verdict::Good)
 }
 
-/// Runs tests and compiles SQL for the language server.
-struct CliWorkbench {
-    runtime: Runtime,
+/// Runs tests and compiles SQL for the language server, on threads that are not those of the runtime.
+pub(super) struct CliWorkbench {
+    runtime: Handle,
     dialect: Dialect,
+}
+
+impl CliWorkbench {
+    pub(super) fn new(runtime: Handle, dialect: Dialect) -> Self {
+        Self { runtime, dialect }
+    }
 }
 
 impl Workbench for CliWorkbench {
@@ -68,7 +75,7 @@ impl Workbench for CliWorkbench {
     }
 
     fn sql(&self, program: &Program, question: &Question) -> Result<String, String> {
-        let catalog = tables::catalog(program).map_err(|error| error.to_string())?;
+        let catalog = engine::review_tables(program).map_err(|error| error.to_string())?;
         let statement = compile_text(program, &catalog, question, self.dialect, engine::unix_time());
         let statement = statement.map_err(|error| EngineError::uncompiled(error, question).to_string())?;
         Ok(format!("{};", statement.sql.trim_end()))

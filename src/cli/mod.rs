@@ -46,7 +46,6 @@ mod shown;
 mod source;
 mod stats;
 mod store;
-mod tables;
 mod telemetry;
 mod test;
 mod validate;

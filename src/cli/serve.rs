@@ -3,14 +3,16 @@
 use super::data::store_servers;
 use super::error::CliError;
 use super::flags::SettingFlags;
+use super::lsp::CliWorkbench;
 use super::telemetry::Telemetry;
 use super::{Verdict, open_files, output, policy_file, precautions};
 use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
 use crate::engine::{Engine, EngineSettings, PolicyOptions, connect_environments, open_environments};
 use crate::http::{
-    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, SharedStore, Tls,
+    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, SharedStore, Studio, Tls,
 };
+use portcullis_compiler::Dialect;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -88,6 +90,11 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         Some(store) => (store.primary.to_string(), "keys create".to_owned()),
     };
     let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config, &place);
+    let studio = studio(&config);
+    if let Some(studio) = &studio {
+        welcome.push('\n');
+        welcome.push_str(&studio_line(studio, address, &config));
+    }
     if !has_key {
         welcome.push_str("\nthere is no key yet, so no request is answered; create one with\n  portcullis ");
         welcome.push_str(&keys_command);
@@ -102,6 +109,10 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     let state = AppState::new(config, environments);
     let state = match store {
         Some(store) => state.with_shared_store(SharedStore::new(store, settings.clone())),
+        None => state,
+    };
+    let state = match studio {
+        Some(studio) => state.with_studio(studio),
         None => state,
     };
     let state = match tls {
@@ -125,6 +136,22 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         () = run_admin_commands(admin, state, settings) => {}
     }
     Ok(Verdict::Good)
+}
+
+/// The studio, if it is on.
+fn studio(config: &Config) -> Option<Studio> {
+    let workbench = || CliWorkbench::new(tokio::runtime::Handle::current(), Dialect::Sqlite);
+    (config.studio || config.dev).then(|| Studio::new(Arc::new(workbench())))
+}
+
+/// Where the studio is. In development the link opens it, once; elsewhere the page asks for a key.
+fn studio_line(studio: &Studio, address: SocketAddr, config: &Config) -> String {
+    let link = if config.dev { studio.link(DEVELOPMENT_KEY) } else { Ok("/studio/".to_owned()) };
+    let path = link.unwrap_or_else(|error| {
+        tracing::warn!(%error, "cannot make a link for the studio, which asks for the key instead");
+        "/studio/".to_owned()
+    });
+    format!("the studio is on {}://{address}{path}", config.scheme())
 }
 
 /// Whether an environment has a valid key.

@@ -19,6 +19,7 @@ mod catalog;
 mod checks;
 mod conjunctions;
 mod counters;
+mod draft;
 mod environments;
 mod error;
 mod evaluate;
@@ -35,9 +36,13 @@ mod policy_tests;
 mod questions;
 mod report;
 mod review;
+mod rule_graph;
+mod search;
 mod settings;
+mod stages;
 mod stored;
 mod subjects;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod trial_values;
@@ -49,6 +54,7 @@ pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage
 pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, DecisionCount, Lookups};
+pub use draft::{AnsweredValue, Answers, Draft, PolicyNames};
 pub use environments::{
     check_name as check_environment_name, connect_environments, environment_names, environments_at,
     open_environments,
@@ -64,14 +70,18 @@ pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
 pub use portcullis_compiler::builtin;
 pub use portcullis_compiler::local::StartingEnd;
-pub use portcullis_compiler::question::RefusedQuestion;
+pub use portcullis_compiler::question::{Question, RefusedQuestion};
 pub use portcullis_compiler::refusal::Refusal;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use review::{Review, ReviewQuestion, Reviewed, ReviewedType};
+pub use rule_graph::{RuleEdge, RuleGraph, RuleNode};
+pub use search::{FactSearch, FoundPage};
 pub use settings::EngineSettings;
+pub use stages::QuestionStages;
 pub use stored::FoundFacts;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
+pub use tables::{TooManyTables, review_tables};
 pub use view::unix_time;
 pub use why::{
     CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, SuggestionEffects,

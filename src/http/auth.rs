@@ -162,6 +162,15 @@ impl QuestionAccess {
     }
 }
 
+/// The environment that a key opens, and what it may do there.
+pub(super) async fn opens(key: &str, app: &AppState) -> Result<(String, Access), ApiError> {
+    let found = match fixed(key, app) {
+        Some(found) => found,
+        None => stored(key, app).await?,
+    };
+    Ok((found.environment.name.clone(), found.access))
+}
+
 /// The environment with its engine set up for this request, and the access level of the key, which is valid
 /// whatever other processes have done before.
 async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {

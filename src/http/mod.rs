@@ -17,6 +17,7 @@
 //! | `authzen` | `/access/v1/…` and `/.well-known/authzen-configuration`, outside the prefix |
 //! | `openapi` | `/openapi.json`, `/docs` |
 //! | `metrics` | `/metrics`, outside the prefix |
+//! | `studio` | `/studio/…`, outside the prefix, if there is a studio |
 //!
 //! ```text
 //! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
@@ -59,6 +60,7 @@ mod serve;
 mod shared_store;
 mod status;
 mod stream;
+mod studio;
 mod subjects;
 mod timed_stream;
 mod tls;
@@ -75,6 +77,7 @@ pub use local::{ExplanationOut, LocalWhyOut};
 pub use review::{ReviewOut, ReviewRefusedOut, ReviewedTypeOut};
 pub use serve::{serve, serve_metrics};
 pub use shared_store::SharedStore;
+pub use studio::Studio;
 pub use tls::{Tls, TlsError};
 pub use values::ArgOut;
 pub use why::{
@@ -151,6 +154,7 @@ pub struct AppState {
     tls: Option<Arc<Tls>>,
     decision_log: Option<Arc<DecisionLog>>,
     shared_store: Option<SharedStore>,
+    studio: Option<Arc<Studio>>,
 }
 
 impl AppState {
@@ -191,6 +195,7 @@ impl AppState {
             tls: None,
             decision_log: None,
             shared_store: None,
+            studio: None,
         }
     }
 
@@ -204,6 +209,12 @@ impl AppState {
     #[must_use]
     pub fn with_tls(self, tls: Arc<Tls>) -> Self {
         Self { tls: Some(tls), ..self }
+    }
+
+    /// Serves the studio.
+    #[must_use]
+    pub fn with_studio(self, studio: Studio) -> Self {
+        Self { studio: Some(Arc::new(studio)), ..self }
     }
 
     /// Logs decisions.
@@ -236,8 +247,11 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// Every path with its handlers, wrapped in the layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
+    let not_found = async || ApiError::NotFound(NO_PATH.to_owned());
+    let api = Router::from(routes()).fallback(not_found).with_state(Arc::clone(&app));
     Router::from(routes())
-        .fallback(async || ApiError::NotFound(NO_PATH.to_owned()))
+        .merge(studio::router(&app, api))
+        .fallback(not_found)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))
         .with_state(app)

@@ -97,6 +97,9 @@ impl Server {
         // From here on new connections are refused. Each open one sees the signal and drops its receiver at
         // its end.
         drop((listener, stopping));
+        if let Some(studio) = &self.app.studio {
+            studio.stop();
+        }
         stop.send_replace(());
         let end_time = config.end_time();
         let patience = config.shutdown_time.saturating_sub(end_time);
@@ -175,7 +178,8 @@ async fn answer_requests(
             answer
         }
     });
-    let mut connection = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));
+    let mut connection =
+        std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service).with_upgrades());
     let ended = tokio::select! {
         ended = &mut connection => ended,
         _ = stopping.changed() => {

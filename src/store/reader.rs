@@ -110,6 +110,14 @@ impl Reader<'_> {
         }
     }
 
+    /// How the database would run a statement, a step a line.
+    pub fn database_plan(&self, sql: &str, params: &[Param]) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Embedded(reader) => reader.database_plan(sql, params),
+            Self::Postgres(reader) => reader.database_plan(sql, params),
+        }
+    }
+
     /// The rows of a table that a look-up finds.
     pub fn look_up(&self, lookup: &Lookup<'_>) -> Result<Vec<Vec<String>>, StoreError> {
         match self {

@@ -179,9 +179,9 @@ const SERVICE: &[(&str, &[&str])] = &[
     ("libpq", &[]),
     ("store", &["percent", "share", "libpq"]),
     ("engine", &["share", "store"]),
-    ("http", &["config", "share", "store", "engine"]),
-    ("admin", &["store", "engine", "http"]),
     ("lsp", &[]),
+    ("http", &["config", "share", "store", "engine", "lsp"]),
+    ("admin", &["store", "engine", "http"]),
     ("cli", &["config", "libpq", "store", "engine", "http", "admin", "lsp"]),
 ];
 

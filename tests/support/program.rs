@@ -75,6 +75,18 @@ impl Program {
         fs::read_to_string(&self.log).unwrap()
     }
 
+    /// The next line that it prints with this text.
+    pub fn prints(&mut self, text: &str) -> String {
+        loop {
+            let mut line = String::new();
+            let n_bytes = self.stdout.read_line(&mut line).unwrap();
+            assert!(n_bytes > 0, "it prints no {text}");
+            if line.contains(text) {
+                return line.trim_end().to_owned();
+            }
+        }
+    }
+
     /// Waits until it has logged this.
     pub fn logs(&self, text: &str) {
         let began = Instant::now();

@@ -95,7 +95,7 @@ impl CliError {
             Self::Engine(error) => return of_engine(error),
             Self::Store(error) => return of_store(error),
             Self::TooLong { .. } | Self::LongPolicy { .. } => return of_interface(ErrorCode::LimitExceeded),
-            Self::TooManyTables { .. } | Self::ManyStatements => {
+            Self::TooManyTables(_) | Self::ManyStatements => {
                 return of_interface(ErrorCode::QuestionTooLarge);
             }
             Self::Policy(_) => return of_interface(ErrorCode::InvalidPolicy),

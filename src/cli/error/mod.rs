@@ -17,7 +17,7 @@ use super::precautions::Precaution;
 use super::restore::RestoreError;
 use super::shown;
 use crate::config::ConfigError;
-use crate::engine::EngineError;
+use crate::engine::{EngineError, TooManyTables};
 use crate::http::{DecisionLogError, TlsError};
 use crate::lsp::ServerError;
 use crate::store::StoreError;
@@ -122,11 +122,8 @@ pub(super) enum CliError {
     )]
     Unformatted(String),
     /// The printed SQL would need too many tables.
-    #[error("the policy has more than {limit} kinds of facts: add types to the variables of its rules")]
-    TooManyTables {
-        /// How many are created at most.
-        limit: usize,
-    },
+    #[error(transparent)]
+    TooManyTables(#[from] TooManyTables),
     /// A policy that does not validate, or whose tests fail; all findings, rendered.
     #[error("{0}")]
     Policy(String),

@@ -188,7 +188,7 @@ impl Engine {
         }))
     }
 
-    async fn reasoned(
+    pub(super) async fn reasoned(
         &self,
         attempt: &ConsistentRead<'_>,
         question: &Question,

@@ -110,6 +110,21 @@ impl SqliteReader {
         answer.ok_or_else(|| StoreError::Bug("a decision has no row".into()))
     }
 
+    /// How SQLite would run a statement: a line a step, each below the one that it belongs to.
+    pub fn database_plan(&self, sql: &str, params: &[Param]) -> Result<Vec<String>, StoreError> {
+        let mut depths: Vec<(i64, usize)> = Vec::new();
+        let mut steps = Vec::new();
+        self.run(&format!("EXPLAIN QUERY PLAN {sql}"), params, |row, _| {
+            let (id, parent, step) =
+                (row.get("id")?, row.get::<_, i64>("parent")?, row.get::<_, String>("detail")?);
+            let depth = depths.iter().find(|(above, _)| *above == parent).map_or(0, |(_, depth)| depth + 1);
+            depths.push((id, depth));
+            steps.push(format!("{}{step}", "  ".repeat(depth)));
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(steps)
+    }
+
     /// Runs `body` in one read transaction: all its statements see the same facts.
     ///
     /// The relations that its statements name must have been taken before. Inside another snapshot it just

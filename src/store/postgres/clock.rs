@@ -142,6 +142,16 @@ fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String 
     )
 }
 
+/// A statement with the parameters of one below the clock, but without the clock, for its plan.
+pub(super) fn alone_below(schema: &str, statement: &str, n_params: usize) -> String {
+    let seen = n_params + 1;
+    let looked_up = seen + 1;
+    format!(
+        "SELECT q.* FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen} \
+         AND ${looked_up}::bigint[] IS NOT NULL"
+    )
+}
+
 /// The clock alone.
 pub(super) fn alone(schema: &str) -> String {
     format!("SELECT {} FROM {schema}.clock c WHERE $1::bigint IS NOT NULL", columns(schema, 0))

@@ -147,6 +147,17 @@ impl PgReader {
         })
     }
 
+    /// How the server would run a statement with rows of values, a step a line.
+    pub fn database_plan(&self, sql: &str, params: &[Param]) -> Result<Vec<String>, StoreError> {
+        let text = clock::alone_below(&self.source.schema, sql, params.len());
+        let mut steps = Vec::new();
+        self.run(&format!("EXPLAIN {text}"), sent(params)?, &mut |row| {
+            steps.push(value::<String>(row, 0)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(steps)
+    }
+
     /// Runs one of the store's own statements, whose columns have these types, and calls `each` with each
     /// row. They come after the columns of the clock.
     pub(super) fn records(

@@ -1,10 +1,9 @@
-//! The tables that `compile` and `explain` assume: one for each kind of fact that a policy can store.
+//! The tables that SQL for review reads: one for each kind of fact that a policy can store.
 //!
 //! In: a program. Out: a catalog with names that depend only on the policy, so the printed SQL can be tried
 //! at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, with the columns
 //! `arg0`, `arg1`, `arg2`. If two kinds would get the same name, the second gets a number.
 
-use super::error::CliError;
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
 use portcullis_compiler::primitive::STRING;
@@ -13,13 +12,24 @@ use std::collections::BTreeSet;
 /// More tables than are useful, but few enough for memory.
 const MAX_TABLES: usize = 100_000;
 
+/// A policy whose facts would need more tables than are useful.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the policy has more than {limit} kinds of facts: add types to the variables of its rules")]
+pub struct TooManyTables {
+    /// The most there may be.
+    pub limit: usize,
+}
+
 /// One table for each combination of types that a signature of the policy admits.
-pub(super) fn catalog(program: &Program) -> Result<Catalog, CliError> {
+///
+/// # Errors
+/// [`TooManyTables`] if there are more than anyone could read.
+pub fn review_tables(program: &Program) -> Result<Catalog, TooManyTables> {
     let mut signatures: BTreeSet<(String, Vec<String>)> = BTreeSet::new();
     for signature in &program.signatures {
         let types = combinations(program, signature);
         if types.len() + signatures.len() > MAX_TABLES {
-            return Err(CliError::TooManyTables { limit: MAX_TABLES });
+            return Err(TooManyTables { limit: MAX_TABLES });
         }
         signatures.extend(types.into_iter().map(|types| (signature.predicate.clone(), types)));
     }
@@ -81,7 +91,7 @@ mod tests {
             RelationSource::Table { name, .. } => format!("{name}({})", relation.args.len()),
             RelationSource::Context { .. } | RelationSource::Bound { .. } => panic!("neither"),
         };
-        catalog(&program).expect("few tables").relations.into_iter().map(name).collect()
+        review_tables(&program).expect("few tables").relations.into_iter().map(name).collect()
     }
 
     #[test]

@@ -1,0 +1,188 @@
+//! Answers under a policy that is not stored: a draft.
+//!
+//! In: a draft's text, and questions in the notation. Out: what the stored facts and the request's context
+//! facts say under it. The active policy is neither read nor changed, so a draft can be tried on a service
+//! that others are asking.
+
+use super::answers::{expected, read};
+use super::error::PolicyRefusal;
+use super::report::TestReport;
+use super::versions::Active;
+use super::{Engine, EngineError, Why, questions};
+use crate::store::{ConsistentRead, Fact};
+use portcullis_compiler::diagnostic::{Severity, render};
+use portcullis_compiler::ir::{BlockInfo, Program, TypeKind};
+use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionVarId};
+use portcullis_compiler::source::SourceMap;
+use portcullis_compiler::{Checked, check};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// How many answers are listed.
+const MOST_ANSWERS: usize = 1_000;
+
+/// A policy that validates and is not stored.
+#[derive(Clone, Debug)]
+pub struct Draft(Arc<Active>);
+
+/// What a policy names.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PolicyNames {
+    /// The concrete types that are not primitive.
+    pub types: BTreeSet<String>,
+    /// The types of actors.
+    pub actors: BTreeSet<String>,
+    /// The predicates, each with the number of its arguments.
+    pub predicates: BTreeSet<(String, usize)>,
+    /// The predicates of facts that may be stored.
+    pub stored: BTreeSet<String>,
+    /// The roles, permissions and relations of each block.
+    pub blocks: Vec<BlockInfo>,
+}
+
+/// The answers to a question.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    /// The names of the wanted variables.
+    pub columns: Vec<String>,
+    /// A value for each column: its type, if the answer has it, and its id; `None` is any value.
+    pub rows: Vec<Vec<AnsweredValue>>,
+    /// Whether there are more.
+    pub more: bool,
+}
+
+/// A value of an answer.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AnsweredValue {
+    /// Its type; `None` for any.
+    pub ty: Option<String>,
+    /// Its id; `None` for any.
+    pub id: Option<String>,
+}
+
+impl Draft {
+    /// Checks a text; the error is why it does not validate.
+    pub fn check(text: String, file: &str) -> Result<Self, EngineError> {
+        let source = SourceMap::new(file, text);
+        let Checked { program, diagnostics } = check(&source);
+        let Some(program) = program else {
+            let errors = diagnostics.iter().filter(|found| found.severity() == Severity::Error);
+            let errors: Vec<String> = errors.map(|error| render::render(&source, error)).collect();
+            let message = errors.join("\n\n");
+            return Err(EngineError::Policy(PolicyRefusal::Validation { message, errors }));
+        };
+        // A draft has no version.
+        Ok(Self(Arc::new(Active { version: 0, program: Arc::new(program), lints: Vec::new() })))
+    }
+
+    pub(super) fn program(&self) -> &Arc<Program> {
+        &self.0.program
+    }
+
+    /// What it names.
+    pub fn names(&self) -> PolicyNames {
+        let program = self.program();
+        let named = |kinds: &[TypeKind]| {
+            let types = program.types.iter().filter(|ty| kinds.contains(&ty.kind));
+            types.map(|ty| ty.name.clone()).collect::<BTreeSet<_>>()
+        };
+        let predicates = program.predicates.iter().filter(|predicate| !predicate.name.starts_with('\''));
+        PolicyNames {
+            types: named(&[TypeKind::Actor, TypeKind::Resource, TypeKind::Plain]),
+            actors: named(&[TypeKind::Actor]),
+            predicates: predicates.map(|predicate| (predicate.name.clone(), predicate.arity)).collect(),
+            stored: program.signatures.iter().map(|signature| signature.predicate.clone()).collect(),
+            blocks: program.blocks.clone(),
+        }
+    }
+}
+
+impl Engine {
+    /// Checks a draft when it is the asker's turn.
+    pub async fn draft(&self, text: String, file: String) -> Result<Draft, EngineError> {
+        self.in_turn(move || Draft::check(text, &file)).await?
+    }
+
+    /// The same engine under a draft.
+    #[must_use]
+    pub fn under(&self, draft: &Draft) -> Self {
+        let plans = self.new_plans(Arc::clone(&draft.0), self.store().relations());
+        Self { older: Some(Arc::new(plans)), ..self.clone() }
+    }
+
+    /// Runs the tests of a draft.
+    pub async fn test_draft(&self, draft: &Draft) -> Result<TestReport, EngineError> {
+        self.test_policy(draft.program(), false).await
+    }
+
+    /// The answers to a question, up to a limit.
+    pub async fn answers(&self, question: &Question, context: &[Fact]) -> Result<Answers, EngineError> {
+        self.consistently(|attempt| self.answered(attempt, question, context)).await
+    }
+
+    async fn answered(
+        &self,
+        attempt: ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+    ) -> Result<Answers, EngineError> {
+        let wanted: Vec<QuestionVarId> = wanted(question);
+        let columns = wanted.iter().map(|var| question.vars[*var].name.clone()).collect();
+        let Some(view) = self.view(&attempt, context)? else {
+            return Ok(Answers { columns, ..Answers::default() });
+        };
+        questions::check_predicates(view.program(), question)?;
+        let prepared = view.prepare(question).await?;
+        let expected = expected([&prepared]);
+        let types: Vec<Option<String>> = wanted.iter().map(|var| question.vars[*var].ty.clone()).collect();
+        let list = move |reader: &crate::store::Reader| {
+            if prepared.is_decision() {
+                let rows = if prepared.decision(reader)? { vec![Vec::new()] } else { Vec::new() };
+                return Ok((rows, false));
+            }
+            let (mut rows, mut more) = (Vec::new(), false);
+            prepared.each(reader, |row| {
+                if rows.len() == MOST_ANSWERS {
+                    more = true;
+                    return Ok(ControlFlow::Break(()));
+                }
+                let mut values: Vec<AnsweredValue> =
+                    types.iter().map(|ty| AnsweredValue { ty: ty.clone(), id: None }).collect();
+                for (column, text) in prepared.columns().iter().zip(row) {
+                    let (AnswerColumn::Id(var) | AnswerColumn::Type(var)) = column;
+                    let at = wanted.iter().position(|wanted| wanted == var);
+                    let Some(value) = at.and_then(|at| values.get_mut(at)) else { continue };
+                    let text = text.take().map(std::borrow::Cow::into_owned);
+                    match column {
+                        AnswerColumn::Id(_) => value.id = text,
+                        AnswerColumn::Type(_) => value.ty = text,
+                    }
+                }
+                rows.push(values);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            Ok((rows, more))
+        };
+        let (rows, more) = read(&attempt, expected, list).await?;
+        Ok(Answers { columns, rows, more })
+    }
+
+    /// Why a question has an answer, or has none.
+    pub async fn reasons(&self, question: &Question, context: &[Fact]) -> Result<Why, EngineError> {
+        let mut question = question.clone();
+        for var in &mut question.vars {
+            if var.domain == Domain::Wanted {
+                var.domain = Domain::Ignored;
+            }
+        }
+        self.consistently(async |attempt| self.reasoned(&attempt, &question, context).await).await
+    }
+}
+
+/// The variables that a question asks for.
+fn wanted(question: &Question) -> Vec<QuestionVarId> {
+    let vars = question.vars.iter().enumerate();
+    let wanted = vars.filter(|(_, var)| matches!(var.domain, Domain::Wanted));
+    wanted.map(|(idx, _)| QuestionVarId::from_index(idx)).collect()
+}

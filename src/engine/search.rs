@@ -1,0 +1,163 @@
+//! Looks through the stored facts as a person does: by a part of a text.
+//!
+//! In: a pattern, a text and limits. Out: the first facts that match, or the ids of a type that occur in
+//! them. A search reads a limited number of facts; beyond it, it says that there may be more.
+
+use super::{ArgPattern, Engine, EngineError, Fact, FactPattern, facts};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// How many facts a search reads at most.
+const MOST_READ: usize = 1_000_000;
+
+/// How many facts are read to find ids.
+const READ_FOR_IDS: usize = 100_000;
+
+/// What is looked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FactSearch {
+    /// The predicate; `None` for any.
+    pub predicate: Option<String>,
+    /// A text in an id or a type, or in the predicate, whatever its case; empty for all facts.
+    pub text: String,
+    /// How many facts are wanted.
+    pub most: usize,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FoundPage {
+    /// The first facts.
+    pub facts: Vec<Fact>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl Engine {
+    /// The first stored facts that match.
+    pub async fn search_facts(&self, search: FactSearch) -> Result<FoundPage, EngineError> {
+        let FactSearch { predicate, text, most } = search;
+        let text = text.to_lowercase();
+        let mut n_read = 0;
+        let each = move |found: &mut FoundPage, fact: &Fact| {
+            n_read += 1;
+            if found.facts.len() == most || n_read > MOST_READ {
+                found.more = true;
+                return ControlFlow::Break(());
+            }
+            if contains(fact, &text) {
+                found.facts.push(fact.clone());
+            }
+            ControlFlow::Continue(())
+        };
+        self.read_facts(predicate, FoundPage::default(), each).await
+    }
+
+    /// Ids of a type, in stored facts, that contain a text; sorted, those that begin with it first.
+    pub async fn search_ids(&self, ty: String, text: &str, most: usize) -> Result<Vec<String>, EngineError> {
+        let text = text.to_lowercase();
+        let wanted = text.clone();
+        let mut n_read = 0;
+        let each = move |ids: &mut BTreeSet<String>, fact: &Fact| {
+            n_read += 1;
+            let of_type =
+                fact.args.iter().filter(|arg| arg.ty == ty && arg.id.to_lowercase().contains(&wanted));
+            for arg in of_type {
+                if !ids.contains(&arg.id) {
+                    ids.insert(arg.id.clone());
+                }
+            }
+            if ids.len() >= 4 * most || n_read > READ_FOR_IDS {
+                return ControlFlow::Break(());
+            }
+            ControlFlow::Continue(())
+        };
+        let ids = self.read_facts(None, BTreeSet::new(), each).await?;
+        let (first, others): (Vec<_>, Vec<_>) =
+            ids.into_iter().partition(|id| id.to_lowercase().starts_with(&text));
+        Ok(first.into_iter().chain(others).take(most).collect())
+    }
+
+    /// Passes stored facts to `each` until it has enough, when it is the asker's turn.
+    async fn read_facts<T: Send + 'static>(
+        &self,
+        predicate: Option<String>,
+        mut found: T,
+        mut each: impl FnMut(&mut T, &Fact) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<T, EngineError> {
+        let pattern = FactPattern { predicate, args: Vec::<ArgPattern>::new(), open_arity: true };
+        facts::check_pattern(&pattern)?;
+        let (engine, open) = (self.clone(), pattern.clone());
+        let reading = self.in_turn(move || engine.store().reading(open)).await??;
+        let Some(reading) = reading else {
+            // Only an engine in memory has no reading.
+            for fact in self.facts(pattern).await? {
+                if each(&mut found, &fact).is_break() {
+                    break;
+                }
+            }
+            return Ok(found);
+        };
+        let read = move || {
+            let mut is_enough = false;
+            loop {
+                let more = reading.part(|fact| {
+                    let then = each(&mut found, fact);
+                    is_enough = then.is_break();
+                    then
+                })?;
+                if is_enough || !more {
+                    return Ok::<_, EngineError>(found);
+                }
+            }
+        };
+        self.in_turn(read).await?
+    }
+}
+
+/// Whether a text is in one of the texts of a fact.
+fn contains(fact: &Fact, text: &str) -> bool {
+    let texts = fact.args.iter().flat_map(|arg| [&arg.ty, &arg.id]).chain([&fact.predicate]);
+    text.is_empty() || texts.into_iter().any(|part| part.to_lowercase().contains(text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EngineSettings;
+    use super::super::fixture::fact;
+    use super::*;
+    use crate::engine::{Change, PolicyOptions};
+
+    async fn engine() -> (tempfile::TempDir, Engine) {
+        let folder = tempfile::tempdir().unwrap();
+        let engine = Engine::open(folder.path(), EngineSettings::default()).await.unwrap();
+        let policy = "declare has_role(User, String, Repo); declare is_public(Repo);".to_owned();
+        engine.set_policy(policy, "p".to_owned(), PolicyOptions::default()).await.unwrap();
+        let facts = vec![
+            fact("has_role", &["User:alice", "String:owner", "Repo:Anvils"]),
+            fact("has_role", &["User:bob", "String:reader", "Repo:anvils"]),
+            fact("is_public", &["Repo:docs"]),
+        ];
+        engine.apply(vec![Change::Insert(facts)]).await.unwrap();
+        (folder, engine)
+    }
+
+    #[tokio::test]
+    async fn a_text_is_found_whatever_its_case_and_a_limit_is_told() {
+        let (_folder, engine) = engine().await;
+        let search = |predicate: Option<&str>, text: &str, most| FactSearch {
+            predicate: predicate.map(str::to_owned),
+            text: text.to_owned(),
+            most,
+        };
+        let found = engine.search_facts(search(None, "ANVIL", 10)).await.unwrap();
+        assert_eq!((found.facts.len(), found.more), (2, false));
+        let found = engine.search_facts(search(Some("is_public"), "", 10)).await.unwrap();
+        assert_eq!(found.facts, [fact("is_public", &["Repo:docs"])]);
+        let found = engine.search_facts(search(None, "", 2)).await.unwrap();
+        assert_eq!((found.facts.len(), found.more), (2, true));
+        let ids = engine.search_ids("Repo".to_owned(), "an", 5).await.unwrap();
+        assert_eq!(ids, ["Anvils", "anvils"]);
+        assert_eq!(engine.search_ids("User".to_owned(), "b", 5).await.unwrap(), ["bob"]);
+    }
+}

@@ -1,0 +1,120 @@
+//! Which requests reach the studio, and what a browser may do with its answers.
+//!
+//! A page elsewhere can make a browser send requests to this service. It cannot read the answers, unless a
+//! name of its own leads here (DNS rebinding); so a name in `Host` must be `localhost` or that of
+//! `public_url`, while an address cannot be rebound. And a request that changes something, or opens a socket,
+//! must come from a page of this service, which `Origin` says.
+
+use super::StudioState;
+use crate::config::PublicUrl;
+use crate::http::json::{Message, with_status};
+use axum::extract::{Request, State};
+use axum::http::header::{HOST, ORIGIN, UPGRADE};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::middleware::Next;
+use axum::response::Response;
+use std::net::IpAddr;
+
+/// What the page may load and ask: this service alone. Styles and scripts are files.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; \
+                      connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// The headers of every answer, unless a handler has set another value.
+const HEADERS: &[(&str, &str)] = &[
+    ("content-security-policy", POLICY),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
+];
+
+/// Refuses what does not come from a page of this service.
+pub(super) async fn guarded(State(state): State<StudioState>, request: Request, next: Next) -> Response {
+    let public = state.app.config.public_url.as_ref();
+    let headers = request.headers();
+    let mut response = if !is_ours(headers, public) {
+        let text = "the studio answers to an address, to `localhost` and to the name in `public_url`: use one of \
+                    them, or set `public_url`";
+        refused(text)
+    } else if acts(request.method(), headers) && !is_from_here(headers) {
+        refused("a request that changes something must come from the studio's own page")
+    } else {
+        next.run(request).await
+    };
+    for (name, value) in HEADERS {
+        let name = HeaderName::from_static(name);
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
+    }
+    response
+}
+
+fn refused(text: &str) -> Response {
+    with_status(StatusCode::FORBIDDEN, Message { message: text.to_owned() })
+}
+
+/// Whether a request does more than read.
+fn acts(method: &Method, headers: &HeaderMap) -> bool {
+    !matches!(*method, Method::GET | Method::HEAD) || headers.contains_key(UPGRADE)
+}
+
+fn authority(headers: &HeaderMap) -> Option<Authority> {
+    headers.get(HOST)?.to_str().ok()?.parse().ok()
+}
+
+/// Whether the browser has this service by a name that no one else can give it.
+fn is_ours(headers: &HeaderMap, public: Option<&PublicUrl>) -> bool {
+    let Some(authority) = authority(headers) else { return false };
+    let host = authority.host();
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    let public = public.and_then(|PublicUrl(url)| url.parse::<Uri>().ok());
+    let is_public = public.as_ref().and_then(Uri::host).is_some_and(|name| name.eq_ignore_ascii_case(host));
+    address.is_ok() || host.eq_ignore_ascii_case("localhost") || is_public
+}
+
+/// Whether a request comes from a page of this service. The scheme may differ: a proxy may handle TLS.
+fn is_from_here(headers: &HeaderMap) -> bool {
+    let origin = || headers.get(ORIGIN)?.to_str().ok()?.parse::<Uri>().ok();
+    let (Some(origin), Some(host)) = (origin(), authority(headers)) else { return false };
+    origin.authority().is_some_and(|origin| *origin == host)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(host: &str, origin: Option<&str>) -> HeaderMap {
+        let origin = origin.map(|origin| (ORIGIN, HeaderValue::try_from(origin).unwrap()));
+        HeaderMap::from_iter([(HOST, HeaderValue::try_from(host).unwrap())].into_iter().chain(origin))
+    }
+
+    #[test]
+    fn a_name_that_others_can_give_is_refused() {
+        let public = PublicUrl("https://pdp.example.com".to_owned());
+        let is_ours = |host: &str| is_ours(&sent(host, None), Some(&public));
+        for host in
+            ["localhost:8081", "LOCALHOST", "127.0.0.1:8081", "[::1]:8081", "10.0.0.7", "pdp.example.com"]
+        {
+            assert!(is_ours(host), "{host}");
+        }
+        for host in ["attacker.example", "localhost.attacker.example:8081", "127.0.0.1.nip.io", ""] {
+            assert!(!is_ours(host), "{host}");
+        }
+        assert!(!super::is_ours(&sent("pdp.example.com", None), None));
+        assert!(!super::is_ours(&HeaderMap::new(), None));
+    }
+
+    #[test]
+    fn an_act_comes_from_the_same_origin() {
+        let is_from = |origin| is_from_here(&sent("localhost:8081", origin));
+        assert!(is_from(Some("http://localhost:8081")) && is_from(Some("https://LOCALHOST:8081")));
+        for origin in ["http://localhost:3000", "http://attacker.example", "null", ""] {
+            assert!(!is_from(Some(origin)), "{origin}");
+        }
+        assert!(!is_from(None));
+        assert!(acts(&Method::POST, &HeaderMap::new()) && !acts(&Method::GET, &HeaderMap::new()));
+        let upgrade = HeaderMap::from_iter([(UPGRADE, HeaderValue::from_static("websocket"))]);
+        assert!(acts(&Method::GET, &upgrade));
+    }
+}

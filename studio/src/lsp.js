@@ -1,0 +1,112 @@
+// The language server over a WebSocket. A lost connection is opened again, with the editor's latest text.
+
+const URI = "file:///policy.polar";
+
+/** A session with the language server. */
+export class LanguageServer {
+  /**
+   * @param {{text: () => string, onDiagnostics: (found: object[]) => void, onStatus: (online: boolean) => void}} editor
+   */
+  constructor(editor) {
+    this.editor = editor;
+    this.version = 0;
+    this.pending = new Map();
+    this.nextId = 1;
+    this.delay = 250;
+    this.ended = false;
+    this.isOpen = false;
+    this.sent = null;
+    this.connect();
+  }
+
+  connect() {
+    const url = new URL("lsp", location.href);
+    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
+    url.hash = "";
+    this.socket = new WebSocket(url);
+    this.socket.onopen = () => this.begin();
+    this.socket.onmessage = ({ data }) => this.receive(JSON.parse(data));
+    this.socket.onclose = () => this.lose();
+  }
+
+  async begin() {
+    const textDocument = {
+      publishDiagnostics: {},
+      hover: { contentFormat: ["markdown", "plaintext"] },
+      completion: { completionItem: { snippetSupport: false } },
+    };
+    await this.request("initialize", { processId: null, rootUri: null, capabilities: { textDocument } });
+    this.notify("initialized", {});
+    this.isOpen = true;
+    this.delay = 250;
+    this.sent = this.editor.text();
+    const opened = { uri: URI, languageId: "polar", version: ++this.version, text: this.sent };
+    this.notify("textDocument/didOpen", { textDocument: opened });
+    this.editor.onStatus(true);
+  }
+
+  lose() {
+    this.isOpen = false;
+    for (const { reject } of this.pending.values()) reject(new Error("the connection was lost"));
+    this.pending.clear();
+    this.editor.onStatus(false);
+    if (this.ended) return;
+    this.timer = setTimeout(() => this.connect(), this.delay);
+    this.delay = Math.min(this.delay * 2, 4000);
+  }
+
+  /** Sends the latest text, if the server does not have it. */
+  sync() {
+    const text = this.editor.text();
+    if (!this.isOpen || text === this.sent) return;
+    this.sent = text;
+    this.notify("textDocument/didChange", {
+      textDocument: { uri: URI, version: ++this.version },
+      contentChanges: [{ text }],
+    });
+  }
+
+  /** A request about the document. */
+  ask(method, params = {}) {
+    if (!this.isOpen) return Promise.resolve(null);
+    this.sync();
+    return this.request(`textDocument/${method}`, { textDocument: { uri: URI }, ...params }).catch(() => null);
+  }
+
+  request(method, params) {
+    const id = this.nextId++;
+    return new Promise((resolve, reject) => {
+      this.pending.set(id, { resolve, reject });
+      this.send({ id, method, params });
+    });
+  }
+
+  notify(method, params) {
+    this.send({ method, params });
+  }
+
+  send(message) {
+    if (this.socket.readyState === WebSocket.OPEN) {
+      this.socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
+    }
+  }
+
+  receive(message) {
+    if (message.method === "textDocument/publishDiagnostics") {
+      if (message.params.version === undefined || message.params.version === this.version) {
+        this.editor.onDiagnostics(message.params.diagnostics);
+      }
+      return;
+    }
+    const waiting = this.pending.get(message.id);
+    this.pending.delete(message.id);
+    if (message.error) waiting?.reject(new Error(message.error.message));
+    else waiting?.resolve(message.result);
+  }
+
+  end() {
+    this.ended = true;
+    clearTimeout(this.timer);
+    this.socket.close();
+  }
+}

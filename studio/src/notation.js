@@ -1,0 +1,131 @@
+// The notation of questions and facts, `allow(User:alice, "read", Repository:?)`, and Polar's own literals.
+
+const PLAIN = /^[^\s,()"?_:{}\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff][^\s,()"{}\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/;
+const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+
+const escape = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
+
+/** A text in quotes. */
+export const quoted = (text) =>
+  `"${text.replace(/[\\"]/g, (char) => `\\${char}`).replace(HIDDEN, escape)}"`;
+
+/** A text with its hidden characters spelled out, so that nobody is misled by them. */
+export const visible = (text) => text.replace(HIDDEN, escape);
+
+/** A value as it is written in a question. */
+export function written({ type, id }) {
+  if (type === null || type === undefined) return "_";
+  if (id === null || id === undefined) return `${type}:_`;
+  if (type === "String") return quoted(id);
+  if (type === "Integer" || type === "Boolean") return id;
+  return `${type}:${PLAIN.test(id) ? id : quoted(id)}`;
+}
+
+/** A fact as it is written in a question. */
+export const writtenFact = ({ predicate, args }) => `${predicate}(${args.map(written).join(", ")})`;
+
+const polarText = (text) =>
+  `"${text.replace(/[\\"]/g, (char) => `\\${char}`).replace(/\n/g, "\\n").replace(/\r/g, "\\r").replace(/\t/g, "\\t")}"`;
+
+/** A value as it is written in a policy. */
+function polarValue({ type, id }) {
+  if (type === "String") return polarText(id);
+  if (type === "Integer" || type === "Boolean") return id;
+  return `${type}{${polarText(id)}}`;
+}
+
+/** A fact as it is written in a policy. */
+export const polarFact = ({ predicate, args }) => `${predicate}(${args.map(polarValue).join(", ")})`;
+
+/** What is wrong with a text, for people. */
+export class NotationError extends Error {}
+
+/** Reads a fact or a call: its predicate and arguments, in which `?` and `_` have no id. */
+export function parseCall(text) {
+  let rest = text;
+  const blank = () => {
+    rest = rest.replace(/^\s+/, "");
+  };
+  const fail = (expected) => {
+    throw new NotationError(`at character ${text.length - rest.length + 1}, ${expected} is expected`);
+  };
+  const take = (pattern) => {
+    const found = pattern.exec(rest);
+    if (found) rest = rest.slice(found[0].length);
+    return found?.[0];
+  };
+  const string = () => {
+    const found = take(/^"(?:[^"\\]|\\u\{[0-9a-fA-F]{1,6}\}|\\.)*"/);
+    if (!found) fail("a text in quotes");
+    return found.slice(1, -1).replace(/\\(u\{([0-9a-fA-F]+)\}|.)/g, (_, all, hex) => {
+      if (hex) return String.fromCodePoint(parseInt(hex, 16));
+      return { n: "\n", r: "\r", t: "\t", 0: "\0" }[all] ?? all;
+    });
+  };
+  const arg = () => {
+    blank();
+    if (rest.startsWith('"')) return { type: "String", id: string() };
+    const literal = take(/^(-?\d+|true|false)(?=\s*[,)])/);
+    if (literal) return { type: /\d/.test(literal) ? "Integer" : "Boolean", id: literal };
+    if (take(/^[?_]\w*/) !== undefined) return { type: null, id: null };
+    const type = take(/^[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*(?=:)/);
+    if (!type) fail("a value like User:alice or \"read\"");
+    take(/^:/);
+    if (rest.startsWith('"')) return { type, id: string() };
+    if (take(/^[?_]\w*/) !== undefined) return { type, id: null };
+    const id = take(/^[^\s,()"]+/);
+    if (id === undefined) fail("an id");
+    return { type, id };
+  };
+  blank();
+  const predicate = take(/^[A-Za-z_]\w*/);
+  if (!predicate) fail("the name of a predicate");
+  blank();
+  if (!take(/^\(/)) fail("`(`");
+  const args = [];
+  blank();
+  while (!take(/^\)/)) {
+    if (args.length) {
+      if (!take(/^,/)) fail("`,` or `)`");
+    }
+    args.push(arg());
+    blank();
+  }
+  blank();
+  take(/^;/);
+  blank();
+  if (rest) fail("the end");
+  return { predicate, args };
+}
+
+/** Reads a fact. */
+export function parseFact(text) {
+  const fact = parseCall(text);
+  if (fact.args.some(({ type, id }) => type === null || id === null)) {
+    throw new NotationError("a fact has a value in each place, not `?` or `_`");
+  }
+  return fact;
+}
+
+/** The text of a question; empty if a part is missing. */
+export function questionText({ mode, actor, action, resource, text }) {
+  if (mode === "any") return text.trim();
+  const [who, what, on] = [actor, action, resource].map((part) => part.trim());
+  if (!who || !what || !on) return "";
+  const act = /^[?_]$/.test(what) ? what : /^".*"$/s.test(what) ? what : quoted(what);
+  return `allow(${who}, ${act}, ${on})`;
+}
+
+/** Reads a text as the fields of a question about access, if it is one. */
+export function accessFields(text) {
+  let call;
+  try {
+    call = parseCall(text);
+  } catch {
+    return null;
+  }
+  if (call.predicate !== "allow" || call.args.length !== 3) return null;
+  const shown = (arg) => (arg.id !== null ? written(arg) : arg.type === null ? "?" : `${arg.type}:?`);
+  const action = call.args[1];
+  return { actor: shown(call.args[0]), action: action.id ?? "?", resource: shown(call.args[2]) };
+}

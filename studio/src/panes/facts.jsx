@@ -1,0 +1,195 @@
+// The stored facts: search, add, delete; and facts that are only sent with questions.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { call, post } from "../api.js";
+import { parseFact, writtenFact } from "../notation.js";
+import { Empty, FactText, Failure, Shown } from "../parts.jsx";
+import { notify, set, state, useStudio } from "../state.js";
+import { Suggest } from "../suggest.jsx";
+import { suggestFact } from "../suggestions.js";
+
+/** How many facts are asked for first, and at most. */
+const FIRST = 500;
+const MOST = 200_000;
+
+/** The height of a row, in CSS pixels. */
+const ROW = 28;
+
+export function FactsPane() {
+  const { names, factsVersion, online, session } = useStudio();
+  const [predicate, setPredicate] = useState("");
+  const [text, setText] = useState("");
+  const [most, setMost] = useState(FIRST);
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState("");
+  useEffect(() => {
+    const ending = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        setFound(await post("draft/facts", { predicate, text, most }, ending.signal));
+        setError("");
+      } catch (failure) {
+        if (!ending.signal.aborted) setError(failure.message);
+      }
+    }, 120);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [predicate, text, most, factsVersion, online, session]);
+  const predicates = [...new Set((names?.predicates ?? []).filter((one) => one.is_stored).map((one) => one.name))];
+  const look = (change) => {
+    setMost(FIRST);
+    change();
+  };
+  return (
+    <div class="facts">
+      <WhatIf />
+      <AddFact />
+      <div class="search">
+        <label class="unseen" for="fact-text">Search facts</label>
+        <input id="fact-text" type="search" placeholder="Search stored facts" value={text} spellcheck={false}
+          onInput={(event) => { const { value } = event.currentTarget; look(() => setText(value)); }} />
+        <label class="unseen" for="fact-predicate">Predicate</label>
+        <select id="fact-predicate" value={predicate} onChange={(event) => { const { value } = event.currentTarget; look(() => setPredicate(value)); }}>
+          <option value="">All predicates</option>
+          {predicates.map((name) => <option key={name} value={name}>{name}</option>)}
+        </select>
+        <span class="muted" role="status">{found ? `${found.facts.length.toLocaleString("en")}${found.more ? "+" : ""} facts` : ""}</span>
+      </div>
+      <Failure text={error} />
+      {found && !found.facts.length && (
+        <Empty title={text || predicate ? "No fact matches" : "No facts are stored"}>
+          {text || predicate ? "Search for less, or for another predicate." : "Add one above, or try one without storing it."}
+        </Empty>
+      )}
+      {found && found.facts.length > 0 && (
+        <List found={found} canDelete={session?.can_write} onMore={() => setMost(Math.min(most * 20, MOST))} most={most} />
+      )}
+    </div>
+  );
+}
+
+/** A long list, of which only what is seen is in the page. */
+function List({ found, canDelete, onMore, most }) {
+  const { facts, more } = found;
+  const place = useRef(null);
+  const [range, setRange] = useState([0, 60]);
+  const look = () => {
+    const { scrollTop, clientHeight } = place.current;
+    const first = Math.max(0, Math.floor(scrollTop / ROW) - 20);
+    const last = Math.ceil((scrollTop + clientHeight) / ROW) + 20;
+    setRange([first, last]);
+    if (more && most < MOST && last >= facts.length) onMore();
+  };
+  useEffect(look, [facts]);
+  const [first, last] = range;
+  const shown = facts.slice(first, last);
+  return (
+    <>
+      <div class="list" ref={place} onScroll={look} tabIndex={0} role="region" aria-label="Stored facts">
+        <ul class="window" ref={(list) => list && (list.style.height = `${facts.length * ROW}px`)}>
+          {shown.map((fact, n) => (
+            <li key={first + n} ref={(row) => row && (row.style.top = `${(first + n) * ROW}px`)}>
+              <FactRow fact={fact} canDelete={canDelete} />
+            </li>
+          ))}
+        </ul>
+      </div>
+      {more && most >= MOST && <p class="muted">These are the first {MOST.toLocaleString("en")}: search to see others.</p>}
+    </>
+  );
+}
+
+function FactRow({ fact, canDelete }) {
+  const [sure, setSure] = useState(false);
+  const remove = async () => {
+    try {
+      await call("DELETE", "api/facts", fact);
+      set({ factsVersion: state.factsVersion + 1 });
+    } catch (error) {
+      notify(error.message);
+    }
+    setSure(false);
+  };
+  return (
+    <div class="fact">
+      <FactText fact={fact} />
+      <span class="space" />
+      {canDelete && (sure ? (
+        <>
+          <button class="quiet bad" onClick={remove}>Delete</button>
+          <button class="quiet" onClick={() => setSure(false)}>Keep</button>
+        </>
+      ) : (
+        <button class="quiet far" aria-label="Delete this fact" onClick={() => setSure(true)}>✕</button>
+      ))}
+    </div>
+  );
+}
+
+function AddFact() {
+  const { session, overlay } = useStudio();
+  const [text, setText] = useState("");
+  const [error, setError] = useState("");
+  const read = () => {
+    try {
+      setError("");
+      return parseFact(text);
+    } catch (failure) {
+      setError(failure.message);
+      return null;
+    }
+  };
+  const store = async () => {
+    const fact = read();
+    if (!fact) return;
+    try {
+      await post("api/facts", fact);
+      setText("");
+      set({ factsVersion: state.factsVersion + 1 });
+    } catch (failure) {
+      setError(failure.message);
+    }
+  };
+  const tryOut = () => {
+    const fact = read();
+    if (!fact) return;
+    set({ overlay: [...overlay, fact] });
+    setText("");
+  };
+  return (
+    <div class="add">
+      <Suggest label="New fact" hidden name="fact" value={text} placeholder={'has_role(User:alice, "member", Organization:acme)'}
+        suggest={suggestFact} onChange={setText} onEnter={session?.can_write ? store : tryOut} invalid={Boolean(error)} />
+      <button onClick={tryOut} disabled={!text.trim()}>Try</button>
+      {session?.can_write && <button class="primary" onClick={store} disabled={!text.trim()}>Store</button>}
+      <Failure text={error} />
+    </div>
+  );
+}
+
+/** Facts that are sent with questions and never stored. */
+function WhatIf() {
+  const { overlay } = useStudio();
+  if (!overlay.length) return null;
+  return (
+    <section class="what-if" aria-label="What-if facts">
+      <div class="row">
+        <h3>What if</h3>
+        <span class="muted">sent with each question, never stored</span>
+        <span class="space" />
+        <button class="quiet" onClick={() => set({ overlay: [] })}>Clear</button>
+      </div>
+      <ul class="plain">
+        {overlay.map((fact, n) => (
+          <li class="fact" key={writtenFact(fact) + n}>
+            <code><Shown text={writtenFact(fact)} /></code>
+            <span class="space" />
+            <button class="quiet far" aria-label="Remove this what-if fact" onClick={() => set({ overlay: overlay.filter((_, at) => at !== n) })}>✕</button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

@@ -1,0 +1,57 @@
+// What becomes of the question: each stage of the compiler, the SQL, and the plan of the store's database.
+
+import { useEffect, useState } from "preact/hooks";
+import { post } from "../api.js";
+import { about } from "../live.js";
+import { questionText } from "../notation.js";
+import { Copy, Empty, Failure } from "../parts.jsx";
+import { useStudio } from "../state.js";
+
+export function StagesPane() {
+  const { question, draft, overlay, factsVersion, online } = useStudio();
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState("");
+  const asked = questionText(question);
+  useEffect(() => {
+    if (!asked) return undefined;
+    const ending = new AbortController();
+    const timer = setTimeout(async () => {
+      try {
+        setFound(await post("draft/stages", about({ question: asked }), ending.signal));
+        setError("");
+      } catch (failure) {
+        if (!ending.signal.aborted && failure.code !== "invalid_policy") setError(failure.message);
+      }
+    }, 200);
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [asked, draft, overlay, factsVersion, online]);
+  if (!asked) return <Empty title="No question yet">Ask one above to see the SQL that answers it, and how the compiler got there.</Empty>;
+  if (error) return <Failure text={error} />;
+  if (!found) return <p class="opening">Compiling…</p>;
+  const { stages, sql, statement, plan } = found;
+  return (
+    <div class="stages">
+      <Text title="SQL" text={sql} open>One table for each kind of fact, as <code>portcullis compile</code> prints it.</Text>
+      <Text title="On this store" text={statement}>The statement that answered, over the store's own tables.</Text>
+      <Text title="Plan of the database" text={plan.join("\n")} open />
+      <h3>Stages of the compiler</h3>
+      {stages.map(({ title, text }) => <Text key={title} title={title} text={text} />)}
+    </div>
+  );
+}
+
+function Text({ title, text, open, children }) {
+  return (
+    <details class="stage" open={open}>
+      <summary>{title}</summary>
+      {children && <p class="about">{children}</p>}
+      <div class="code">
+        <Copy text={text} label={`Copy`} />
+        <pre tabIndex={0} aria-label={title}>{text || "(nothing)"}</pre>
+      </div>
+    </details>
+  );
+}

@@ -1,0 +1,66 @@
+// Small parts that several panes share.
+
+import { useState } from "preact/hooks";
+import { goTo } from "./editor.js";
+import { visible, writtenFact, written } from "./notation.js";
+
+/** How many characters of a text are shown before someone asks for more. */
+const SHOWN = 160;
+
+/**
+ * A text from facts or a policy: isolated, its hidden characters spelled out, and not longer than a line or two.
+ * A plain one is inside of a button, and does not offer the rest.
+ */
+export function Shown({ text, plain }) {
+  const [all, setAll] = useState(false);
+  const full = visible(text);
+  if (full.length <= SHOWN || all) return <bdi class="shown">{full}</bdi>;
+  if (plain) return <bdi class="shown">{full.slice(0, SHOWN)}…</bdi>;
+  return (
+    <span class="shown">
+      <bdi>{full.slice(0, SHOWN)}…</bdi>
+      <button class="link" onClick={() => setAll(true)}>{full.length.toLocaleString("en")} characters</button>
+    </span>
+  );
+}
+
+/** A fact of an explanation. */
+export const FactText = ({ fact }) => <code><Shown text={writtenFact(fact)} /></code>;
+
+/** A value. */
+export const ValueText = ({ value, plain }) => <code><Shown text={written(value)} plain={plain} /></code>;
+
+/** A rule, which leads to its line in the editor. */
+export function RuleLink({ rule }) {
+  if (!rule) return null;
+  if (rule.line === null) return <span class="chip" title={rule.text}>every policy</span>;
+  return (
+    <button class="chip line" title={visible(rule.text)} onClick={() => goTo(rule.line)}>line {rule.line}</button>
+  );
+}
+
+/** What a pane says when it has nothing to show, and what to do. */
+export const Empty = ({ title, children }) => (
+  <div class="empty">
+    <p class="title">{title}</p>
+    <p>{children}</p>
+  </div>
+);
+
+/** A message about something that went wrong. */
+export const Failure = ({ text }) => (text ? <p class="note bad" role="alert"><Shown text={text} /></p> : null);
+
+/** Copies a text to the clipboard. */
+export function Copy({ text, label = "Copy" }) {
+  const [done, setDone] = useState(false);
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text);
+      setDone(true);
+      setTimeout(() => setDone(false), 1500);
+    } catch {
+      setDone(false);
+    }
+  };
+  return <button class="quiet" onClick={copy}>{done ? "Copied" : label}</button>;
+}

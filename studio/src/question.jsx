@@ -1,0 +1,78 @@
+// The question bar: who may do what to what, or any predicate.
+
+import { accessFields, questionText, visible } from "./notation.js";
+import { set, state, useStudio } from "./state.js";
+import { Suggest } from "./suggest.jsx";
+import { suggestAction, suggestActor, suggestCall, suggestResource } from "./suggestions.js";
+
+const change = (patch) => set({ question: { ...state.question, ...patch } });
+
+/** The type of a value, as text in front of its colon. */
+const typeOf = (text) => /^([A-Za-z_][\w:]*?):/.exec(text.trim())?.[1];
+
+/** Asks another question: a text in the notation. */
+export function ask(text) {
+  const fields = accessFields(text);
+  set({ question: fields ? { mode: "access", ...fields, text: "" } : { ...state.question, mode: "any", text }, pane: "answer" });
+}
+
+export function QuestionBar() {
+  const { question } = useStudio();
+  const { mode, actor, action, resource, text } = question;
+  const toAccess = () => change({ mode: "access", ...(accessFields(text) ?? {}) });
+  const toAny = () => change({ mode: "any", text: text || questionText(question) });
+  return (
+    <div class="question">
+      <div class="pane-head">
+        <h2>Question</h2>
+        <div class="switch" role="radiogroup" aria-label="Kind of question">
+          <button role="radio" aria-checked={mode === "access"} onClick={toAccess}>Access</button>
+          <button role="radio" aria-checked={mode === "any"} onClick={toAny}>Any predicate</button>
+        </div>
+        <span class="space" />
+        <kbd>Ctrl K</kbd>
+      </div>
+      {mode === "access" ? (
+        <div class="fields">
+          <Suggest label="Actor" name="actor" value={actor} placeholder="User:alice" suggest={suggestActor}
+            onChange={(value) => change({ actor: value })} />
+          <Suggest label="Action" name="action" value={action} placeholder="read" suggest={suggestAction}
+            onChange={(value) => change({ action: value })} />
+          <Suggest label="Resource" name="resource" value={resource} placeholder="Repository:docs" suggest={suggestResource}
+            onChange={(value) => change({ resource: value })} />
+        </div>
+      ) : (
+        <div class="fields one">
+          <Suggest label="Question" name="question" value={text} placeholder={'has_role(User:alice, ?, Organization:acme)'}
+            suggest={suggestCall} onChange={(value) => change({ text: value })} />
+        </div>
+      )}
+      <Others />
+    </div>
+  );
+}
+
+/** Questions near this one: lists, actions and subjects. */
+function Others() {
+  const { question } = useStudio();
+  const { mode, actor, action, resource } = question;
+  if (mode !== "access") return null;
+  const [who, on] = [typeOf(actor), typeOf(resource)];
+  const isOpen = (part) => /(^|:)\s*[?_]/.test(part);
+  const near = [];
+  if (actor && on && !isOpen(actor) && action && action !== "?" && !isOpen(resource)) {
+    near.push([`Each ${on} it may ${visible(action)}`, { resource: `${on}:?` }]);
+  }
+  if (actor && resource && !isOpen(actor) && !isOpen(resource) && action !== "?") near.push(["All actions", { action: "?" }]);
+  if (who && resource && !isOpen(resource) && action && action !== "?" && !isOpen(actor)) {
+    near.push([`Each ${who} who may ${visible(action)}`, { actor: `${who}:?` }]);
+  }
+  if (!near.length) return null;
+  return (
+    <div class="near">
+      {near.map(([label, patch]) => (
+        <button class="link" key={label} onClick={() => (change(patch), set({ pane: "answer" }))}>{label}</button>
+      ))}
+    </div>
+  );
+}

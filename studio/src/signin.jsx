@@ -1,0 +1,44 @@
+// Asks for a key.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { post } from "./api.js";
+import { set, state, useStudio } from "./state.js";
+
+/** The form. With `again`, it is shown above the studio, whose draft is kept. */
+export function SignIn({ again }) {
+  const { notice } = useStudio();
+  const [error, setError] = useState("");
+  const [busy, setBusy] = useState(false);
+  const field = useRef(null);
+  useEffect(() => field.current?.focus(), []);
+  const submit = async (event) => {
+    event.preventDefault();
+    setBusy(true);
+    try {
+      const session = await post("session", { key: field.current.value });
+      field.current.value = "";
+      set({ session, notice: "", factsVersion: state.factsVersion + 1 });
+    } catch (failure) {
+      setError(failure.message);
+    }
+    setBusy(false);
+  };
+  return (
+    <main class={again ? "signin over" : "signin"}>
+      <form onSubmit={submit}>
+        <h1>{again ? "The session has ended" : "Portcullis studio"}</h1>
+        <p>
+          {again
+            ? "Your draft is still here. Give a key to go on."
+            : "Open the link that the program printed when it started, or give an API key. A read-only key opens a studio that changes nothing."}
+        </p>
+        {notice && !error && <p class="note warn">{notice}</p>}
+        <label for="key">API key</label>
+        <input id="key" ref={field} type="password" autocomplete="off" spellcheck={false} required
+          aria-invalid={error ? "true" : undefined} aria-describedby={error ? "key-error" : undefined} />
+        {error && <p class="note bad" id="key-error" role="alert">{error}</p>}
+        <button class="primary" disabled={busy}>{busy ? "Opening…" : "Open the studio"}</button>
+      </form>
+    </main>
+  );
+}

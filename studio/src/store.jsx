@@ -1,0 +1,69 @@
+// Stores the draft as the policy that answers, after a look at what that changes.
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { post } from "./api.js";
+import { Failure, Shown } from "./parts.jsx";
+import { notify, set, useStudio } from "./state.js";
+
+/** The button, and its dialog. */
+export function StorePolicy({ disabled }) {
+  const { draft, tests } = useStudio();
+  const [open, setOpen] = useState(false);
+  const [error, setError] = useState("");
+  const [force, setForce] = useState(false);
+  const dialog = useRef(null);
+  useEffect(() => {
+    if (open) dialog.current?.showModal();
+  }, [open]);
+  const failing = tests?.filter(({ failures }) => failures.length) ?? [];
+  const changes = tests?.filter(({ active, failures }) => active !== null && active !== !failures.length) ?? [];
+  const close = () => {
+    setOpen(false);
+    setError("");
+    setForce(false);
+  };
+  const store = async () => {
+    try {
+      await post(`api/policy${force ? "?force=true" : ""}`, { src: draft, filename: "policy.polar" });
+      set({ stored: draft });
+      notify("The policy is stored, and answers from now on.");
+      close();
+    } catch (failure) {
+      setError(failure.message);
+    }
+  };
+  return (
+    <>
+      <button id="store" class="primary" disabled={disabled} onClick={() => setOpen(true)} title="Ctrl+S">Store…</button>
+      {open && (
+        <dialog ref={dialog} onClose={close} aria-labelledby="store-title">
+          <h2 id="store-title">Store this policy?</h2>
+          <p>It replaces the stored policy for everyone who asks this service.</p>
+          {changes.length > 0 && (
+            <>
+              <h3>Tests that change</h3>
+              <ul class="plain">
+                {changes.map(({ name, active }) => (
+                  <li key={name}>
+                    <span class={active ? "bad" : "good"}>{active ? "now fails" : "now passes"}</span> <Shown text={name} />
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {failing.length > 0 && (
+            <label class="check">
+              <input type="checkbox" checked={force} onChange={() => setForce(!force)} />
+              Store it although {failing.length === 1 ? "a test fails" : `${failing.length} tests fail`}
+            </label>
+          )}
+          <Failure text={error} />
+          <div class="buttons">
+            <button onClick={close}>Cancel</button>
+            <button class="primary" disabled={failing.length > 0 && !force} onClick={store}>Store the policy</button>
+          </div>
+        </dialog>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,129 @@
+// Questions, and what their answers rest on.
+import assert from "node:assert/strict";
+import { api, ask, draft, fact, open, reset, run, write, POLICY } from "../browser.js";
+
+/** The lines of the editor that are lit, by their class. */
+const lit = (page, name) =>
+  page.evaluate((name) => {
+    const lines = [...document.querySelector(".editor").shadowRoot.querySelectorAll(`.cm-line.${name}`)];
+    return lines.map((line) => line.textContent.trim());
+  }, name);
+
+await run({
+  async "a question is answered with its proof, and its rules are lit"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByText('has_role(User:alice, "member", Organization:acme)').waitFor();
+    assert.deepEqual(await lit(page, "lit"), ['"reader" if "member" on "organization";', '"read" if "reader";']);
+    await page.getByRole("button", { name: "line 18" }).click();
+    const at = await page.evaluate(() => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent);
+    assert.match(at, /"reader" if "member"/);
+  },
+
+  async "a no says what is missing, and a suggestion is tried without storing it"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").waitFor();
+    assert.ok((await lit(page, "miss")).includes('"push" if "maintainer";'));
+    const suggestion = page.locator(".suggestions li").filter({ hasText: '"admin", Organization:acme' });
+    await suggestion.getByRole("button", { name: "Try" }).click();
+    await page.locator(".verdict.yes").waitFor();
+    await page.locator(".tree .chip.context").first().waitFor();
+    assert.equal((await api("GET", "facts")).length, 5);
+    await page.getByRole("tab", { name: /Facts/ }).click();
+    await page.getByRole("region", { name: "What-if facts" }).getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("tab", { name: "Answer" }).click();
+    await page.locator(".verdict.no").waitFor();
+  },
+
+  async "a suggestion is stored, and the answer follows"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".suggestions li").first().getByRole("button", { name: "Store" }).click();
+    await page.locator(".verdict.yes").waitFor();
+    assert.equal((await api("GET", "facts")).length, 6);
+  },
+
+  async "a question mark lists actors, actions and resources"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:?");
+    await page.getByText("2 answers").waitFor();
+    await page.getByRole("cell", { name: "Repository:site" }).waitFor();
+    await ask(page, "User:?", "push", "Repository:docs");
+    await page.getByText("1 answer", { exact: true }).waitFor();
+    await page.getByRole("cell", { name: "User:bob" }).getByRole("button").click();
+    await page.locator(".verdict.yes").getByText('allow(User:bob, "push", Repository:docs)').waitFor();
+    await page.getByRole("button", { name: "All actions" }).click();
+    await page.getByRole("cell", { name: '"read"' }).waitFor();
+  },
+
+  async "any predicate is asked, with suggestions by keyboard"(context) {
+    const page = await open(context);
+    await page.keyboard.press("Control+k");
+    await page.getByRole("radio", { name: "Any predicate" }).click();
+    const field = page.getByRole("combobox", { name: "Question" });
+    await field.pressSequentially("has_ro");
+    await page.getByRole("option", { name: "has_role(" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await field.pressSequentially("User:al");
+    await page.getByRole("option", { name: /^User:alice/ }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await field.pressSequentially(", ?, Organization:acme)");
+    await page.keyboard.press("Escape");
+    await page.getByRole("cell", { name: '"member"' }).waitFor();
+    await field.fill("has_role(User:alice");
+    await page.getByText(/the question, column \d+/).waitFor();
+    await field.fill("nothing(User:alice)");
+    await page.getByText("the policy has no predicate `nothing`").waitFor();
+  },
+
+  async "a draft is asked without changing the stored policy, which is compared"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").waitFor();
+    await write(page, POLICY.replace('"push" if "maintainer";', '"push" if "reader";'));
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByText(/The stored policy says otherwise/).waitFor();
+    assert.equal((await api("GET", "policy")).policy.src, POLICY);
+    const now = await api("POST", "authorize", {
+      actor_type: "User", actor_id: "alice", action: "push", resource_type: "Repository", resource_id: "docs",
+    });
+    assert.equal(now.allowed, false);
+  },
+
+  async "a broken draft keeps the last good answer and says so"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await write(page, POLICY.replace('"read" if "reader";', '"read" if "readr";'));
+    await page.getByText("The draft has errors").waitFor();
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByRole("button", { name: "Go to the first error" }).click();
+    assert.ok(await page.getByRole("button", { name: "Store…" }).isDisabled());
+    await write(page, POLICY);
+    await page.getByText("The draft has errors").waitFor({ state: "detached" });
+    assert.match(await draft(page), /"read" if "reader"/);
+  },
+
+  async "ids that mean to harm are text"(context) {
+    const long = "x".repeat(340);
+    const ids = ["<script>document.title='hurt'</script>", "a\u202egnp.exe", `<img src=x onerror="document.title='hurt'">`, long];
+    await reset(POLICY, ids.map((id) => fact("is_public", `Repository:${id}`)));
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:?");
+    await page.getByText("4 answers").waitFor();
+    await page.getByText("<script>document.title='hurt'</script>").first().waitFor();
+    await page.getByText("a\\u{202e}gnp.exe").first().waitFor();
+    await page.getByRole("cell").filter({ hasText: "xxxx" }).getByRole("button").click();
+    await page.locator(".verdict").getByRole("button", { name: "378 characters" }).click();
+    await page.locator(".verdict").getByText(long).waitFor();
+    await page.getByRole("tab", { name: "Facts" }).click();
+    await page.getByText("4 facts").waitFor();
+    assert.equal(await page.title(), "Portcullis studio");
+    const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(width <= 0, `the page is ${width} pixels too wide`);
+  },
+});

@@ -1,0 +1,120 @@
+// The editor: what the language server says as one types, tests, and storing a policy.
+import assert from "node:assert/strict";
+import { api, ask, draft, open, reset, run, write, POLICY } from "../browser.js";
+
+await run({
+  async "diagnostics come as one types, and say what to do"(context) {
+    const page = await open(context);
+    await write(page, POLICY.replace('"read" if "reader";', '"read" if "readr";'));
+    await page.getByRole("button", { name: "1 error" }).waitFor();
+    await page.locator(".cm-lintRange-error").first().hover();
+    await page.locator(".cm-diagnostic-error").getByText("P0").first().waitFor();
+    await page.keyboard.press("Control+z");
+    await page.getByText("No problems").waitFor();
+  },
+
+  async "a policy of 2,000 lines is checked while one types"(context) {
+    const block = (n) =>
+      `resource R${n} {\n  roles = ["a", "b"];\n  permissions = ["read", "write"];\n\n  "a" if "b";\n  "read" if "a";\n  "write" if "b";\n}\n`;
+    const policy = `actor User {}\n\n${Array.from({ length: 220 }, (_, n) => block(n)).join("\n")}`;
+    await reset(policy, []);
+    const page = await open(context);
+    await page.getByText("No problems").waitFor();
+    const took = [];
+    await page.locator(".cm-content").click();
+    await page.keyboard.press("Control+Home");
+    for (let n = 0; n < 5; n++) {
+      await page.keyboard.type("#");
+      await page.waitForTimeout(250);
+      took.push(Number(await page.locator("[data-checked]").getAttribute("data-checked")));
+    }
+    console.log(`   ${policy.split("\n").length} lines, diagnostics after ${took.join(", ")} ms, with a debug build`);
+    assert.ok(took.every((ms) => ms > 0));
+  },
+
+  async "hover, completion and formatting are the language server's"(context) {
+    const page = await open(context);
+    await page.locator(".cm-line", { hasText: '"reader" if "member" on' }).hover({ position: { x: 30, y: 8 } });
+    await page.locator(".cm-hover").getByText("has_role(").first().waitFor();
+    await page.mouse.move(5, 5);
+    await write(page, 'actor User {}\nresource Repository { roles=["reader"];permissions = ["read"]; "read" if "reader"; }\n');
+    await page.getByText("No problems").waitFor();
+    await page.getByRole("button", { name: "Format" }).click();
+    await page.locator(".cm-line", { hasText: /^ {2}roles = \["reader"\];$/ }).waitFor();
+    await page.locator(".cm-line", { hasText: '"read" if "reader"' }).click();
+    await page.keyboard.press("End");
+    await page.keyboard.press("Enter");
+    await page.keyboard.type('"read" if "');
+    await page.locator(".cm-tooltip-autocomplete").getByText("reader").waitFor();
+    // Both quotes were written by the editor.
+    await page.waitForTimeout(100);
+    await page.keyboard.press("Enter");
+    assert.match(await draft(page), /"read" if "reader"/);
+  },
+
+  async "tests run live, and a question becomes one"(context) {
+    const page = await open(context);
+    await page.getByText("1 test passed").waitFor();
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").waitFor();
+    await page.getByRole("button", { name: "Make this a test" }).click();
+    await page.getByText("2 tests passed").waitFor();
+    assert.match(await draft(page), /assert_not allow\(User\{"alice"\}, "push", Repository\{"docs"\}\);/);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByRole("button", { name: "Make this a test" }).click();
+    await page.getByText("3 tests passed").waitFor();
+    await page.getByRole("tab", { name: "Tests" }).click();
+    await page.getByText("All 3 pass").waitFor();
+    assert.equal(await page.locator(".tests .chip", { hasText: "new" }).count(), 2);
+  },
+
+  async "a policy is stored after a look at the tests that change"(context, expected) {
+    expected.push(/400 \(Bad Request\)/);
+    const page = await open(context);
+    const broken = POLICY.replace('"maintainer" if "admin" on "organization";\n', "");
+    await write(page, broken);
+    await page.getByText("1 of 1 test failed").waitFor();
+    await page.keyboard.press("Control+s");
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("now fails").waitFor();
+    assert.ok(await dialog.getByRole("button", { name: "Store the policy" }).isDisabled());
+    await dialog.getByLabel("Store it although a test fails").check();
+    await dialog.getByRole("button", { name: "Store the policy" }).click();
+    await page.getByText("as stored", { exact: true }).waitFor();
+    assert.equal((await api("GET", "policy")).policy.src, broken);
+  },
+
+  async "the example starts an empty service"(context) {
+    await reset("", []);
+    const page = await open(context);
+    await page.getByText("Start with a policy").waitFor();
+    await page.getByRole("button", { name: "example" }).click();
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByText("1 test passed").waitFor();
+  },
+
+  async "the graph of rules marks what the answer rests on, and leads to lines"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByRole("tab", { name: "Rules" }).click();
+    await page.locator(".drawing .node.holds", { hasText: "reader" }).waitFor();
+    assert.equal(await page.locator(".drawing .node.holds", { hasText: "push" }).count(), 0);
+    await page.getByLabel("About").selectOption("Organization");
+    await page.locator(".drawing .node", { hasText: "push" }).waitFor({ state: "detached" });
+    await page.locator(".drawing").getByRole("button", { name: /invite/ }).press("Enter");
+    const at = () => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent;
+    assert.match(await page.evaluate(at), /"invite" if "admin"/);
+  },
+
+  async "the SQL, the stages and the plan of the database are shown"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:?");
+    await page.getByRole("tab", { name: "SQL" }).click();
+    await page.getByLabel("SQL", { exact: true }).getByText(/^SELECT/).or(page.locator("pre", { hasText: /SELECT/ }).first()).first().waitFor();
+    await page.locator("pre[aria-label='Plan of the database']", { hasText: /SEARCH|SCAN/ }).waitFor();
+    await page.getByText("the plan", { exact: true }).click();
+    await page.locator("pre[aria-label='the plan']").waitFor();
+  },
+});

@@ -1,0 +1,154 @@
+// Keys, rights, connections, and what everybody needs: keyboard, colours, a telephone, a shared link.
+import axe from "axe-core";
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { api, ask, draft, open, run, write, KEY, LINK, POLICY, URL_OF_SERVICE } from "../browser.js";
+
+const READER = process.env.STUDIO_READER;
+const signal = (name) => spawnSync("kill", [`-${name}`, process.env.STUDIO_PID]);
+
+/** The serious faults that axe finds. */
+async function faults(page) {
+  await page.evaluate(axe.source);
+  const { violations } = await page.evaluate(() => globalThis.axe.run());
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  return serious.map(({ id, nodes }) => `${id}: ${nodes.map(({ target, failureSummary }) => `${target} ${failureSummary}`).join("; ")}`);
+}
+
+await run({
+  async "the printed link opens the studio once, and no key is in the page"(context, expected) {
+    expected.push(/401 \(Unauthorized\)/);
+    const page = await context.newPage();
+    const began = performance.now();
+    await page.goto(LINK);
+    await page.locator(".cm-content").waitFor();
+    console.log(`   usable after ${Math.round(performance.now() - began)} ms, with a debug build`);
+    assert.equal(page.url(), `${URL_OF_SERVICE}/studio/`);
+    assert.ok(!(await page.content()).includes(KEY));
+    assert.equal(await page.evaluate(() => document.cookie + localStorage.length + sessionStorage.length), "00");
+    await page.reload();
+    await page.locator(".cm-content").waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByText("The session has ended").waitFor();
+    await context.clearCookies();
+    const again = await context.newPage();
+    await again.goto(LINK);
+    await again.getByText("this link was used before").waitFor();
+  },
+
+  async "a wrong key is a clear message, and a right one opens the studio"(context, expected) {
+    expected.push(/401 \(Unauthorized\)/);
+    const page = await context.newPage();
+    await page.goto(`${URL_OF_SERVICE}/studio/`);
+    await page.getByLabel("API key").fill("e_0123456789_1_wrong");
+    await page.keyboard.press("Enter");
+    await page.getByText("the API key is unknown or was revoked").waitFor();
+    assert.deepEqual(await faults(page), []);
+    await page.getByLabel("API key").fill(KEY);
+    await page.keyboard.press("Enter");
+    await page.locator(".cm-content").waitFor();
+  },
+
+  async "a read-only key changes nothing"(context) {
+    const page = await open(context, { key: READER });
+    await page.getByText("read-only", { exact: true }).waitFor();
+    await write(page, `${POLICY}\n# a draft`);
+    await page.getByText("draft", { exact: true }).waitFor();
+    assert.ok(await page.getByRole("button", { name: "Store…" }).isDisabled());
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".suggestions li").first().waitFor();
+    assert.equal(await page.locator(".suggestions").getByRole("button", { name: "Store" }).count(), 0);
+    await page.getByRole("tab", { name: "Facts" }).click();
+    await page.getByText("5 facts").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Delete this fact" }).count(), 0);
+  },
+
+  async "a session that ends keeps the draft"(context, expected) {
+    expected.push(/401 \(Unauthorized\)/, /WebSocket/);
+    const page = await open(context);
+    await write(page, `${POLICY}\n# my draft`);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await context.clearCookies();
+    await page.locator(".cm-content").press("Control+End");
+    await page.keyboard.type(", and more of it");
+    await page.getByText("The session has ended").waitFor();
+    await page.getByLabel("API key").fill(KEY);
+    await page.keyboard.press("Enter");
+    await page.getByText("The session has ended").waitFor({ state: "detached" });
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").waitFor();
+    assert.match(await draft(page), /# my draft, and more of it/);
+  },
+
+  async "a lost connection is shown and heals"(context, expected) {
+    expected.push(/ERR_INTERNET_DISCONNECTED|WebSocket|Failed to load/);
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await context.setOffline(true);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.getByText("The service cannot be reached").waitFor();
+    await context.setOffline(false);
+    await page.getByText("The service cannot be reached").waitFor({ state: "detached" });
+    await page.locator(".verdict.no").waitFor();
+  },
+
+  async "a link shares the draft and the question, and stores nothing"(context) {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    const page = await open(context);
+    await write(page, `${POLICY}\n# shared`);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByRole("button", { name: "Share" }).click();
+    await page.getByText("is in the clipboard").waitFor();
+    const address = await page.evaluate(() => navigator.clipboard.readText());
+    const other = await context.newPage();
+    await other.goto(address);
+    await other.locator(".verdict.yes").waitFor();
+    assert.match(await draft(other), /# shared/);
+    assert.equal((await api("GET", "policy")).policy.src, POLICY);
+    const damaged = await context.newPage();
+    await damaged.goto(`${URL_OF_SERVICE}/studio/#s=AAAA`);
+    await damaged.getByText("This link is damaged").waitFor();
+  },
+
+  async "it is usable by keyboard, in light and dark, and on a telephone"(context) {
+    const page = await open(context);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("User:alice");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("push");
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Tab");
+    await page.keyboard.type("Repository:docs");
+    await page.keyboard.press("Escape");
+    await page.locator(".verdict.no").waitFor();
+    for (const [at, tab] of ["Answer", "SQL", "Tests", "Facts", "Rules"].entries()) {
+      await page.keyboard.press(`Alt+${at + 1}`);
+      await page.getByRole("tab", { name: tab, selected: true }).waitFor();
+      await page.waitForTimeout(400);
+      const colorScheme = at % 2 ? "dark" : "light";
+      await page.emulateMedia({ colorScheme, reducedMotion: "reduce" });
+      assert.deepEqual(await faults(page), [], `${tab}, ${colorScheme}`);
+    }
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.keyboard.press("Alt+1");
+    await page.locator(".verdict.no").waitFor();
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    assert.ok(wide <= 0, `the page is ${wide} pixels too wide`);
+    assert.deepEqual(await faults(page), [], "on a telephone");
+  },
+
+  async "the page ends its connections when the service stops"(context, expected) {
+    expected.push(/ERR_CONNECTION|WebSocket|Failed to load/);
+    const page = await open(context);
+    await page.getByText(/checked in/).waitFor();
+    signal("TERM");
+    await page.getByText("connecting to the language server").waitFor();
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("User:alice");
+    await page.getByText("The service cannot be reached").waitFor();
+  },
+});
