@@ -122,15 +122,10 @@ pub(super) fn size(change: &Change) -> usize {
 
 /// About how many bytes of memory a change takes.
 pub(super) fn bytes(change: &Change) -> usize {
-    let of_value = |value: &Value| value.ty.capacity() + value.id.capacity();
     let of_arg = |arg: &ArgPattern| match arg {
         ArgPattern::Any => 0,
         ArgPattern::Typed(ty) => ty.capacity(),
-        ArgPattern::Exact(value) => of_value(value),
-    };
-    let of_fact = |fact: &Fact| {
-        let args = size_of::<Value>() * fact.args.capacity() + fact.args.iter().map(of_value).sum::<usize>();
-        size_of::<Fact>() + fact.predicate.capacity() + args
+        ArgPattern::Exact(value) => value_bytes(value),
     };
     let of_pattern = |pattern: &FactPattern| {
         let args = size_of::<ArgPattern>() * pattern.args.capacity();
@@ -138,9 +133,19 @@ pub(super) fn bytes(change: &Change) -> usize {
         size_of::<FactPattern>() + pattern.predicate.as_ref().map_or(0, String::capacity) + args
     };
     match change {
-        Change::Insert(facts) => facts.iter().map(of_fact).sum(),
+        Change::Insert(facts) => facts.iter().map(fact_bytes).sum(),
         Change::Delete(patterns) => patterns.iter().map(of_pattern).sum(),
     }
+}
+
+/// About how many bytes of memory a fact takes.
+pub(super) fn fact_bytes(fact: &Fact) -> usize {
+    let args = size_of::<Value>() * fact.args.capacity() + fact.args.iter().map(value_bytes).sum::<usize>();
+    size_of::<Fact>() + fact.predicate.capacity() + args
+}
+
+fn value_bytes(value: &Value) -> usize {
+    value.ty.capacity() + value.id.capacity()
 }
 
 /// Refuses a pattern with a value that no fact can have.

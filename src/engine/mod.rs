@@ -64,7 +64,7 @@ pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use facts::check_fact;
 pub use local::{
     LocalEmbedded, LocalEnd, LocalExplanation, LocalMode, LocalProbe, LocalQuestion, LocalRequest, LocalRule,
-    LocalSet, LocalSlow,
+    LocalSet, LocalSlow, allow_question, conjunction_of, given_value, local_question, wanted_columns,
 };
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};

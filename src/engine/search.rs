@@ -3,7 +3,10 @@
 //! In: a pattern, a text and limits. Out: the first facts that match, or the ids of a type that occur in
 //! them. A search reads a limited number of facts; beyond it, it says that there may be more.
 
+use super::answers::no_room;
 use super::{ArgPattern, Engine, EngineError, Fact, FactPattern, facts};
+use crate::share::Meter;
+use crate::store::StoreError;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
@@ -38,19 +41,21 @@ impl Engine {
     pub async fn search_facts(&self, search: FactSearch) -> Result<FoundPage, EngineError> {
         let FactSearch { predicate, text, most } = search;
         let text = text.to_lowercase();
+        let mut meter = Meter::new(self.account.as_ref());
         let mut n_read = 0;
         let each = move |found: &mut FoundPage, fact: &Fact| {
             n_read += 1;
             if found.facts.len() == most || n_read > MOST_READ {
                 found.more = true;
-                return ControlFlow::Break(());
+                return Ok(ControlFlow::Break(()));
             }
             if contains(fact, &text) {
+                meter.grow(facts::fact_bytes(fact)).map_err(no_room)?;
                 found.facts.push(fact.clone());
             }
-            ControlFlow::Continue(())
+            Ok(ControlFlow::Continue(()))
         };
-        self.read_facts(predicate, FoundPage::default(), each).await
+        self.read_facts(predicate, each).await
     }
 
     /// Ids of a type, in stored facts, that contain a text; sorted, those that begin with it first.
@@ -67,51 +72,47 @@ impl Engine {
                     ids.insert(arg.id.clone());
                 }
             }
-            if ids.len() >= 4 * most || n_read > READ_FOR_IDS {
-                return ControlFlow::Break(());
-            }
-            ControlFlow::Continue(())
+            let is_enough = ids.len() >= 4 * most || n_read > READ_FOR_IDS;
+            Ok(if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
         };
-        let ids = self.read_facts(None, BTreeSet::new(), each).await?;
+        let ids = self.read_facts(None, each).await?;
         let (first, others): (Vec<_>, Vec<_>) =
             ids.into_iter().partition(|id| id.to_lowercase().starts_with(&text));
         Ok(first.into_iter().chain(others).take(most).collect())
     }
 
-    /// Passes stored facts to `each` until it has enough, when it is the asker's turn.
-    async fn read_facts<T: Send + 'static>(
+    /// Passes stored facts to `each` until it has enough, all in one turn of the asker.
+    async fn read_facts<T: Default + Send + 'static>(
         &self,
         predicate: Option<String>,
-        mut found: T,
-        mut each: impl FnMut(&mut T, &Fact) -> ControlFlow<()> + Send + 'static,
+        mut each: impl FnMut(&mut T, &Fact) -> Result<ControlFlow<()>, StoreError> + Send + 'static,
     ) -> Result<T, EngineError> {
         let pattern = FactPattern { predicate, args: Vec::<ArgPattern>::new(), open_arity: true };
         facts::check_pattern(&pattern)?;
-        let (engine, open) = (self.clone(), pattern.clone());
-        let reading = self.in_turn(move || engine.store().reading(open)).await??;
-        let Some(reading) = reading else {
-            // Only an engine in memory has no reading.
-            for fact in self.facts(pattern).await? {
-                if each(&mut found, &fact).is_break() {
-                    break;
-                }
-            }
-            return Ok(found);
-        };
+        let engine = self.clone();
         let read = move || {
-            let mut is_enough = false;
+            let (mut found, mut failed) = (T::default(), None);
+            // Only a store in memory has no reading; no service has one.
+            let Some(reading) = engine.store().reading(pattern)? else { return Ok(found) };
             loop {
+                let mut is_enough = false;
                 let more = reading.part(|fact| {
-                    let then = each(&mut found, fact);
+                    let then = each(&mut found, fact).unwrap_or_else(|error| {
+                        failed = Some(error);
+                        ControlFlow::Break(())
+                    });
                     is_enough = then.is_break();
                     then
                 })?;
+                if let Some(error) = failed {
+                    return Err(error);
+                }
                 if is_enough || !more {
-                    return Ok::<_, EngineError>(found);
+                    return Ok(found);
                 }
             }
         };
-        self.in_turn(read).await?
+        Ok(self.in_turn(read).await??)
     }
 }
 

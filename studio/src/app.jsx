@@ -6,6 +6,7 @@ import { format, goTo, lightLines, mount, replaceText } from "./editor.js";
 import { keepUpToDate, loadStored } from "./live.js";
 import { QuestionBar } from "./question.jsx";
 import { AnswerPane } from "./panes/answer.jsx";
+import { BindingsPane } from "./panes/bindings.jsx";
 import { FactsPane } from "./panes/facts.jsx";
 import { RulesPane } from "./panes/rules.jsx";
 import { StagesPane } from "./panes/stages.jsx";
@@ -21,6 +22,7 @@ const PANES = [
   { id: "tests", title: "Tests", Pane: TestsPane },
   { id: "facts", title: "Facts", Pane: FactsPane },
   { id: "rules", title: "Rules", Pane: RulesPane },
+  { id: "bindings", title: "Your database", Pane: BindingsPane },
 ];
 
 /** Loads the stored policy, or what a shared address shows. */
@@ -62,8 +64,10 @@ function onKey(event) {
 }
 
 export function App() {
-  const { loaded } = useStudio();
-  useEffect(() => void load(), []);
+  const { loaded, online, session } = useStudio();
+  useEffect(() => {
+    if (!loaded && online && session) load();
+  }, [online, session]);
   useEffect(() => {
     document.addEventListener("keydown", onKey);
     const leaving = (event) => {
@@ -77,7 +81,7 @@ export function App() {
   }, []);
   useEffect(() => keepUpToDate(), []);
   return (
-    <div class="studio">
+    <div class="studio" inert={session === null}>
       <Header />
       <Offline />
       <main class="work">

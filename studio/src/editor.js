@@ -58,8 +58,38 @@ function position(doc, at) {
   return { line: line.number - 1, character: at - line.from };
 }
 
-function show(found) {
+/** Shows what the server found, then the corrections that it offers. */
+async function show(found) {
   if (!view) return;
+  mark(found, []);
+  if (!found.length) return;
+  const { doc } = view.state;
+  const range = { start: position(doc, 0), end: position(doc, doc.length) };
+  const fixes = await server?.ask("codeAction", { range, context: { diagnostics: [] } });
+  if (fixes?.length && view?.state.doc === doc) mark(found, fixes);
+}
+
+/** The corrections of a diagnostic, as actions of the editor. */
+function actions(diagnostic, fixes) {
+  const same = (other) =>
+    other.message === diagnostic.message && JSON.stringify(other.range) === JSON.stringify(diagnostic.range);
+  const own = fixes.filter((fix) => fix.diagnostics?.some(same));
+  return own.map((fix) => ({
+    name: fix.title,
+    apply(editor) {
+      const edits = Object.values(fix.edit?.changes ?? {}).flat();
+      const { doc } = editor.state;
+      const change = ({ range, newText }) => ({
+        from: offset(doc, range.start),
+        to: offset(doc, range.end),
+        insert: newText,
+      });
+      editor.dispatch({ changes: edits.map(change), userEvent: "input.fix" });
+    },
+  }));
+}
+
+function mark(found, fixes) {
   const { doc } = view.state;
   const shown = found.map((diagnostic) => {
     const from = offset(doc, diagnostic.range.start);
@@ -69,11 +99,12 @@ function show(found) {
       severity: diagnostic.severity === 1 ? "error" : "warning",
       source: diagnostic.code,
       message: diagnostic.message,
+      actions: actions(diagnostic, fixes),
       line: diagnostic.range.start.line + 1,
     };
   });
   view.dispatch(setDiagnostics(view.state, shown));
-  set({ problems: shown, checkedIn: performance.now() - changedAt });
+  set({ problems: shown, ...(fixes.length ? {} : { checkedIn: performance.now() - changedAt }) });
 }
 
 /** Hover: what the server says, as text. Code in it keeps its form. */

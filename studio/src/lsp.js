@@ -34,6 +34,7 @@ export class LanguageServer {
       publishDiagnostics: {},
       hover: { contentFormat: ["markdown", "plaintext"] },
       completion: { completionItem: { snippetSupport: false } },
+      codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ["quickfix"] } } },
     };
     await this.request("initialize", { processId: null, rootUri: null, capabilities: { textDocument } });
     this.notify("initialized", {});

@@ -111,7 +111,8 @@ export function parseFact(text) {
 export function questionText({ mode, actor, action, resource, text }) {
   if (mode === "any") return text.trim();
   const [who, what, on] = [actor, action, resource].map((part) => part.trim());
-  if (!who || !what || !on) return "";
+  // A value whose id is still missing is not asked about.
+  if (!who || !what || !on || who.endsWith(":") || on.endsWith(":")) return "";
   const act = /^[?_]$/.test(what) ? what : /^".*"$/s.test(what) ? what : quoted(what);
   return `allow(${who}, ${act}, ${on})`;
 }

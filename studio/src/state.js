@@ -33,6 +33,9 @@ export const state = {
   checkedIn: 0,
   editorOnline: false,
   pane: "answer",
+  /** The data bindings of the caller's database, and the column of a condition. */
+  bindings: "",
+  filter: "",
   /** Counts changes of stored facts, so that what depends on them is asked again. */
   factsVersion: 0,
   theme: "auto",

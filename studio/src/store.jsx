@@ -2,8 +2,9 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post } from "./api.js";
+import { loadStored } from "./live.js";
 import { Failure, Shown } from "./parts.jsx";
-import { notify, set, useStudio } from "./state.js";
+import { notify, set, state, useStudio } from "./state.js";
 
 /** The button, and its dialog. */
 export function StorePolicy({ disabled }) {
@@ -11,9 +12,16 @@ export function StorePolicy({ disabled }) {
   const [open, setOpen] = useState(false);
   const [error, setError] = useState("");
   const [force, setForce] = useState(false);
+  const [changed, setChanged] = useState(false);
   const dialog = useRef(null);
   useEffect(() => {
-    if (open) dialog.current?.showModal();
+    if (!open) return;
+    dialog.current?.showModal();
+    // Someone else may have stored another policy since.
+    const before = state.stored;
+    loadStored()
+      .then((now) => setChanged(now !== before))
+      .catch((failure) => setError(failure.message));
   }, [open]);
   const failing = tests?.filter(({ failures }) => failures.length) ?? [];
   const changes = tests?.filter(({ active, failures }) => active !== null && active !== !failures.length) ?? [];
@@ -21,6 +29,7 @@ export function StorePolicy({ disabled }) {
     setOpen(false);
     setError("");
     setForce(false);
+    setChanged(false);
   };
   const store = async () => {
     try {
@@ -39,6 +48,12 @@ export function StorePolicy({ disabled }) {
         <dialog ref={dialog} onClose={close} aria-labelledby="store-title">
           <h2 id="store-title">Store this policy?</h2>
           <p>It replaces the stored policy for everyone who asks this service.</p>
+          {changed && (
+            <p class="note warn">
+              Another policy was stored since you began this draft. Storing yours undoes that: look at it first with
+              “Revert”, after copying your draft.
+            </p>
+          )}
           {changes.length > 0 && (
             <>
               <h3>Tests that change</h3>

@@ -9,9 +9,9 @@ export const theme = `
 .cm-line { padding: 0 14px 0 8px; }
 .cm-gutters { background: var(--surface); color: var(--faint); border: 0; }
 .cm-lineNumbers .cm-gutterElement { padding: 0 4px 0 12px; min-width: 30px; font-variant-numeric: tabular-nums; }
-.cm-lint-marker { content: normal; width: 8px; height: 8px; margin: 6px 2px; border-radius: 50%; background: var(--warn); }
+.cm-lint-marker { content: normal; width: 8px; height: 8px; margin: 6px 3px; border-radius: 50%; background: var(--warn); }
 .cm-lint-marker-error { background: var(--bad); }
-.cm-gutter-lint { width: 12px; }
+.cm-gutter-lint { width: 14px; }
 .cm-foldGutter .cm-gutterElement { color: var(--faint); cursor: pointer; }
 .cm-activeLine, .cm-activeLineGutter { background: var(--hover); }
 &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground,
@@ -35,6 +35,8 @@ export const theme = `
 .cm-diagnostic { white-space: pre-wrap; padding: 8px 12px; border: 0; font: 12.5px/1.5 var(--sans); margin: 0; }
 .cm-diagnostic-error { border-left: 3px solid var(--bad); }
 .cm-diagnostic-warning { border-left: 3px solid var(--warn); }
+.cm-diagnosticAction { margin: 4px 0 2px; padding: 2px 8px; border-radius: 4px; border: 1px solid var(--line); background: var(--hover);
+  color: var(--accent); font: 12px var(--sans); cursor: pointer; }
 .cm-diagnosticSource { color: var(--muted); font-size: 11.5px; opacity: 1; }
 .cm-hover { padding: 8px 12px; max-height: 50vh; overflow: auto; }
 .cm-hover pre { font: 12.5px/1.5 var(--mono); white-space: pre-wrap; margin: 0 0 6px; }

@@ -19,6 +19,7 @@ mod proxy;
 mod questions;
 mod readings;
 mod replicas;
+mod stages;
 mod states;
 mod subjects;
 

@@ -54,34 +54,38 @@ fn send(service: &Service, request: &str, headers: &[(&str, &str)], body: Option
     let address = service.caller.address();
     let mut socket = TcpStream::connect(address).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let mut text = format!("{request} HTTP/1.1\r\n");
-    if !headers.iter().any(|(name, _)| *name == "Host") {
-        text += &format!("Host: {address}\r\n");
-    }
-    if !headers.iter().any(|(name, _)| *name == "Connection") {
-        text += "Connection: close\r\n";
-    }
-    for (name, value) in headers {
-        text += &format!("{name}: {value}\r\n");
-    }
-    let body = body.map(Json::to_string).unwrap_or_default();
-    if !body.is_empty() {
-        text += &format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len());
-    }
-    socket.write_all(format!("{text}\r\n{body}").as_bytes()).unwrap();
+    let has = |name: &str| headers.iter().any(|(known, _)| *known == name);
+    let host = (!has("Host")).then(|| format!("Host: {address}"));
+    let end = (!has("Connection")).then(|| "Connection: close".to_owned());
+    let body = body.map(Json::to_string);
+    let kind = body.as_ref().map(|_| "Content-Type: application/json".to_owned());
+    let length = body.as_ref().map(|body| format!("Content-Length: {}", body.len()));
+    let given = headers.iter().map(|(name, value)| format!("{name}: {value}"));
+    let first = std::iter::once(format!("{request} HTTP/1.1"));
+    let lines: Vec<String> = first.chain(host).chain(end).chain(given).chain(kind).chain(length).collect();
+    let text = format!("{}\r\n\r\n{}", lines.join("\r\n"), body.unwrap_or_default());
+    socket.write_all(text.as_bytes()).unwrap();
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
     // The answer to an upgrade does not end the connection.
-    while let Ok(n_bytes) = socket.read(&mut part) {
-        bytes.extend_from_slice(&part[..n_bytes]);
-        if n_bytes == 0 || bytes.starts_with(b"HTTP/1.1 101") {
-            break;
+    while !is_whole(&bytes) {
+        match socket.read(&mut part).unwrap() {
+            0 => break,
+            n_bytes => bytes.extend_from_slice(&part[..n_bytes]),
         }
     }
     let answer = String::from_utf8_lossy(&bytes).into_owned();
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
     Reply { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+/// Whether these are all bytes of an answer, as its head says.
+fn is_whole(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes).to_lowercase();
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    head.starts_with("http/1.1 101") || length.is_some_and(|length| body.len() >= length.parse().unwrap())
 }
 
 fn origin(service: &Service) -> String {

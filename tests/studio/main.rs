@@ -13,7 +13,7 @@
     clippy::unwrap_used,
     clippy::panic,
     clippy::indexing_slicing,
-    clippy::string_slice,
+    clippy::print_stdout,
     reason = "a trial that cannot go on should stop where it is"
 )]
 

@@ -2,12 +2,11 @@
 
 use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
-use crate::cli::local;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, compile};
-use crate::engine::{LocalQuestion, Value, notation};
+use crate::engine::{LocalQuestion, Value, allow_question, notation};
 use serde_json::json;
 
 /// Say whether an actor may do something to a resource
@@ -49,7 +48,7 @@ fn check(words: &[String]) -> Result<(Value, String, Value), CliError> {
     match words {
         [question] => {
             let parsed = compile::question(question)?;
-            match local::allow(&parsed, None) {
+            match allow_question(&parsed, None) {
                 Some(LocalQuestion::Authorize { actor, action, resource }) => Ok((actor, action, resource)),
                 Some(
                     LocalQuestion::Actions { .. }

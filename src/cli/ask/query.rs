@@ -5,8 +5,8 @@ use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
-use crate::cli::{Verdict, compile, local, shown};
-use crate::engine::{ANY, Assignment};
+use crate::cli::{Verdict, compile, shown};
+use crate::engine::{ANY, Assignment, conjunction_of, wanted_columns};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ pub(in crate::cli) struct Args {
 pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let question = compile::question(&args.question)?;
     let refused = |reason| ArgumentError::Question { question: args.question.clone(), reason };
-    let query = local::conjunction(&question).map_err(refused)?;
+    let query = conjunction_of(&question).map_err(refused)?;
     let source = Source::of(args.asked.origin()?)?;
     let names = QuestionNames::of_question(&question);
     // A predicate that the policy does not have is refused, and the nearest one may be meant.
@@ -62,7 +62,7 @@ impl<'q> Found<'q> {
         let row = |assignment: &Assignment| {
             wanted.iter().map(|var| assignment.get(&var.name).cloned().flatten()).collect()
         };
-        let names = local::columns(&wanted).into_iter().map(|(_, column)| column);
+        let names = wanted_columns(&wanted).into_iter().map(|(_, column)| column);
         // A conjunction has only variables with types.
         let types = wanted.iter().map(|var| var.ty.as_deref().unwrap_or(ANY));
         Self { columns: names.zip(types).collect(), rows: found.iter().map(row).collect() }

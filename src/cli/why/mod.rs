@@ -17,7 +17,7 @@ use super::folder::EnvironmentState;
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format, FormatArgs};
 use super::{Verdict, compile, folder, local, serve};
-use crate::engine::{Engine, Fact, WhyQuestion, builtin};
+use crate::engine::{Engine, Fact, WhyQuestion, builtin, conjunction_of, given_value};
 use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
@@ -150,14 +150,14 @@ fn question(policy: Option<&Path>, text: &str) -> Result<WhyQuestion, CliError> 
     if let Some(check) = check(&question) {
         return Ok(check);
     }
-    let query = local::conjunction(&question);
+    let query = conjunction_of(&question);
     let refused = |reason| CliError::Unexplained { question: text.to_owned(), reason };
     query.map(WhyQuestion::Evaluate).map_err(refused)
 }
 
 fn check(question: &Question) -> Option<WhyQuestion> {
     let [QuestionAtom { predicate, args }] = question.atoms.as_slice() else { return None };
-    let value = |place: usize| local::given(&question.vars[*args.get(place)?]);
+    let value = |place: usize| given_value(&question.vars[*args.get(place)?]);
     if predicate != builtin::ALLOW || args.len() != 3 {
         return None;
     }

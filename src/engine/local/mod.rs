@@ -11,12 +11,14 @@
 
 mod documents;
 mod explain;
+mod forms;
 mod notes;
 mod outline;
 mod question;
 mod run;
 
 pub(super) use documents::{Document, Documents};
+pub use forms::{allow_question, conjunction_of, given_value, local_question, wanted_columns};
 pub(super) use run::{LocalKey, TextKey};
 
 use super::{Engine, EngineError, EvaluateQuery};

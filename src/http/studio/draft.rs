@@ -3,6 +3,7 @@
 //! Each body has the draft's text; questions are in the notation of the command line. Nothing is stored, so a
 //! read-only key may ask.
 
+use super::bindings::local;
 use crate::engine::{
     AnsweredValue, Answers, Draft, Engine, Fact, FactSearch, PolicyNames, Question, QuestionStages, RuleEdge,
     RuleGraph, RuleNode, TestReport, notation,
@@ -33,13 +34,14 @@ pub(super) fn router() -> Router<Arc<AppState>> {
         .route("/tests", post(tests))
         .route("/names", post(names))
         .route("/graph", post(graph))
+        .route("/local", post(local))
         .route("/facts", post(search))
         .route("/ids", post(ids))
 }
 
 /// A draft, and perhaps a question.
 #[derive(Debug, Deserialize)]
-struct DraftIn {
+pub(super) struct DraftIn {
     policy: String,
     #[serde(default)]
     question: String,
@@ -47,11 +49,11 @@ struct DraftIn {
 }
 
 /// A draft that validates, with the question about it.
-struct AskedDraft {
+pub(super) struct AskedDraft {
     /// The engine under the draft.
-    engine: Engine,
-    question: Question,
-    context: Vec<Fact>,
+    pub(super) engine: Engine,
+    pub(super) question: Question,
+    pub(super) context: Vec<Fact>,
 }
 
 impl DraftIn {
@@ -64,7 +66,7 @@ impl DraftIn {
         Ok(engine.draft(self.policy.clone(), "policy.polar".to_owned()).await?)
     }
 
-    async fn asked(self, engine: &Engine, app: &AppState) -> Result<AskedDraft, ApiError> {
+    pub(super) async fn asked(self, engine: &Engine, app: &AppState) -> Result<AskedDraft, ApiError> {
         let question = notation::parse(&self.question);
         let question = question.map_err(|error| ApiError::BadRequest(format!("the question, {error}")))?;
         let engine = engine.under(&self.draft(engine, app).await?);

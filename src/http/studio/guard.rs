@@ -86,7 +86,8 @@ mod tests {
 
     fn sent(host: &str, origin: Option<&str>) -> HeaderMap {
         let origin = origin.map(|origin| (ORIGIN, HeaderValue::try_from(origin).unwrap()));
-        HeaderMap::from_iter([(HOST, HeaderValue::try_from(host).unwrap())].into_iter().chain(origin))
+        let host = (HOST, HeaderValue::try_from(host).unwrap());
+        std::iter::once(host).chain(origin).collect()
     }
 
     #[test]

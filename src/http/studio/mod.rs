@@ -14,6 +14,7 @@
 //!
 //! These paths serve the page and nothing else, so they are not in the OpenAPI document.
 
+mod bindings;
 mod draft;
 mod files;
 mod guard;
@@ -113,9 +114,8 @@ where
 
 /// A request of the page, with the rights of its session's key.
 async fn inside(State(state): State<StudioState>, mut request: Request) -> Response {
-    let key = match state.studio.sessions.key(request.headers()) {
-        Some(key) => key,
-        None => return ApiError::Unauthorized(NO_SESSION).into_response(),
+    let Some(key) = state.studio.sessions.key(request.headers()) else {
+        return ApiError::Unauthorized(NO_SESSION).into_response();
     };
     if let Err(error) = session::authorize(request.headers_mut(), &key) {
         return error.into_response();

@@ -28,7 +28,7 @@ export function AnswerPane() {
       )}
       {answer.refused && <p class="note warn">Not all answers can be listed: <Shown text={answer.refused} /></p>}
       {answer.columns.length > 0 && answer.rows.length > 0 && <Rows answer={answer} />}
-      {answer.allowed ? <Proof why={answer.why} /> : <Reasons why={answer.why} />}
+      {answer.allowed ? <Proof why={answer.why} title={answer.columns.length ? "One of them holds because" : "Because"} /> : <Reasons why={answer.why} />}
       {answer.why.truncated && <p class="note">The explanation ended at its limit: there may be other reasons.</p>}
     </article>
   );
@@ -108,11 +108,11 @@ function Rows({ answer }) {
 
 const SOURCES = { stored: "stored", context: "what-if", bound: "database" };
 
-function Proof({ why }) {
+function Proof({ why, title }) {
   if (!why.proof.length) return null;
   return (
     <section>
-      <h3>Because</h3>
+      <h3>{title}</h3>
       <ul class="tree">{why.proof.map((at) => <Step key={at} why={why} at={at} depth={0} />)}</ul>
     </section>
   );

@@ -9,8 +9,9 @@ await run({
     await page.getByRole("button", { name: "1 error" }).waitFor();
     await page.locator(".cm-lintRange-error").first().hover();
     await page.locator(".cm-diagnostic-error").getByText("P0").first().waitFor();
-    await page.keyboard.press("Control+z");
+    await page.locator(".cm-diagnosticAction", { hasText: "reader" }).click();
     await page.getByText("No problems").waitFor();
+    assert.match(await draft(page), /"read" if "reader";/);
   },
 
   async "a policy of 2,000 lines is checked while one types"(context) {
@@ -85,6 +86,18 @@ await run({
     assert.equal((await api("GET", "policy")).policy.src, broken);
   },
 
+  async "a policy that someone else stored meanwhile is not overwritten unseen"(context) {
+    const page = await open(context);
+    await write(page, `${POLICY}\n# mine`);
+    await page.getByText("draft", { exact: true }).waitFor();
+    await api("POST", "policy", { src: `${POLICY}\n# theirs`, filename: "policy.polar" });
+    await page.getByRole("button", { name: "Store…" }).click();
+    await page.getByRole("dialog").getByText("Another policy was stored since").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    assert.match((await api("GET", "policy")).policy.src, /# theirs/);
+  },
+
   async "the example starts an empty service"(context) {
     await reset("", []);
     const page = await open(context);
@@ -106,6 +119,19 @@ await run({
     await page.locator(".drawing").getByRole("button", { name: /invite/ }).press("Enter");
     const at = () => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent;
     assert.match(await page.evaluate(at), /"invite" if "admin"/);
+  },
+
+  async "data bindings give the SQL for one's own database"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:?");
+    await page.getByText("2 answers").waitFor();
+    await page.getByRole("tab", { name: "Your database" }).click();
+    await page.getByRole("button", { name: "Start with an example" }).click();
+    await page.getByLabel("SQL for your database").getByText(/FROM repositories/).waitFor();
+    await page.getByLabel("Condition over the column").fill("r.id");
+    await page.getByLabel("SQL for your database").getByText(/r\.id/).waitFor();
+    await page.getByLabel("Data bindings").fill("facts: 7");
+    await page.getByRole("alert").waitFor();
   },
 
   async "the SQL, the stages and the plan of the database are shown"(context) {

@@ -125,7 +125,7 @@ await run({
     await page.keyboard.type("Repository:docs");
     await page.keyboard.press("Escape");
     await page.locator(".verdict.no").waitFor();
-    for (const [at, tab] of ["Answer", "SQL", "Tests", "Facts", "Rules"].entries()) {
+    for (const [at, tab] of ["Answer", "SQL", "Tests", "Facts", "Rules", "Your database"].entries()) {
       await page.keyboard.press(`Alt+${at + 1}`);
       await page.getByRole("tab", { name: tab, selected: true }).waitFor();
       await page.waitForTimeout(400);
