@@ -120,6 +120,10 @@ pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 /// The message for a path without an endpoint.
 const NO_PATH: &str = "there is no such path: `/api/docs` describes all, `/api/openapi.json` is for programs";
 
+/// The same where there is a studio.
+const NO_PATH_BUT_STUDIO: &str = "there is no such path: `/studio/` is for people, `/api/docs` describes all, `/api/openapi.json` is for \
+                                  programs";
+
 /// The target of log lines about answered requests, for filters of the log.
 const REQUEST_LOG: &str = "portcullis::requests";
 
@@ -247,7 +251,8 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// Every path with its handlers, wrapped in the layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
-    let not_found = async || ApiError::NotFound(NO_PATH.to_owned());
+    let no_path = if app.studio.is_some() { NO_PATH_BUT_STUDIO } else { NO_PATH };
+    let not_found = async move || ApiError::NotFound(no_path.to_owned());
     let api = Router::from(routes()).fallback(not_found).with_state(Arc::clone(&app));
     Router::from(routes())
         .merge(studio::router(&app, api))

@@ -172,6 +172,15 @@ export async function format() {
   view.dispatch({ changes, userEvent: "format" });
 }
 
+/** Goes to where the name at the cursor is declared. */
+async function define(editor) {
+  const at = position(editor.state.doc, editor.state.selection.main.head);
+  const found = await server?.ask("definition", { position: at });
+  const place = Array.isArray(found) ? found[0] : found;
+  const range = place?.range ?? place?.targetSelectionRange;
+  if (range) goTo(range.start.line + 1);
+}
+
 /** Mounts the editor in an element. Its styles stay inside: the page's policy forbids styles in elements. */
 export function mount(element) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
@@ -208,6 +217,7 @@ export function mount(element) {
         EditorView.contentAttributes.of({ "aria-label": "Policy", spellcheck: "false", tabindex: "0" }),
         keymap.of([
           { key: "Shift-Alt-f", run: () => (format(), true), preventDefault: true },
+          { key: "F12", run: (editor) => (define(editor), true) },
           { key: "Mod-/", run: toggleComment },
           ...closeBracketsKeymap,
           ...completionKeymap,

@@ -64,6 +64,22 @@ async function tests(signal) {
   }
 }
 
+async function watches(signal) {
+  if (!state.loaded || !state.session) return;
+  const found = [];
+  for (const question of state.watched) {
+    try {
+      const { allowed, active } = await post("draft/answer", about({ question }), signal);
+      found.push({ question, allowed, active, error: "" });
+    } catch (error) {
+      if (signal.aborted || error instanceof Offline) throw error;
+      if (isPolicyError(error)) return;
+      found.push({ question, allowed: null, active: null, error: error.message });
+    }
+  }
+  set({ watches: found });
+}
+
 async function names(signal) {
   if (!state.loaded || !state.session) return;
   try {
@@ -88,6 +104,7 @@ export function keepUpToDate() {
   const ends = [
     live(() => [...session(), state.draft, state.question, state.overlay, state.factsVersion, state.stored], 120, answer),
     live(() => [...session(), state.draft, state.stored], 300, tests),
+    live(() => [...session(), state.draft, state.stored, state.overlay, state.factsVersion, state.watched], 400, watches),
     live(() => [...session(), state.draft], 200, names),
   ];
   return () => ends.forEach((end) => end());

@@ -1,6 +1,6 @@
 // The state of the page as a fragment of its address. Fragments stay in the browser, so nothing is stored.
 
-import { state } from "./state.js";
+import { MOST_WATCHED, state } from "./state.js";
 
 const MOST = 1_000_000;
 
@@ -32,8 +32,8 @@ function decode(text) {
 
 /** An address that shows the draft, the question and the what-if facts. */
 export async function link() {
-  const { draft, question, overlay, pane, bindings, filter } = state;
-  const json = JSON.stringify({ v: 1, draft, question, overlay, pane, bindings, filter });
+  const { draft, question, overlay, pane, bindings, filter, watched } = state;
+  const json = JSON.stringify({ v: 1, draft, question, overlay, pane, bindings, filter, watched });
   const packed = await through(new CompressionStream("deflate-raw"), new TextEncoder().encode(json));
   return `${location.origin}${location.pathname}#s=${encode(packed)}`;
 }
@@ -47,7 +47,7 @@ export async function shared(hash) {
   const packed = /^#s=([\w-]+)$/.exec(hash)?.[1];
   if (!packed) return null;
   const bytes = await through(new DecompressionStream("deflate-raw"), decode(packed));
-  const { draft, question, overlay, pane, bindings, filter } = JSON.parse(new TextDecoder().decode(bytes));
+  const { draft, question, overlay, pane, bindings, filter, watched } = JSON.parse(new TextDecoder().decode(bytes));
   const parts = [question?.mode, question?.actor, question?.action, question?.resource, question?.text];
   if (!text(draft) || draft.length > MOST || !parts.every(text) || !Array.isArray(overlay) || !overlay.every(isFact)) {
     throw new Error("the link is damaged");
@@ -63,5 +63,6 @@ export async function shared(hash) {
     pane: text(pane) ? pane : "answer",
     bindings: text(bindings) ? bindings : "",
     filter: text(filter) ? filter : "",
+    watched: Array.isArray(watched) ? watched.filter(text).slice(0, MOST_WATCHED) : [],
   };
 }

@@ -1,7 +1,7 @@
 // Asks for a key.
 
 import { useEffect, useRef, useState } from "preact/hooks";
-import { post } from "./api.js";
+import { get, post } from "./api.js";
 import { set, state, useStudio } from "./state.js";
 
 /** The form. With `again`, it is shown above the studio, whose draft is kept. */
@@ -10,7 +10,16 @@ export function SignIn({ again }) {
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const field = useRef(null);
-  useEffect(() => field.current?.focus(), []);
+  useEffect(() => {
+    field.current?.focus();
+    // A link may have opened a session in another tab.
+    const look = async () => {
+      const session = await get("session").catch(() => null);
+      if (session) set({ session, notice: "", factsVersion: state.factsVersion + 1 });
+    };
+    window.addEventListener("focus", look);
+    return () => window.removeEventListener("focus", look);
+  }, []);
   const submit = async (event) => {
     event.preventDefault();
     setBusy(true);
@@ -29,7 +38,7 @@ export function SignIn({ again }) {
         <h1>{again ? "The session has ended" : "Portcullis studio"}</h1>
         <p>
           {again
-            ? "Your draft is still here. Give a key to go on."
+            ? "Your draft is still here. Give a key to go on, or open a link that the program printed in another tab."
             : "Open the link that the program printed when it started, or give an API key. A read-only key opens a studio that changes nothing."}
         </p>
         {notice && !error && <p class="note warn">{notice}</p>}

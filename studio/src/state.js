@@ -8,6 +8,9 @@ import { useEffect, useState } from "preact/hooks";
  * @typedef {{mode: "access" | "any", actor: string, action: string, resource: string, text: string}} Question
  */
 
+/** How many questions can be watched: each is asked again after every change. */
+export const MOST_WATCHED = 12;
+
 export const state = {
   /** Who is asking: `undefined` until that is known, `null` without a session. */
   session: undefined,
@@ -27,6 +30,9 @@ export const state = {
   broken: false,
   asking: false,
   tests: null,
+  /** Questions whose answers are watched, and their answers under the draft and the stored policy. */
+  watched: [],
+  watches: [],
   testsError: "",
   names: null,
   problems: [],

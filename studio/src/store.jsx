@@ -8,7 +8,7 @@ import { notify, set, state, useStudio } from "./state.js";
 
 /** The button, and its dialog. */
 export function StorePolicy({ disabled }) {
-  const { draft, tests } = useStudio();
+  const { draft, tests, watches } = useStudio();
   const [open, setOpen] = useState(false);
   const [error, setError] = useState("");
   const [force, setForce] = useState(false);
@@ -25,6 +25,7 @@ export function StorePolicy({ disabled }) {
   }, [open]);
   const failing = tests?.filter(({ failures }) => failures.length) ?? [];
   const changes = tests?.filter(({ active, failures }) => active !== null && active !== !failures.length) ?? [];
+  const answers = watches.filter(({ allowed, active }) => allowed !== null && active !== null && allowed !== active);
   const close = () => {
     setOpen(false);
     setError("");
@@ -61,6 +62,19 @@ export function StorePolicy({ disabled }) {
                 {changes.map(({ name, active }) => (
                   <li key={name}>
                     <span class={active ? "bad" : "good"}>{active ? "now fails" : "now passes"}</span> <Shown text={name} />
+                  </li>
+                ))}
+              </ul>
+            </>
+          )}
+          {answers.length > 0 && (
+            <>
+              <h3>Watched questions that change</h3>
+              <ul class="plain">
+                {answers.map(({ question, allowed }) => (
+                  <li key={question}>
+                    <span class={allowed ? "good" : "bad"}>{allowed ? "now allowed" : "now denied"}</span>{" "}
+                    <code><Shown text={question} /></code>
                   </li>
                 ))}
               </ul>

@@ -1,7 +1,7 @@
 //! A question of the notation as one about the caller's own database, or as a conjunction.
 //!
-//! In: a [`Question`]. Out: a [`LocalQuestion`] or an [`EvaluateQuery`], as the endpoints take them, or why it
-//! is none.
+//! In: a [`Question`]. Out: a [`LocalQuestion`] or an [`EvaluateQuery`], as the endpoints take them, or why
+//! it is none.
 
 use super::{LocalMode, LocalQuestion};
 use crate::engine::{EvaluateQuery, EvaluateVar};

@@ -6,7 +6,7 @@ import { ask } from "../question.jsx";
 import { questionText, written, writtenFact } from "../notation.js";
 import { Empty, FactText, Failure, RuleLink, Shown, ValueText } from "../parts.jsx";
 import { notify, set, state, useStudio } from "../state.js";
-import { addTest } from "./tests.jsx";
+import { addTest, watch } from "./tests.jsx";
 
 /** How many levels of a proof are open at first. */
 const OPEN = 3;
@@ -65,6 +65,7 @@ function Verdict({ answer }) {
         <p class="asked"><code><Shown text={answer.question} /></code></p>
       </div>
       <span class="space" />
+      <button class="quiet" onClick={() => watch(answer.question)}>Watch</button>
       {!list && <button class="quiet" onClick={() => addTest(answer)}>Make this a test</button>}
     </div>
   );

@@ -3,9 +3,58 @@
 import { append, goTo } from "../editor.js";
 import { parseCall, polarFact } from "../notation.js";
 import { Empty, Failure, Shown } from "../parts.jsx";
-import { notify, state, useStudio } from "../state.js";
+import { ask } from "../question.jsx";
+import { MOST_WATCHED, notify, set, state, useStudio } from "../state.js";
+
+/** Watches a question. */
+export function watch(question) {
+  const { watched } = state;
+  if (watched.includes(question)) return notify("This question is watched already: see the tests.");
+  if (watched.length === MOST_WATCHED) return notify(`At most ${MOST_WATCHED} questions are watched: remove one first.`);
+  set({ watched: [...watched, question] });
+  notify("The question is watched: see the tests.");
+}
 
 export function TestsPane() {
+  return (
+    <div>
+      <Watches />
+      <Tests />
+    </div>
+  );
+}
+
+/** The watched questions, with their answers under the draft and the stored policy. */
+function Watches() {
+  const { watched, watches } = useStudio();
+  if (!watched.length) return null;
+  const remove = (question) => set({ watched: watched.filter((one) => one !== question) });
+  return (
+    <section class="watches" aria-label="Watched questions">
+      <h3>Watched questions</h3>
+      <ul class="tests">
+        {watched.map((question) => {
+          const found = watches.find((one) => one.question === question);
+          const changes = found && found.active !== null && found.allowed !== null && found.active !== found.allowed;
+          return (
+            <li key={question}>
+              <div class="row">
+                <span class={found?.allowed ? "good" : "bad"}>{!found ? "…" : found.error ? "refused" : found.allowed ? "allowed" : "denied"}</span>
+                <button class="link name" onClick={() => ask(question)}><code><Shown text={question} plain /></code></button>
+                <span class="space" />
+                {changes && <span class="chip changed">{found.active ? "allowed as stored" : "denied as stored"}</span>}
+                <button class="quiet far" aria-label="Stop watching this question" onClick={() => remove(question)}>✕</button>
+              </div>
+              <Failure text={found?.error} />
+            </li>
+          );
+        })}
+      </ul>
+    </section>
+  );
+}
+
+function Tests() {
   const { tests, testsError } = useStudio();
   if (testsError) return <Failure text={testsError} />;
   if (!tests) return <p class="opening">Running the tests…</p>;

@@ -86,6 +86,22 @@ await run({
     assert.equal((await api("GET", "policy")).policy.src, broken);
   },
 
+  async "a watched question says what a draft changes"(context) {
+    const page = await open(context);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").getByRole("button", { name: "Watch" }).click();
+    await page.getByRole("tab", { name: "Tests" }).click();
+    const watches = page.getByRole("region", { name: "Watched questions" });
+    await watches.getByText("denied", { exact: true }).waitFor();
+    await write(page, POLICY.replace('"push" if "maintainer";', '"push" if "reader";').replace(/assert_not allow.*\n/, ""));
+    await watches.getByText("denied as stored").waitFor();
+    await page.getByRole("button", { name: "Store…" }).click();
+    await page.getByRole("dialog").getByText("now allowed").waitFor();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await watches.getByRole("button", { name: "Stop watching this question" }).click();
+    await watches.waitFor({ state: "detached" });
+  },
+
   async "a policy that someone else stored meanwhile is not overwritten unseen"(context) {
     const page = await open(context);
     await write(page, `${POLICY}\n# mine`);
