@@ -186,3 +186,62 @@ fn wanted(question: &Question) -> Vec<QuestionVarId> {
     let wanted = vars.filter(|(_, var)| matches!(var.domain, Domain::Wanted));
     wanted.map(|(idx, _)| QuestionVarId::from_index(idx)).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::fixture::fact;
+    use super::super::{EngineSettings, PolicyOptions, notation};
+    use super::*;
+    use crate::engine::Change;
+
+    const STORED: &str = "declare knows(User, User);";
+
+    async fn engine() -> Engine {
+        let engine = Engine::in_memory(EngineSettings::default()).await.unwrap();
+        engine.set_policy(STORED.to_owned(), "p".to_owned(), PolicyOptions::default()).await.unwrap();
+        let facts = vec![fact("knows", &["User:a", "User:b"]), fact("knows", &["User:a", "User:c"])];
+        engine.apply(vec![Change::Insert(facts)]).await.unwrap();
+        engine
+    }
+
+    #[tokio::test]
+    async fn a_draft_answers_over_the_stored_facts_and_changes_nothing() {
+        let engine = engine().await;
+        let policy = format!("{STORED} actor User {{}} known(u: User) if knows(_, u);");
+        let drafted = engine.under(&engine.draft(policy, "p".to_owned()).await.unwrap());
+        let question = notation::parse("known(User:?u)").unwrap();
+        let answers = drafted.answers(&question, &[]).await.unwrap();
+        let value = |id: &str| vec![AnsweredValue { ty: Some("User".into()), id: Some(id.into()) }];
+        assert_eq!(answers.columns, ["u"]);
+        assert_eq!((answers.rows, answers.more), (vec![value("b"), value("c")], false));
+        let context = [fact("knows", &["User:b", "User:d"])];
+        assert_eq!(drafted.answers(&question, &context).await.unwrap().rows.len(), 3);
+        assert!(drafted.reasons(&question, &[]).await.unwrap().allowed);
+        let refused = engine.answers(&question, &[]).await.unwrap_err();
+        assert!(matches!(refused, EngineError::UnknownPredicate { .. }), "{refused}");
+        assert_eq!(engine.policy(None).await.unwrap().unwrap().src, STORED);
+    }
+
+    #[tokio::test]
+    async fn a_draft_with_errors_is_refused_with_all_of_them() {
+        let engine = engine().await;
+        let policy = r#"resource R { roles = ["a"]; "a" if "b"; "a" if "c"; }"#.to_owned();
+        let refused = engine.draft(policy, "p".to_owned()).await.unwrap_err();
+        let EngineError::Policy(PolicyRefusal::Validation { errors, .. }) = refused else {
+            panic!("{refused}")
+        };
+        assert!(errors.len() >= 2, "{errors:#?}");
+    }
+
+    #[test]
+    fn names_of_a_draft_are_those_that_people_write() {
+        let policy = r#"actor User {} resource Repo { roles = ["reader"]; } test "t" { assert_not p(); } p() if q();
+            declare q();"#;
+        let draft = Draft::check(policy.to_owned(), "p");
+        let names = draft.unwrap_or_else(|error| panic!("{error}")).names();
+        assert_eq!(names.actors, BTreeSet::from(["User".to_owned()]));
+        assert!(names.types.contains("Repo") && !names.types.contains("String"), "{:?}", names.types);
+        assert!(names.predicates.iter().all(|(name, _)| !name.starts_with('\'')), "{:?}", names.predicates);
+        assert!(names.stored.contains("has_role"), "{:?}", names.stored);
+    }
+}

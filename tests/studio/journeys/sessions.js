@@ -141,6 +141,35 @@ await run({
     assert.deepEqual(await faults(page), [], "on a telephone");
   },
 
+  async "editors are limited, and what is not a message of theirs does no harm"(context, expected) {
+    expected.push(/WebSocket connection/);
+    const page = await open(context);
+    await page.getByText(/checked in/).waitFor();
+    const { opened, refused, large } = await page.evaluate(async () => {
+      const address = new URL("lsp", location.href.replace("http", "ws"));
+      const begin = () =>
+        new Promise((done) => {
+          const socket = new WebSocket(address);
+          socket.onopen = () => done(socket);
+          socket.onerror = () => done(null);
+        });
+      const sockets = [];
+      for (let n = 0; n < 34; n++) sockets.push(await begin());
+      const open = sockets.filter(Boolean);
+      for (const text of ["", "{", "[]", '{"jsonrpc":"2.0","method":"exit"}', "\u0000".repeat(100)]) open[0].send(text);
+      const closed = new Promise((done) => (open[1].onclose = () => done(true)));
+      open[1].send("x".repeat(5 * 1024 * 1024));
+      const large = await closed;
+      for (const socket of open) socket.close();
+      return { opened: open.length, refused: sockets.length - open.length, large };
+    });
+    // The page has one itself.
+    assert.deepEqual([opened, refused, large], [31, 3, true]);
+    await page.waitForTimeout(300);
+    await page.reload();
+    await page.getByText(/checked in/).waitFor();
+  },
+
   async "the page ends its connections when the service stops"(context, expected) {
     expected.push(/ERR_CONNECTION|WebSocket|Failed to load/);
     const page = await open(context);
