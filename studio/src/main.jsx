@@ -17,11 +17,11 @@ async function open() {
   } catch (error) {
     if (token) {
       const session = await get("session").catch(() => null);
-      set({ session, notice: session ? "" : error.message });
+      set({ session, trouble: session ? "" : error.message });
     } else if (error.status === 401) {
       set({ session: null });
     } else {
-      set({ session: null, notice: error.message });
+      set({ session: null, trouble: error.message });
     }
   }
 }

@@ -6,7 +6,7 @@ import { set, state, useStudio } from "./state.js";
 
 /** The form. With `again`, it is shown above the studio, whose draft is kept. */
 export function SignIn({ again }) {
-  const { notice } = useStudio();
+  const { trouble } = useStudio();
   const [error, setError] = useState("");
   const [busy, setBusy] = useState(false);
   const field = useRef(null);
@@ -15,7 +15,7 @@ export function SignIn({ again }) {
     // A link may have opened a session in another tab.
     const look = async () => {
       const session = await get("session").catch(() => null);
-      if (session) set({ session, notice: "", factsVersion: state.factsVersion + 1 });
+      if (session) set({ session, trouble: "", factsVersion: state.factsVersion + 1 });
     };
     window.addEventListener("focus", look);
     return () => window.removeEventListener("focus", look);
@@ -26,7 +26,7 @@ export function SignIn({ again }) {
     try {
       const session = await post("session", { key: field.current.value });
       field.current.value = "";
-      set({ session, notice: "", factsVersion: state.factsVersion + 1 });
+      set({ session, trouble: "", factsVersion: state.factsVersion + 1 });
     } catch (failure) {
       setError(failure.message);
     }
@@ -41,7 +41,7 @@ export function SignIn({ again }) {
             ? "Your draft is still here. Give a key to go on, or open a link that the program printed in another tab."
             : "Open the link that the program printed when it started, or give an API key. A read-only key opens a studio that changes nothing."}
         </p>
-        {notice && !error && <p class="note warn">{notice}</p>}
+        {trouble && !error && <p class="note warn">{trouble}</p>}
         <label for="key">API key</label>
         <input id="key" ref={field} type="password" autocomplete="off" spellcheck={false} required
           aria-invalid={error ? "true" : undefined} aria-describedby={error ? "key-error" : undefined} />

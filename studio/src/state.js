@@ -46,6 +46,8 @@ export const state = {
   factsVersion: 0,
   theme: "auto",
   notice: "",
+  /** Why there is no session, beside that nobody has opened one. */
+  trouble: "",
 };
 
 const listeners = new Set();
