@@ -90,7 +90,7 @@ pub use why::{
 };
 
 use crate::share::{Account, Turns};
-use crate::store::postgres::{ReplicaUsage, StoreServers};
+use crate::store::postgres::{PoolUsage, ReplicaUsage, StoreServers};
 use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store, Token};
 use counters::Counted;
 use local::Documents;
@@ -229,6 +229,12 @@ impl Engine {
     /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
         self.store().usage()
+    }
+
+    /// How the connections of a store in a database are used: those to the primary, then those to each
+    /// replica.
+    pub fn pool_usage(&self) -> Vec<PoolUsage> {
+        self.store().pool_usage()
     }
 
     /// How often each replica of a store in a database was asked.

@@ -4,7 +4,7 @@
 //! all that this process has seen; what a replica must have, `postgres::replicas` says. The answer comes with
 //! the clock, which shows whether other processes have changed anything.
 
-use super::postgres::{AnyAnswer, AskedRead, Clock, PgRead, ReplicaUsage};
+use super::postgres::{AnyAnswer, AskedRead, Clock, PgRead, PoolUsage, ReplicaUsage};
 use super::{Backend, Expected, Reader, Store, StoreError};
 use std::sync::Arc;
 use std::time::Instant;
@@ -71,6 +71,15 @@ impl Store {
                     answer.map_err(|_| StoreError::Bug("an answer is of another type".to_owned()))?;
                 Ok((*answer, clock))
             }
+        }
+    }
+
+    /// How the connections of a store on PostgreSQL are used: those to the primary, then those to each
+    /// replica.
+    pub fn pool_usage(&self) -> Vec<PoolUsage> {
+        match &self.backend {
+            Backend::Embedded(_) => Vec::new(),
+            Backend::Postgres(store) => store.pool_usage(),
         }
     }
 

@@ -18,7 +18,7 @@ use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
@@ -41,6 +41,21 @@ pub struct Usage {
     pub long_running: usize,
     /// Long questions that are waiting for their turn.
     pub long_waiting: usize,
+}
+
+/// How the readers of a queue are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueUsage {
+    /// How many there are.
+    pub readers: usize,
+    /// How many have a question.
+    pub running: usize,
+    /// How many questions are waiting.
+    pub waiting: usize,
+    /// How many questions found no free reader.
+    pub waits: u64,
+    /// How long those have waited that wait no more.
+    pub waited: Duration,
 }
 
 /// A question as a closure over a reader.
@@ -69,6 +84,8 @@ struct Rotation<R> {
     lines: VecDeque<AskerLine<R>>,
     /// How many questions there were, which numbers them.
     n_asked: u64,
+    n_waits: u64,
+    waited: Duration,
     is_closed: bool,
 }
 
@@ -76,7 +93,14 @@ struct Rotation<R> {
 struct AskerLine<R> {
     asker: Asker,
     n_running: usize,
-    waiting: VecDeque<(u64, Task<R>)>,
+    waiting: VecDeque<WaitingTask<R>>,
+}
+
+/// A question that waits, which every one does for a moment.
+struct WaitingTask<R> {
+    number: u64,
+    since: Instant,
+    job: Task<R>,
 }
 
 impl<R> std::fmt::Debug for AskerLine<R> {
@@ -112,7 +136,15 @@ impl<R: Send + 'static> LongQueue<R> {
     /// A queue for these readers.
     pub(super) fn new(free: Vec<R>, gives_way: bool) -> Self {
         let n_readers = free.len();
-        let state = Rotation { free, n_readers, lines: VecDeque::new(), n_asked: 0, is_closed: false };
+        let state = Rotation {
+            free,
+            n_readers,
+            lines: VecDeque::new(),
+            n_asked: 0,
+            n_waits: 0,
+            waited: Duration::ZERO,
+            is_closed: false,
+        };
         let (state, back) = (Mutex::new(state), Condvar::new());
         Self { shared: Arc::new(QueueState { state, back, gives_way }) }
     }
@@ -127,8 +159,9 @@ impl<R: Send + 'static> LongQueue<R> {
             }
             state.n_asked += 1;
             let number = state.n_asked;
-            state.wait(asker, number, job);
+            state.wait(asker, WaitingTask { number, since: Instant::now(), job });
             let next = state.next();
+            state.n_waits += u64::from(next.is_none());
             // Drop it after unlocking: it may hold the last handle of this store.
             (number, state.shed(), next)
         };
@@ -171,10 +204,16 @@ impl<R: Send + 'static> LongQueue<R> {
         answer.await.map_err(|_| StoreError::Closed)?
     }
 
-    /// How many questions are running and waiting.
-    pub(super) fn usage(&self) -> (usize, usize) {
+    /// How its readers are used.
+    pub(super) fn usage(&self) -> QueueUsage {
         let state = self.shared.state.lock();
-        (state.lines.iter().map(|line| line.n_running).sum(), state.n_waiting())
+        QueueUsage {
+            readers: state.n_readers,
+            running: state.lines.iter().map(|line| line.n_running).sum(),
+            waiting: state.n_waiting(),
+            waits: state.n_waits,
+            waited: state.waited,
+        }
     }
 
     /// Drops all waiting questions, and waits for the lent readers, whose questions were cancelled.
@@ -202,11 +241,11 @@ impl<R> Rotation<R> {
     }
 
     /// Adds a task to its asker's line; a new line is added at the end.
-    fn wait(&mut self, asker: Asker, number: u64, job: Task<R>) {
+    fn wait(&mut self, asker: Asker, task: WaitingTask<R>) {
         if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
-            line.waiting.push_back((number, job));
+            line.waiting.push_back(task);
         } else {
-            let waiting = VecDeque::from([(number, job)]);
+            let waiting = VecDeque::from([task]);
             self.lines.push_back(AskerLine { asker, n_running: 0, waiting });
         }
     }
@@ -218,10 +257,11 @@ impl<R> Rotation<R> {
         let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
         let mut line = self.lines.remove(at)?;
         let first = line.waiting.pop_front();
+        self.waited += first.as_ref().map_or(Duration::ZERO, |first| first.since.elapsed());
         line.n_running += usize::from(first.is_some());
         let asker = line.asker;
         self.lines.push_back(line);
-        Some((asker, self.free.pop()?, first?.1))
+        Some((asker, self.free.pop()?, first?.job))
     }
 
     /// Removes the last question of the longest line, if too many wait.
@@ -230,7 +270,7 @@ impl<R> Rotation<R> {
             return None;
         }
         let longest = self.lines.iter_mut().max_by_key(|line| line.waiting.len())?;
-        longest.waiting.pop_back().map(|(_, job)| job)
+        longest.waiting.pop_back().map(|task| task.job)
     }
 
     /// Takes a reader back; returns it if the store has closed.
@@ -280,12 +320,13 @@ impl<R> Drop for QueuePlace<R> {
     fn drop(&mut self) {
         let left = {
             let mut state = self.turns.shared.state.lock();
-            let job = state.lines.iter_mut().find_map(|line| {
-                let at = line.waiting.iter().position(|(number, _)| *number == self.number)?;
+            let left = state.lines.iter_mut().find_map(|line| {
+                let at = line.waiting.iter().position(|task| task.number == self.number)?;
                 line.waiting.remove(at)
             });
+            state.waited += left.as_ref().map_or(Duration::ZERO, |task| task.since.elapsed());
             state.lines.retain(|line| line.n_running > 0 || !line.waiting.is_empty());
-            job
+            left
         };
         drop(left);
     }

@@ -41,7 +41,7 @@ pub use embedded::{Existing, Holdings, Remains, Snapshot, accept_loss, delete, f
 pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
 pub use key::{Access, Key, NewKey};
-pub use long_queue::Usage;
+pub use long_queue::{QueueUsage, Usage};
 pub use options::StoreOptions;
 pub use policy::{PolicyVersion, StoredPolicy};
 pub use query::{Expected, Lookup, Param, RowQuery, Work};

@@ -52,11 +52,17 @@ impl Replicated {
 
     /// How many questions the replica has answered, those of the metrics themselves included.
     fn answered(&self) -> u64 {
+        self.metric("portcullis_replica_questions_total", "outcome=\"answered\",replica=\"1\"")
+            .parse()
+            .unwrap()
+    }
+
+    /// The value of a series.
+    fn metric(&self, name: &str, labels: &str) -> String {
         let metrics = self.node.get("/metrics").text;
-        let labels = format!("environment=\"{DEFAULT_ENVIRONMENT}\",outcome=\"answered\",replica=\"1\"");
-        let series = format!("portcullis_replica_questions_total{{{labels}}} ");
-        let line = metrics.lines().find_map(|line| line.strip_prefix(&*series));
-        line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
+        let series = format!("{name}{{environment=\"{DEFAULT_ENVIRONMENT}\",{labels}}} ");
+        let value = metrics.lines().find_map(|line| line.strip_prefix(&*series));
+        value.unwrap_or_else(|| panic!("no {series}: {metrics}")).to_owned()
     }
 
     /// Waits until the replica answers.
@@ -90,6 +96,13 @@ impl Replicated {
 fn behind_a_replica_that_stands_still_writes_keys_and_policies_count_at_once() {
     let all = Replicated::start(Some(MOST));
     all.reached();
+    for server in ["primary", "1"] {
+        let labels = format!("kind=\"long\",server=\"{server}\"");
+        assert_ne!(all.metric("portcullis_store_connections", &format!("{labels},state=\"free\"")), "0");
+        assert_eq!(all.metric("portcullis_store_waits_total", &labels), "0");
+        let waited: f64 = all.metric("portcullis_store_wait_seconds_total", &labels).parse().unwrap();
+        assert!((0.0..1.0).contains(&waited), "{waited}");
+    }
     let options = StoreOptions::default();
     let store = RUNTIME.block_on(Store::connect(&all.servers, DEFAULT_ENVIRONMENT, &options)).unwrap();
     let made = store.create_key(DEFAULT_ENVIRONMENT.to_owned(), "test".to_owned(), Access::ReadOnly);

@@ -3,8 +3,8 @@
 use super::proxy::{Fault, Proxy};
 use super::{Place, SERVER, facts, insert, options, public};
 use portcullis::share::Asker;
-use portcullis::store::postgres::{AskedRead, PgReader};
-use portcullis::store::{DatabaseError, StoreError, StoreOptions, Usage};
+use portcullis::store::postgres::{AskedRead, PgReader, PoolUsage};
+use portcullis::store::{DatabaseError, QueueUsage, StoreError, StoreOptions, Usage};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -137,6 +137,10 @@ async fn questions_are_counted_and_ended() {
         }
     }
     assert_eq!(store.usage(), busy);
+    let PoolUsage { brief, long } = store.pool_usage()[0];
+    assert_eq!((brief.readers, brief.running, brief.waits), (2, 0, 0));
+    assert_eq!(long, QueueUsage { readers: 1, running: 1, waiting: 1, waits: 1, waited: long.waited });
+    assert!(long.waited < Duration::from_millis(200), "the other one is still waiting: {:?}", long.waited);
     tokio::time::sleep(Duration::from_millis(200)).await;
     let began = Instant::now();
     store.end_questions();
@@ -145,6 +149,8 @@ async fn questions_are_counted_and_ended() {
         assert!(matches!(ended, Err(StoreError::Closed)), "{ended:?}");
     }
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    let PoolUsage { long, .. } = store.pool_usage()[0];
+    assert!(long.waited >= Duration::from_millis(200), "{:?}", long.waited);
     super::until(
         &place,
         "SELECT count(*) FROM pg_stat_activity

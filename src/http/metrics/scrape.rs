@@ -8,8 +8,8 @@ use crate::engine::{Counters, EngineError, EngineStats, Usage};
 use crate::http::error::ApiError;
 use crate::http::{AppState, Environment};
 use crate::share::Budget;
-use crate::store::postgres::ReplicaUsage;
-use prometheus::{IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
+use crate::store::postgres::{PoolUsage, ReplicaUsage};
+use prometheus::{CounterVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use std::sync::Arc;
 
 /// The metrics of these environments, and those of the whole service.
@@ -27,6 +27,7 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
         series.stored(&environment.name, &stats, bytes);
         series.counted(&environment.name, &engine.counters());
         series.used(&environment.name, engine.usage());
+        series.connected(&environment.name, &engine.pool_usage());
         series.asked(&environment.name, &engine.replica_usage());
     }
     let mut families = app.metrics.registry.gather();
@@ -45,6 +46,9 @@ struct Series {
     bytes: IntGaugeVec,
     version: IntGaugeVec,
     questions: IntGaugeVec,
+    connections: IntGaugeVec,
+    waits: IntCounterVec,
+    waited: CounterVec,
     replicas: IntCounterVec,
     lookups: IntCounterVec,
     decisions: IntCounterVec,
@@ -82,6 +86,22 @@ impl Series {
                 "Brief and long questions that are running, and long ones that are waiting.",
                 &["environment", "kind", "state"],
             ),
+            connections: gauges(
+                "portcullis_store_connections",
+                "Connections for questions that a node keeps to each server of a store in a database (the primary, \
+                or 1 for the first replica), in use and free.",
+                &["environment", "server", "kind", "state"],
+            ),
+            waits: counter(
+                "portcullis_store_waits_total",
+                "Questions that found no free connection.",
+                &["environment", "server", "kind"],
+            ),
+            waited: {
+                let help = "Seconds for which questions have waited for a connection.";
+                let waited = Opts::new("portcullis_store_wait_seconds_total", help);
+                kept(&registry, CounterVec::new(waited, &["environment", "server", "kind"]))
+            },
             replicas: counter(
                 "portcullis_replica_questions_total",
                 "Questions that a replica (1 is the first that is configured) answered, for which it was behind, \
@@ -137,6 +157,27 @@ impl Series {
         ] {
             if let Ok(gauge) = self.questions.get_metric_with_label_values(&[environment, kind, state]) {
                 gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    fn connected(&self, environment: &str, servers: &[PoolUsage]) {
+        for (nth, PoolUsage { brief, long }) in servers.iter().enumerate() {
+            let server = if nth == 0 { "primary".to_owned() } else { nth.to_string() };
+            for (kind, usage) in [("brief", brief), ("long", long)] {
+                let labels = [environment, &server, kind];
+                for (state, n) in
+                    [("used", usage.running), ("free", usage.readers.saturating_sub(usage.running))]
+                {
+                    let labels = [environment, &server, kind, state];
+                    if let Ok(gauge) = self.connections.get_metric_with_label_values(&labels) {
+                        gauge.set(i64::try_from(n).unwrap_or(i64::MAX));
+                    }
+                }
+                add(&self.waits, &labels, usage.waits);
+                if let Ok(waited) = self.waited.get_metric_with_label_values(&labels) {
+                    waited.inc_by(usage.waited.as_secs_f64());
+                }
             }
         }
     }

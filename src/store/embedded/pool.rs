@@ -19,7 +19,7 @@ use super::published::Published;
 use super::reader::{Running, SqliteReader};
 use crate::share::Asker;
 use crate::store::error::StoreError;
-use crate::store::long_queue::{LongQueue, Usage};
+use crate::store::long_queue::{LongQueue, QueueUsage, Usage};
 use crate::store::options::StoreOptions;
 use parking_lot::Mutex;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -90,7 +90,7 @@ impl Pool {
 
     /// How many questions are running and waiting.
     pub(super) fn usage(&self) -> Usage {
-        let (long_running, long_waiting) = self.long.usage();
+        let QueueUsage { running: long_running, waiting: long_waiting, .. } = self.long.usage();
         Usage { brief_running: self.brief.n_lent(), long_running, long_waiting }
     }
 

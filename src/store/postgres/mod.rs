@@ -54,7 +54,7 @@ pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
 pub use frontier::Frontier;
 pub use migrate::{MigratedSchema, delete_environment, migrate, names_at, prepare};
-pub use pool::AskedRead;
+pub use pool::{AskedRead, PoolUsage};
 pub use reader::PgReader;
 pub use reading::PgFactReading;
 pub(super) use replicas::{AnyAnswer, PgRead};
@@ -197,15 +197,18 @@ impl PostgresStore {
 
     /// How many questions are running and waiting.
     pub fn usage(&self) -> Usage {
-        let mut all = self.readers.usage();
-        for Usage { brief_running, long_running, long_waiting } in
-            self.replicas.pools().map(ReaderPool::usage)
-        {
-            all.brief_running += brief_running;
-            all.long_running += long_running;
-            all.long_waiting += long_waiting;
+        let mut all = Usage::default();
+        for PoolUsage { brief, long } in self.pool_usage() {
+            all.brief_running += brief.running;
+            all.long_running += long.running;
+            all.long_waiting += long.waiting;
         }
         all
+    }
+
+    /// How the readers of the primary are used, and then those of each replica.
+    pub fn pool_usage(&self) -> Vec<PoolUsage> {
+        std::iter::once(&self.readers).chain(self.replicas.pools()).map(ReaderPool::usage).collect()
     }
 
     /// How often each replica was asked.

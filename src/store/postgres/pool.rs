@@ -9,7 +9,7 @@ use super::pinned::ReaderSource;
 use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
 use crate::store::error::StoreError;
-use crate::store::long_queue::{LongQueue, Usage};
+use crate::store::long_queue::{LongQueue, QueueUsage};
 use crate::store::options::StoreOptions;
 use crate::store::token::Token;
 use parking_lot::Mutex;
@@ -38,6 +38,15 @@ pub struct AskedRead {
     pub known: Option<Token>,
     /// Until when it may run, not counting the time in which it waits; as long as any question if `None`.
     pub until: Option<Instant>,
+}
+
+/// How the readers of a server are used. Each keeps a connection once it has had a question.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PoolUsage {
+    /// Those for brief questions.
+    pub brief: QueueUsage,
+    /// Those for long questions.
+    pub long: QueueUsage,
 }
 
 /// The readers of one server or group of servers.
@@ -75,10 +84,9 @@ impl ReaderPool {
         self.limit
     }
 
-    /// How many questions are running and waiting.
-    pub(super) fn usage(&self) -> Usage {
-        let ((brief_running, _), (long_running, long_waiting)) = (self.brief.usage(), self.long.usage());
-        Usage { brief_running, long_running, long_waiting }
+    /// How its readers are used.
+    pub(super) fn usage(&self) -> PoolUsage {
+        PoolUsage { brief: self.brief.usage(), long: self.long.usage() }
     }
 
     /// Runs a possibly slow closure; returns also the clock that it saw, if it read anything.
