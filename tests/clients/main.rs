@@ -159,7 +159,7 @@ fn outputs(command: &mut Command) -> Result<String, String> {
 /// A database with the application's tables.
 fn create(databases: &Cluster, name: &str) -> Result<String, String> {
     let tool = |name: &str| {
-        let mut command = Command::new(Path::new(PROGRAMS).join(name));
+        let mut command = Command::new(Path::new(&*PROGRAMS).join(name));
         command.args(["-h", &databases.folder, "-U", "postgres"]);
         command
     };

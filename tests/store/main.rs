@@ -10,8 +10,10 @@
 
 mod batches;
 mod compiled;
+mod failover;
 mod failures;
 mod finding;
+mod full_disk;
 mod keys;
 mod policies;
 mod pooler;

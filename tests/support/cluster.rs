@@ -4,15 +4,24 @@
 //! closes, however the process ended, the shell stops the server and removes the folder.
 //! PostgreSQL refuses to run as root, so for root it runs as the user that the package made.
 //!
-//! Text sorts by a language's rules here, so that a statement which forgets to ask for bytes shows.
+//! Text sorts by a language's rules here, so that a statement which forgets to ask for bytes shows; by bytes
+//! where the server was built without such rules.
 
+use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
+use std::sync::LazyLock;
 
-/// Where the package installs the server and its tools.
-pub const PROGRAMS: &str = "/usr/lib/postgresql/15/bin";
+/// Where the server and its tools are: PostgreSQL 15 of the package, or another one whose folder is in the
+/// variable `PORTCULLIS_TEST_POSTGRES`.
+pub static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
+    std::env::var("PORTCULLIS_TEST_POSTGRES").unwrap_or_else(|_| "/usr/lib/postgresql/15/bin".to_owned())
+});
+
+/// Where a [limited disk](Cluster::on_small_disk) is. Only the server sees it.
+pub const SMALL_DISK: &str = "/mnt/portcullis";
 
 /// Makes a cluster, serves it and waits for the end of its input. It is in the folder that `PLACE` names,
 /// where a socket's path is not long and every user may write. Its memory is bounded: a statement that takes
@@ -22,11 +31,14 @@ set -eu
 ulimit -v 6000000
 folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
+if [ -n "${DISK:-}" ]; then mkdir "$DISK"; fi
+language="--locale-provider=icu --icu-locale=en-US"
+case "$("$0/pg_config" --configure)" in *--without-icu*) language= ;; esac
 if [ -n "$PRIMARY" ]; then
   "$0/pg_basebackup" -d "$PRIMARY" -D "$folder/data" -R -c fast --no-sync >"$folder/log" 2>&1
 else
-  "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
-    --locale-provider=icu --icu-locale=en-US --no-sync >"$folder/log" 2>&1
+  "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 $language \
+    --no-sync >"$folder/log" 2>&1
 fi || { cat "$folder/log"; exit 1; }
 "$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
   -c synchronous_commit=off -c autovacuum=off -c jit=off "$@" >>"$folder/log" 2>&1 </dev/null &
@@ -57,32 +69,71 @@ impl Cluster {
 
     /// The same, with its data in a folder of its own inside this one.
     pub fn start_in(place: &str, settings: &[&str]) -> Result<Self, String> {
-        Self::spawn(place, None, None, settings)
+        Self::spawn(unprivileged()?, place, None, None, settings)
     }
 
     /// A server that also listens on this port of 127.0.0.1.
     pub fn start_at(port: u16, settings: &[&str]) -> Result<Self, String> {
-        Self::spawn("/tmp", Some(port), None, &[&["listen_addresses=127.0.0.1"], settings].concat())
+        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
+        Self::spawn(unprivileged()?, "/tmp", Some(port), None, &settings)
+    }
+
+    /// The same, with a disk of so many kibibytes at [`SMALL_DISK`], which the server may use for
+    /// tablespaces; `None` where no process may mount one.
+    pub fn on_small_disk(port: u16, kibibytes: u64, settings: &[&str]) -> Result<Option<Self>, String> {
+        let Some(command) = with_disk(kibibytes)? else { return Ok(None) };
+        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
+        Self::spawn(command, "/tmp", Some(port), None, &settings).map(Some)
     }
 
     /// A standby of the server at `primary`, a port of 127.0.0.1, that listens on another one.
     pub fn standby_at(port: u16, primary: u16, settings: &[&str]) -> Result<Self, String> {
         let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
-        Self::spawn("/tmp", Some(port), Some(primary), &settings)
+        Self::spawn(unprivileged()?, "/tmp", Some(port), Some(primary), &settings)
+    }
+
+    /// Ends all processes of the server at once, as a power failure would.
+    pub fn kill(&self) -> Result<(), String> {
+        let postmaster = self.postmaster()?;
+        // First of all: it would end or replace the others.
+        signal("STOP", &[postmaster])?;
+        let mut all = children(postmaster)?;
+        all.push(postmaster);
+        signal("KILL", &all)
+    }
+
+    /// Stops the processes that send the log to standbys, until the server is [killed](Self::kill).
+    pub fn stop_sending(&self) -> Result<(), String> {
+        let is_sender = |process: &u32| {
+            fs::read(format!("/proc/{process}/cmdline"))
+                .is_ok_and(|line| line.starts_with(b"postgres: walsender"))
+        };
+        let senders: Vec<u32> = children(self.postmaster()?)?.into_iter().filter(is_sender).collect();
+        if senders.is_empty() {
+            return Err("the server has no standby".into());
+        }
+        signal("STOP", &senders)
+    }
+
+    fn postmaster(&self) -> Result<u32, String> {
+        let file = format!("{}/data/postmaster.pid", self.folder);
+        let text = fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+        let process = text.lines().next().and_then(|line| line.parse().ok());
+        process.ok_or_else(|| format!("{file} has no process"))
     }
 
     fn spawn(
+        mut command: Command,
         place: &str,
         port: Option<u16>,
         primary: Option<u16>,
         settings: &[&str],
     ) -> Result<Self, String> {
-        if !Path::new(PROGRAMS).join("postgres").exists() {
-            return Err("PostgreSQL 15 is not installed: run scripts/setup".into());
+        if !Path::new(&*PROGRAMS).join("postgres").exists() {
+            return Err(format!("no PostgreSQL in {}: run scripts/setup", *PROGRAMS));
         }
-        let mut command = unprivileged()?;
         let primary = primary.map(|port| format!("host=127.0.0.1 port={port} user=postgres"));
-        command.args(["-c", SCRIPT, PROGRAMS]).env("PLACE", place).current_dir("/");
+        command.args(["-c", SCRIPT, &PROGRAMS]).env("PLACE", place).current_dir("/");
         command.env("PRIMARY", primary.unwrap_or_default());
         // The server and its tools read it.
         if let Some(port) = port {
@@ -111,14 +162,68 @@ impl Cluster {
 /// the process, which closes its pipe to the shell as it ends.
 pub(crate) fn unprivileged() -> Result<Command, String> {
     let mut command = if is_root()? {
-        let mut command = Command::new("setpriv");
-        command.args(["--reuid=postgres", "--regid=postgres", "--clear-groups", "sh"]);
+        let [program, args @ ..] = AS_POSTGRES;
+        let mut command = Command::new(program);
+        command.args(args).arg("sh");
         command
     } else {
         Command::new("sh")
     };
     command.process_group(0);
     Ok(command)
+}
+
+/// Becomes the user that the package made.
+const AS_POSTGRES: [&str; 4] = ["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"];
+
+/// Commands that give a process its own mounts, and then make it a user that may run PostgreSQL, for root and
+/// for anybody else.
+const WAYS: [(&[&str], &[&str]); 2] = [
+    (&["--mount"], &AS_POSTGRES),
+    (
+        &["--user", "--map-root-user", "--mount"],
+        &["unshare", "--user", "--map-user=1000", "--map-group=1000"],
+    ),
+];
+
+/// Mounts a disk of `$0` kibibytes, and goes on with a command.
+const MOUNT: &str = r#"
+mount -t tmpfs -o "size=$0k,mode=777" tmpfs /mnt
+exec "$@"
+"#;
+
+/// As [`unprivileged`], with a disk at [`SMALL_DISK`] that only this command and its children see; `None`
+/// where that is not allowed.
+fn with_disk(kibibytes: u64) -> Result<Option<Command>, String> {
+    let size = kibibytes.to_string();
+    for (mounts, user) in WAYS {
+        let way = |program: &[&str]| {
+            let mut command = Command::new("unshare");
+            command.args(mounts).args(["sh", "-ec", MOUNT, &size]).args(user).args(program);
+            command
+        };
+        let tried = way(&["mkdir", SMALL_DISK]).output();
+        if tried.map_err(|error| format!("unshare: {error}, run scripts/setup"))?.status.success() {
+            let mut command = way(&["sh"]);
+            command.process_group(0).env("DISK", SMALL_DISK);
+            return Ok(Some(command));
+        }
+    }
+    Ok(None)
+}
+
+/// The processes that a process has started.
+fn children(process: u32) -> Result<Vec<u32>, String> {
+    let file = format!("/proc/{process}/task/{process}/children");
+    let text = fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
+    Ok(text.split_whitespace().filter_map(|child| child.parse().ok()).collect())
+}
+
+fn signal(name: &str, processes: &[u32]) -> Result<(), String> {
+    let processes = processes.iter().map(ToString::to_string);
+    let sent = Command::new("kill").arg(format!("-{name}")).args(processes).status();
+    // Some may have ended meanwhile.
+    sent.map(|_| ()).map_err(|error| format!("kill: {error}"))
 }
 
 fn is_root() -> Result<bool, String> {

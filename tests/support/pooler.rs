@@ -1,6 +1,6 @@
 //! A pgbouncer before a PostgreSQL server, which ends with the process that started it.
 
-use crate::cluster::unprivileged;
+use crate::cluster::{PROGRAMS, unprivileged};
 use std::io::{BufRead, BufReader};
 use std::process::{ChildStdin, Stdio};
 
@@ -23,7 +23,7 @@ pool_mode = $MODE
 TEXT
 pgbouncer -q "$folder/pgbouncer.ini" >"$folder/log" 2>&1 </dev/null &
 pooler=$!
-until /usr/lib/postgresql/15/bin/pg_isready -q -h 127.0.0.1 -p "$PORT"; do
+until "$PROGRAMS/pg_isready" -q -h 127.0.0.1 -p "$PORT"; do
   kill -0 "$pooler" || { cat "$folder/log"; exit 1; }
   sleep 0.05
 done
@@ -56,7 +56,7 @@ impl Pooler {
             PoolMode::Transaction => "transaction",
         };
         let mut command = unprivileged()?;
-        command.args(["-c", SCRIPT]).current_dir("/").env("MODE", mode);
+        command.args(["-c", SCRIPT]).current_dir("/").env("MODE", mode).env("PROGRAMS", &*PROGRAMS);
         command.env("PORT", port.to_string()).env("SERVER", server.to_string());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut shell = command.spawn().map_err(|error| format!("pgbouncer does not start: {error}"))?;

@@ -62,7 +62,7 @@ impl Database {
 /// Runs a file of this repository on a database as `psql` does, with these variables.
 pub fn run_file(cluster: &Cluster, database: &str, file: &str, variables: &[&str]) {
     eprintln!("loading {file}");
-    let mut command = Command::new(format!("{PROGRAMS}/psql"));
+    let mut command = Command::new(format!("{}/psql", *PROGRAMS));
     command.args(["--no-psqlrc", "--quiet", "--host", &cluster.folder, "--username", "postgres"]);
     command.args(["--dbname", database, "--variable", "ON_ERROR_STOP=1", "--file", file]);
     for variable in variables {

@@ -1,0 +1,262 @@
+//! The primary is killed while nodes write, and a standby takes over.
+//!
+//! Each round has a primary with two standbys and two nodes. Writers note each batch that is acknowledged,
+//! and ask the other node for it. Then all processes of the primary end at once, a standby is promoted, and
+//! the nodes, which know all three servers, find it. What survived is compared with the notes.
+//!
+//! `PORTCULLIS_FAILOVERS` is the number of rounds; two run with the other tests.
+
+use super::{ENVIRONMENT, client, options, pattern, public};
+use portcullis::store::postgres::{Address, StoreServers, migrate};
+use portcullis::store::{Change, DatabaseError, Store, StoreError, Token, WriteMark};
+use portcullis_testkit::cluster::Cluster;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// How many writers there are.
+const WRITERS: usize = 3;
+
+/// How many batches of a writer must be acknowledged after the failover.
+const AFTERWARDS: usize = 5;
+
+/// How long nodes may need until they write again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// When a commit is confirmed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Confirmed {
+    /// When a standby, too, has it and shows it.
+    ByStandby,
+    /// When the primary has it. Standbys get nothing for a while before it dies.
+    ByPrimary,
+}
+
+/// A server and its port.
+struct Server {
+    cluster: Cluster,
+    port: u16,
+}
+
+impl Server {
+    fn start(primary: Option<u16>) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        // Without a standby that must confirm, this is an ordinary commit.
+        let settings = ["shared_buffers=16MB", "wal_keep_size=512MB", "synchronous_commit=remote_apply"];
+        let cluster = match primary {
+            None => Cluster::start_at(port, &settings),
+            Some(primary) => Cluster::standby_at(port, primary, &settings),
+        };
+        Self { cluster: cluster.unwrap(), port }
+    }
+
+    async fn run(&self, statements: &[&str]) {
+        let client = client(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).await;
+        for statement in statements {
+            client.batch_execute(statement).await.unwrap();
+        }
+    }
+
+    async fn text(&self, query: &str) -> String {
+        let client = client(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).await;
+        client.query_one(query, &[]).await.unwrap().get::<_, Option<String>>(0).unwrap_or_default()
+    }
+
+    /// Waits until a query returns a text.
+    async fn until(&self, query: &str, text: &str) {
+        let began = Instant::now();
+        while self.text(query).await != text {
+            assert!(began.elapsed() < PATIENCE, "{query}: {}, not {text}", self.text(query).await);
+            sleep(Duration::from_millis(20)).await;
+        }
+    }
+}
+
+/// A primary and its standbys.
+struct Trio {
+    primary: Server,
+    standbys: [Server; 2],
+}
+
+impl Trio {
+    /// Gives a primary two standbys.
+    async fn around(primary: Server, confirmed: Confirmed) -> Self {
+        let port = primary.port;
+        let starting = [(); 2].map(|()| thread::spawn(move || Server::start(Some(port))));
+        let trio = Self { standbys: starting.map(|standby| standby.join().unwrap()), primary };
+        let streaming = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
+        trio.primary.until(streaming, "2").await;
+        if confirmed == Confirmed::ByStandby {
+            let required = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'";
+            trio.primary.run(&[required, "SELECT pg_reload_conf()"]).await;
+            let quorum = "SELECT count(*)::text FROM pg_stat_replication WHERE sync_state = 'quorum'";
+            trio.primary.until(quorum, "2").await;
+        }
+        trio
+    }
+
+    /// The address with all servers, the primary last.
+    fn address(&self) -> Address {
+        let [one, two] = &self.standbys;
+        let hosts = [one, two, &self.primary].map(|server| format!("127.0.0.1:{}", server.port)).join(",");
+        let options = "connect_timeout=1&target_session_attrs=read-write";
+        Address::parse(&format!("postgres://postgres@{hosts}/postgres?{options}")).unwrap()
+    }
+
+    async fn open(&self) -> Store {
+        let servers = StoreServers::from(self.address());
+        Store::connect(&servers, ENVIRONMENT, &options()).await.unwrap()
+    }
+
+    /// Kills the primary, and promotes the standby that has more of its log.
+    async fn fail_over(self, confirmed: Confirmed) -> Server {
+        if confirmed == Confirmed::ByPrimary {
+            self.primary.cluster.stop_sending().unwrap();
+            sleep(Duration::from_millis(150)).await;
+        }
+        self.primary.cluster.kill().unwrap();
+        let received = "SELECT lpad((pg_last_wal_receive_lsn() - '0/0')::text, 20, '0')";
+        let [one, two] = self.standbys;
+        let is_first = one.text(received).await >= two.text(received).await;
+        let promoted = if is_first { one } else { two };
+        promoted.run(&["SELECT pg_promote(true, 30)"]).await;
+        promoted
+    }
+}
+
+/// The notes of a writer. Its nth batch replaces its fact `n - 1` by its fact `n`.
+struct Writer {
+    name: String,
+    /// The moments after its batches.
+    acknowledged: Vec<Token>,
+    /// Whether it was told that writes were lost.
+    knows_of_loss: bool,
+}
+
+impl Writer {
+    /// The facts of this writer that a question sees.
+    async fn seen(&self, store: &Store) -> Result<Vec<usize>, StoreError> {
+        let page = store.facts(pattern("is_public", &["Repository:*"]), 10_000).await?;
+        let number = |id: &str| id.strip_prefix(&*self.name)?.strip_prefix('.')?.parse().ok();
+        Ok(page.facts.iter().filter_map(|fact| number(&fact.args[0].id)).collect())
+    }
+
+    /// Writes until it has enough batches after the failover, or learns that writes were lost.
+    async fn write(mut self, here: Store, there: Store, is_promoted: Arc<AtomicBool>) -> Self {
+        let (mut last, mut n_afterwards) = (Instant::now(), 0);
+        while n_afterwards < AFTERWARDS && !self.knows_of_loss {
+            assert!(last.elapsed() < PATIENCE, "{}: nothing is written any more", self.name);
+            let is_afterwards = is_promoted.load(Ordering::SeqCst);
+            let step = self.acknowledged.len() + 1;
+            let repository = |step: usize| format!("{}.{step}", self.name);
+            let old = pattern("is_public", &[&format!("Repository:{}", repository(step - 1))]);
+            let batch = vec![Change::Delete(vec![old]), Change::Insert(vec![public(&repository(step))])];
+            match here.apply(batch).await {
+                Ok(applied) => {
+                    let mark = WriteMark { offset: applied.offset, nonce: applied.nonce };
+                    self.acknowledged.push(WriteMark::token(&mark.to_string()).unwrap());
+                    (last, n_afterwards) = (Instant::now(), n_afterwards + usize::from(is_afterwards));
+                    self.ask(&there, step).await;
+                }
+                Err(error) => self.note(&error),
+            }
+        }
+        self
+    }
+
+    /// Asks for what its last batch did. No answer may be of an older state.
+    async fn ask(&mut self, store: &Store, step: usize) {
+        match self.seen(&store.after(self.acknowledged.last().copied())).await {
+            Ok(seen) => assert_eq!(seen, [step], "{}", self.name),
+            Err(error) => self.note(&error),
+        }
+    }
+
+    fn note(&mut self, error: &StoreError) {
+        match error {
+            error if is_loss(error) => self.knows_of_loss = true,
+            StoreError::Database(DatabaseError::UnknownWrite) => {}
+            error => assert!(error.is_unanswered(), "{}: {error}", self.name),
+        }
+    }
+
+    /// Compares what survived with the notes; returns how many batches were lost.
+    async fn check(&self, store: &Store) -> usize {
+        let survived = self.seen(store).await.unwrap();
+        let n_acknowledged = self.acknowledged.len();
+        assert!(survived.len() == 1 && survived[0] <= n_acknowledged + 1, "{}: {survived:?}", self.name);
+        for (step, token) in (1..).zip(&self.acknowledged) {
+            match self.seen(&store.after(Some(*token))).await {
+                Ok(seen) => {
+                    assert!(step <= survived[0] && seen == survived, "{}: {step} {seen:?}", self.name)
+                }
+                Err(error) => assert!(step > survived[0] && is_loss(&error), "{}: {step} {error}", self.name),
+            }
+        }
+        n_acknowledged.saturating_sub(survived[0])
+    }
+}
+
+/// Whether an error says that writes were lost: 409, or 503 until the node is started again.
+fn is_loss(error: &StoreError) -> bool {
+    matches!(error, StoreError::Database(DatabaseError::LostWrite { .. } | DatabaseError::TakenOver { .. }))
+}
+
+/// One round. Returns the new primary, how many batches were acknowledged, and how many of them were lost.
+async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, usize, usize) {
+    let trio = Trio::around(primary, confirmed).await;
+    let (address, nodes) = (trio.address(), [trio.open().await, trio.open().await]);
+    let is_promoted = Arc::new(AtomicBool::new(false));
+    let writing: Vec<_> = (0..WRITERS)
+        .map(|n| {
+            let name = format!("{nth}.{n}");
+            let writer = Writer { name, acknowledged: Vec::new(), knows_of_loss: false };
+            let (here, there) = (nodes[n % 2].clone(), nodes[(n + 1) % 2].clone());
+            tokio::spawn(writer.write(here, there, Arc::clone(&is_promoted)))
+        })
+        .collect();
+    sleep(Duration::from_millis(300 + 37 * u64::try_from(nth % 10).unwrap())).await;
+    let promoted = trio.fail_over(confirmed).await;
+    is_promoted.store(true, Ordering::SeqCst);
+    let mut writers = Vec::new();
+    for writer in writing {
+        writers.push(writer.await.unwrap());
+    }
+    // As if the nodes had been started again.
+    drop(nodes);
+    let node = Store::connect(&address.into(), ENVIRONMENT, &options()).await.unwrap();
+    let (mut n_acknowledged, mut n_lost) = (0, 0);
+    for writer in &writers {
+        let lost = writer.check(&node).await;
+        assert!(writer.knows_of_loss || lost == 0, "{}: {lost} lost, and not told", writer.name);
+        (n_acknowledged, n_lost) = (n_acknowledged + writer.acknowledged.len(), n_lost + lost);
+    }
+    (promoted, n_acknowledged, n_lost)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_write_is_lost_unnoticed_when_the_primary_is_killed() {
+    let n_rounds: usize = std::env::var("PORTCULLIS_FAILOVERS").map_or(2, |rounds| rounds.parse().unwrap());
+    let mut primary = Server::start(None);
+    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", primary.port);
+    migrate(&Address::parse(&url).unwrap(), ENVIRONMENT).await.unwrap();
+    let (mut confirmed_writes, mut unconfirmed, mut lost) = (0, 0, 0);
+    for nth in 0..n_rounds {
+        let confirmed = if nth % 2 == 0 { Confirmed::ByStandby } else { Confirmed::ByPrimary };
+        let (promoted, n_acknowledged, n_lost) = round(primary, nth, confirmed).await;
+        if confirmed == Confirmed::ByStandby {
+            assert_eq!(n_lost, 0, "round {nth}: a standby had confirmed them");
+            confirmed_writes += n_acknowledged;
+        } else {
+            assert!(n_lost > 0, "round {nth}: the standbys got all of it");
+            (unconfirmed, lost) = (unconfirmed + n_acknowledged, lost + n_lost);
+        }
+        primary = promoted;
+    }
+    println!(
+        "{confirmed_writes} confirmed by a standby, none lost; of {unconfirmed} others, {lost} lost, all told"
+    );
+}
