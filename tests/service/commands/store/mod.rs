@@ -9,6 +9,7 @@
 )]
 
 mod encryption;
+mod example;
 mod refused;
 mod schema;
 mod serving;
