@@ -47,7 +47,7 @@ pub(crate) fn between_ends(
 ) -> Option<Growth> {
     let small = runs.iter().min_by(|a, b| a.scale.total_cmp(&b.scale))?;
     let large = runs.iter().max_by(|a, b| a.scale.total_cmp(&b.scale))?;
-    if small.scale >= large.scale || !options.asks(Part::Authorize) {
+    if small.scale >= large.scale || small.bytes.is_none() || !options.asks(Part::Authorize) {
         return None;
     }
     options.say(&format!("scales {} and {} alternately", small.scale, large.scale));

@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// Let the service write a decision log into this file
     #[arg(long, value_name = "FILE")]
     decision_log: Option<PathBuf>,
+    /// Let the service keep its store in a PostgreSQL that this starts, with durable commits
+    #[arg(long, conflicts_with_all = ["keep", "reuse"])]
+    pub(crate) postgres: bool,
     /// Passed by `cargo bench`
     #[arg(long, hide = true)]
     bench: bool,
@@ -55,6 +58,7 @@ Examples:
   cargo bench --bench scale                                   scales 0.01 and 1
   cargo bench --bench scale -- --scale 0.01,1,5               how it grows
   cargo bench --bench scale -- --scale 1 --only load --order random
+  cargo bench --bench scale -- --scale 1 --postgres           a store in PostgreSQL
   cargo bench --bench scale -- --scale 1 --keep /var/tmp/host
   cargo bench --bench scale -- --scale 1 --only authorize --decision-log /var/tmp/decisions.log
   cargo bench --bench scale -- --scale 1 --reuse /var/tmp/host --only list,actions --json numbers.json";

@@ -33,13 +33,15 @@ pub(crate) fn times(run: &Run) -> String {
         most.own, last.own, most.mapped
     );
     let each = |bytes: u64| bytes as f64 / run.n_facts as f64;
-    let _ = writeln!(
-        text,
-        "disk: {:.1} bytes a fact, {:.1} with the log while it ran; {:.0} MB in all",
-        each(run.bytes.closed),
-        each(run.bytes.running),
-        run.bytes.closed as f64 / 1e6
-    );
+    if let Some(bytes) = &run.bytes {
+        let _ = writeln!(
+            text,
+            "disk: {:.1} bytes a fact, {:.1} with the log while it ran; {:.0} MB in all",
+            each(bytes.closed),
+            each(bytes.running),
+            bytes.closed as f64 / 1e6
+        );
+    }
     if let Some(loaded) = &run.loaded {
         let _ =
             writeln!(text, "load: {:.1} s, {:.0} facts/s", loaded.elapsed.as_secs_f64(), loaded.per_second());
@@ -116,7 +118,7 @@ pub(crate) fn json(runs: &[Run], growth: Option<&Growth>, options: &Options) -> 
             "load": run.loaded.as_ref().map(|loaded| json!({
                 "seconds": loaded.elapsed.as_secs_f64(), "facts_per_second": loaded.per_second(),
             })),
-            "bytes": { "closed": run.bytes.closed, "running": run.bytes.running },
+            "bytes": run.bytes.map(|bytes| json!({ "closed": bytes.closed, "running": bytes.running })),
             "memory": { "most": memory(run.memory.most), "last": memory(run.memory.last) },
         })
     });

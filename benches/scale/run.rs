@@ -16,6 +16,7 @@ use crate::sample::Sampler;
 use crate::times::Times;
 use crate::watch::{Watch, Watched};
 use portcullis::engine::{Engine, EngineSettings};
+use portcullis_testkit::cluster::Cluster;
 use serde_json::json;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -34,7 +35,8 @@ pub(crate) struct Run {
     pub(crate) loaded: Option<Loaded>,
     /// By what was asked, in the order in which it was asked.
     pub(crate) timed: Vec<(String, Times)>,
-    pub(crate) bytes: Bytes,
+    /// None if the store is in a database.
+    pub(crate) bytes: Option<Bytes>,
     pub(crate) memory: Watched,
 }
 
@@ -62,6 +64,16 @@ const EXPLAINED: usize = 4_000;
 /// Checks of each of eight clients.
 const EACH: usize = 6_000;
 
+/// A server as it would be used, but for its memory: the test kit's own settings lose what was committed.
+const DURABLE: &[&str] = &[
+    "fsync=on",
+    "full_page_writes=on",
+    "synchronous_commit=on",
+    "autovacuum=on",
+    "shared_buffers=512MB",
+    "max_wal_size=4GB",
+];
+
 /// Measures at one scale.
 pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runtime) -> Run {
     let host = CodeHost::new(Size::scaled(scale), options.seed);
@@ -72,7 +84,12 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
         (None, Some(parent)) => Folder::kept(parent, scale),
         (None, None) => Folder::temporary(),
     };
-    let service = serve(&folder.data(), &options.service());
+    let cluster = options.postgres.then(|| Cluster::start(DURABLE).unwrap());
+    let store =
+        cluster.as_ref().map(|cluster| format!("postgres://postgres@/postgres?host={}", cluster.folder));
+    let in_database = store.iter().flat_map(|url| ["--store", url]);
+    let service =
+        serve(&folder.data(), &options.service().into_iter().chain(in_database).collect::<Vec<_>>());
     let watch = Watch::over(&service);
     let loaded = options.reuse.is_none().then(|| {
         Client::new(service.caller.address()).post("/policy", &json!({ "src": POLICY }).to_string());
@@ -95,12 +112,14 @@ pub(crate) fn run(scale: f64, options: &Options, runtime: &tokio::runtime::Runti
         let questions = asked.decisions.get(..EXPLAINED).unwrap();
         timed.extend(ask::explained(service.caller.address(), questions));
     }
-    let running = folder.bytes();
+    let running = cluster.is_none().then(|| folder.bytes());
     service.stop();
-    let bytes = Bytes { running, closed: folder.bytes() };
-    options.say("in the engine");
-    let engine = runtime.block_on(Engine::open(&folder.store(), EngineSettings::default())).unwrap();
-    runtime.block_on(in_engine(&engine, &asked, options, &mut timed));
+    let bytes = running.map(|running| Bytes { running, closed: folder.bytes() });
+    if cluster.is_none() {
+        options.say("in the engine");
+        let engine = runtime.block_on(Engine::open(&folder.store(), EngineSettings::default())).unwrap();
+        runtime.block_on(in_engine(&engine, &asked, options, &mut timed));
+    }
     let Asked { decisions, mix, .. } = asked;
     Run { scale, n_facts, folder, decisions, mix, loaded, timed, bytes, memory }
 }

@@ -176,7 +176,7 @@ pub(crate) const TARGETS: &[Target] = &[
         what: "size of a fact on the disk",
         limit: Limit::AtMost(60.0),
         unit: Unit::Bytes,
-        measured: |run| Some(run.bytes.closed as f64 / run.n_facts as f64),
+        measured: |run| run.bytes.map(|bytes| bytes.closed as f64 / run.n_facts as f64),
     },
     Target {
         what: "own memory, at most",

@@ -155,3 +155,26 @@ async fn an_environment_that_is_not_there_is_refused() {
         PostgresStore::open(&address.clone().into(), ENVIRONMENT, &super::options()).await.unwrap_err();
     assert!(matches!(newer, StoreError::Database(DatabaseError::NewerSchema { found: 9, .. })), "{newer}");
 }
+
+#[tokio::test]
+async fn many_facts_are_copied_and_each_is_stored_once() {
+    let place = Place::new("copied").await;
+    let store = place.open().await;
+    let facts = |of: std::ops::Range<usize>| of.map(|n| relation(&format!("{n:05}"), "parent", "a"));
+    let twice = insert(facts(0..2_500).chain(facts(1_000..2_000)));
+    assert_eq!(store.apply_within(twice, None).await.unwrap().0.inserted, 2_500);
+    // With this rule INSERT adds nothing, and COPY still does.
+    let rule = "CREATE RULE copied AS ON INSERT TO portcullis_e1.f1 DO INSTEAD NOTHING";
+    place.admin.batch_execute(rule).await.unwrap();
+    assert_eq!(store.apply_within(insert(facts(3_000..5_500)), None).await.unwrap().0.inserted, 2_500);
+    assert_eq!(store.apply_within(insert(facts(5_500..5_600)), None).await.unwrap().0.inserted, 0);
+    place.admin.batch_execute("DROP RULE copied ON portcullis_e1.f1").await.unwrap();
+    // One is there already, and is none of the few that are looked up before.
+    store.apply_within(insert(facts(7_000..7_001)), None).await.unwrap();
+    let around = store.apply_within(insert(facts(6_000..8_500)), None).await.unwrap().0;
+    assert_eq!(around.inserted, 2_499);
+    // All are there.
+    assert_eq!(store.apply_within(insert(facts(6_000..8_500)), None).await.unwrap().0.inserted, 0);
+    assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.f1").await, 7_500);
+    assert_eq!(place.number("SELECT facts FROM portcullis_e1.relation").await, 7_500);
+}

@@ -3,14 +3,15 @@
 //! Values are always parameters; the text of a statement contains only the names of tables and columns, which
 //! are made from numbers.
 
-use super::catalog::{Catalog, CatalogEntry};
+use super::catalog::Catalog;
 use super::facts::matching;
+use super::new_rows::NewRows;
 use super::session::PgSession;
 use super::value::form;
 use crate::store::error::StoreError;
 use crate::store::fact::{Change, Fact, FactPattern};
 use crate::store::signature;
-use tokio_postgres::GenericClient;
+use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
 /// How many facts a batch added and removed.
@@ -21,13 +22,13 @@ pub(super) struct BatchCounts {
 }
 
 /// An environment inside a transaction.
-pub(super) struct BatchTarget<'t, C> {
-    pub(super) session: PgSession<'t, C>,
+pub(super) struct BatchTarget<'t> {
+    pub(super) session: PgSession<'t, Client>,
     pub(super) schema: &'t str,
     pub(super) catalog: &'t mut Catalog,
 }
 
-impl<C: GenericClient> BatchTarget<'_, C> {
+impl BatchTarget<'_> {
     /// Applies the changes in order. Fails if a pattern of a deletion matches more facts than `delete_reach`.
     pub(super) async fn apply(
         &mut self,
@@ -60,18 +61,7 @@ impl<C: GenericClient> BatchTarget<'_, C> {
         for run in ordered.chunk_by(|a, b| signature::order(a, b).is_eq()) {
             let Some(first) = run.first() else { continue };
             let entry = self.catalog.place_of(self.session, self.schema, first).await?;
-            let (names, columns) = columns(entry, run);
-            let arrays: Vec<String> = (1..=columns.len()).map(|n| format!("${n}::bytea[]")).collect();
-            let insert = format!(
-                "INSERT INTO {}.{} ({}) SELECT * FROM unnest({}) ON CONFLICT DO NOTHING",
-                self.schema,
-                entry.relation.table,
-                names.join(", "),
-                arrays.join(", ")
-            );
-            let params: Vec<(&(dyn ToSql + Sync), Type)> =
-                columns.iter().map(|column| (column as _, Type::BYTEA_ARRAY)).collect();
-            let new = self.session.execute(&insert, &params).await?;
+            let new = NewRows::of(&entry.relation, run).insert(self.session, self.schema).await?;
             entry.count(new, 0);
             inserted += new;
         }
@@ -93,22 +83,4 @@ impl<C: GenericClient> BatchTarget<'_, C> {
         }
         Ok(deleted)
     }
-}
-
-/// The names of a relation's columns, and the values of these facts in them, in the order of the key:
-/// neighbours in an index are written together.
-fn columns(entry: &CatalogEntry, facts: &[&Fact]) -> (Vec<String>, Vec<Vec<Vec<u8>>>) {
-    let (at, names): (Vec<usize>, Vec<String>) = entry.relation.columns().unzip();
-    let row = |fact: &&Fact| {
-        at.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| form(&arg.id)).collect::<Vec<_>>()
-    };
-    let mut rows: Vec<Vec<Vec<u8>>> = facts.iter().map(row).collect();
-    rows.sort_unstable();
-    let mut columns: Vec<Vec<Vec<u8>>> = names.iter().map(|_| Vec::with_capacity(rows.len())).collect();
-    for row in rows {
-        for (column, value) in columns.iter_mut().zip(row) {
-            column.push(value);
-        }
-    }
-    (names, columns)
 }

@@ -32,6 +32,7 @@ mod frontier;
 mod keys;
 mod migrate;
 mod moments;
+mod new_rows;
 mod pause;
 mod pinned;
 mod policy;

@@ -1,13 +1,16 @@
 //! Statements on a connection. Their errors name the server.
 //!
-//! Nothing is prepared under a name, so no statement needs an earlier one.
+//! Nothing but COPY is prepared under a name, so no other statement needs an earlier one.
 
 use super::error::of_statement;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::key::random;
+use std::pin::pin;
+use tokio_postgres::binary_copy::BinaryCopyInWriter;
+use tokio_postgres::error::SqlState;
 use tokio_postgres::types::{FromSql, ToSql, Type};
-use tokio_postgres::{GenericClient, Row};
+use tokio_postgres::{Client, GenericClient, Row};
 
 /// A connection, or a transaction on it.
 pub(super) struct PgSession<'c, C> {
@@ -92,6 +95,30 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
     ) -> Result<Row, StoreError> {
         let first = self.rows(statement, params).await?.into_iter().next();
         first.ok_or_else(|| StoreError::Bug("a statement of the store has no row".to_owned()))
+    }
+}
+
+impl PgSession<'_, Client> {
+    /// Sends rows to a statement that copies them into a table; returns how many there were. `None` if one of
+    /// them is in a unique index already: then the transaction is at the end.
+    pub(super) async fn copy(
+        &self,
+        statement: &str,
+        types: &[Type],
+        rows: &[Vec<Vec<u8>>],
+    ) -> Result<Option<u64>, StoreError> {
+        let copied = async {
+            let mut writer = pin!(BinaryCopyInWriter::new(self.client.copy_in(statement).await?, types));
+            for row in rows {
+                writer.as_mut().write_raw(row).await?;
+            }
+            writer.finish().await
+        };
+        match copied.await {
+            Ok(n_rows) => Ok(Some(n_rows)),
+            Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(None),
+            Err(error) => Err(of_statement(self.at, &error)),
+        }
     }
 }
 
