@@ -12,7 +12,7 @@ use portcullis::store::{Change, DatabaseError, Store, StoreError, Token, WriteMa
 use portcullis_testkit::cluster::Cluster;
 use std::net::TcpListener;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
@@ -111,11 +111,16 @@ impl Trio {
         Store::connect(&servers, ENVIRONMENT, &options()).await.unwrap()
     }
 
-    /// Kills the primary, and promotes the standby that has more of its log.
-    async fn fail_over(self, confirmed: Confirmed) -> Server {
+    /// Kills the primary, and promotes the standby that has more of its log. If standbys need not confirm,
+    /// they lack some of the batches, which are counted.
+    async fn fail_over(self, confirmed: Confirmed, n_batches: &AtomicUsize) -> Server {
         if confirmed == Confirmed::ByPrimary {
             self.primary.cluster.stop_sending().unwrap();
-            sleep(Duration::from_millis(150)).await;
+            let (began, before) = (Instant::now(), n_batches.load(Ordering::SeqCst));
+            while n_batches.load(Ordering::SeqCst) < before + 20 {
+                assert!(began.elapsed() < PATIENCE, "nothing is written");
+                sleep(Duration::from_millis(5)).await;
+            }
         }
         self.primary.cluster.kill().unwrap();
         let received = "SELECT lpad((pg_last_wal_receive_lsn() - '0/0')::text, 20, '0')";
@@ -125,6 +130,14 @@ impl Trio {
         promoted.run(&["SELECT pg_promote(true, 30)"]).await;
         promoted
     }
+}
+
+/// How far a round is.
+#[derive(Default)]
+struct Progress {
+    is_promoted: AtomicBool,
+    /// Batches that were acknowledged.
+    n_batches: AtomicUsize,
 }
 
 /// The notes of a writer. Its nth batch replaces its fact `n - 1` by its fact `n`.
@@ -145,11 +158,11 @@ impl Writer {
     }
 
     /// Writes until it has enough batches after the failover, or learns that writes were lost.
-    async fn write(mut self, here: Store, there: Store, is_promoted: Arc<AtomicBool>) -> Self {
+    async fn write(mut self, here: Store, there: Store, progress: Arc<Progress>) -> Self {
         let (mut last, mut n_afterwards) = (Instant::now(), 0);
         while n_afterwards < AFTERWARDS && !self.knows_of_loss {
             assert!(last.elapsed() < PATIENCE, "{}: nothing is written any more", self.name);
-            let is_afterwards = is_promoted.load(Ordering::SeqCst);
+            let is_afterwards = progress.is_promoted.load(Ordering::SeqCst);
             let step = self.acknowledged.len() + 1;
             let repository = |step: usize| format!("{}.{step}", self.name);
             let old = pattern("is_public", &[&format!("Repository:{}", repository(step - 1))]);
@@ -158,6 +171,7 @@ impl Writer {
                 Ok(applied) => {
                     let mark = WriteMark { offset: applied.offset, nonce: applied.nonce };
                     self.acknowledged.push(WriteMark::token(&mark.to_string()).unwrap());
+                    progress.n_batches.fetch_add(1, Ordering::SeqCst);
                     (last, n_afterwards) = (Instant::now(), n_afterwards + usize::from(is_afterwards));
                     self.ask(&there, step).await;
                 }
@@ -209,18 +223,18 @@ fn is_loss(error: &StoreError) -> bool {
 async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, usize, usize) {
     let trio = Trio::around(primary, confirmed).await;
     let (address, nodes) = (trio.address(), [trio.open().await, trio.open().await]);
-    let is_promoted = Arc::new(AtomicBool::new(false));
+    let progress = Arc::new(Progress::default());
     let writing: Vec<_> = (0..WRITERS)
         .map(|n| {
             let name = format!("{nth}.{n}");
             let writer = Writer { name, acknowledged: Vec::new(), knows_of_loss: false };
             let (here, there) = (nodes[n % 2].clone(), nodes[(n + 1) % 2].clone());
-            tokio::spawn(writer.write(here, there, Arc::clone(&is_promoted)))
+            tokio::spawn(writer.write(here, there, Arc::clone(&progress)))
         })
         .collect();
     sleep(Duration::from_millis(300 + 37 * u64::try_from(nth % 10).unwrap())).await;
-    let promoted = trio.fail_over(confirmed).await;
-    is_promoted.store(true, Ordering::SeqCst);
+    let promoted = trio.fail_over(confirmed, &progress.n_batches).await;
+    progress.is_promoted.store(true, Ordering::SeqCst);
     let mut writers = Vec::new();
     for writer in writing {
         writers.push(writer.await.unwrap());

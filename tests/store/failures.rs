@@ -91,6 +91,23 @@ async fn batches_whose_end_is_unknown_are_not_sent_again() {
     }
 }
 
+/// Another server has a different write in the place of one that the node has seen.
+#[tokio::test]
+async fn a_node_that_may_not_write_does_not_keep_others_from_it() {
+    let place = Place::new("released").await;
+    let store = place.open().await;
+    store.apply_within(insert([public("1")]), None).await.unwrap();
+    let taken_over = "UPDATE portcullis_e1.revision SET nonce = nonce # 1 WHERE revision = 1;
+        UPDATE portcullis_e1.clock SET nonce = nonce # 1";
+    place.admin.batch_execute(taken_over).await.unwrap();
+    let refused = store.apply_within(insert([public("2")]), None).await.unwrap_err();
+    assert!(matches!(refused, StoreError::Database(DatabaseError::TakenOver { .. })), "{refused}");
+    let other = place.open().await;
+    let began = Instant::now();
+    other.apply_within(insert([public("3")]), None).await.unwrap();
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
 #[tokio::test]
 async fn a_network_that_says_nothing_costs_a_bounded_time() {
     let place = Place::new("silent").await;

@@ -8,7 +8,7 @@ use super::frontier::Frontier;
 use super::keys::{self, LoadedKeys};
 use super::policy;
 use super::session::{PgSession, SessionMark, value};
-use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
+use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written, passing};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, Change};
@@ -16,6 +16,9 @@ use crate::store::key::{Access, NewKey, random};
 use crate::store::policy::PolicyVersion;
 use crate::store::signature::Relations;
 use crate::store::token::{Nonce, Token};
+use std::time::Duration;
+use tokio::task::yield_now;
+use tokio::time::timeout;
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
@@ -27,6 +30,9 @@ const LOOKED_AT: i64 = 256;
 
 /// After this many transactions, old revisions and retired tables are removed.
 const CLEANED: u64 = 128;
+
+/// How long the end of a transaction that failed may take.
+const ROLLBACK_TIME: Duration = Duration::from_secs(2);
 
 /// The connection of a writer.
 pub(super) struct WriterConnection {
@@ -118,6 +124,18 @@ impl WriterConnection {
     /// Ends the open transaction. If the answer does not come, it may be committed or not.
     pub(super) async fn commit(&self) -> Result<(), StoreError> {
         self.session().run("COMMIT").await
+    }
+
+    /// Gives the connection up after an error. Its transaction, which may hold the lock of the clock, ends
+    /// before this returns if the server still answers: what is left of a connection runs only while the
+    /// writer waits for something.
+    pub(super) async fn abandon(self, error: &StoreError) {
+        if passing(error).is_none() {
+            // If this fails, the server ends the transaction with the connection.
+            let _ = timeout(ROLLBACK_TIME, self.session().run("ROLLBACK")).await;
+        }
+        drop(self);
+        yield_now().await;
     }
 
     /// Whether a transaction was committed. This waits until it has ended: it holds the lock of the clock.

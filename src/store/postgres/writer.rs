@@ -246,7 +246,7 @@ impl WriterThread {
         work: impl AsyncFnOnce(&WriterConnection) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let Self { source, connection, runtime, .. } = self;
-        let done = runtime.block_on(async {
+        runtime.block_on(async {
             let done = async {
                 let connection = match connection {
                     Some(connection) => connection,
@@ -254,12 +254,14 @@ impl WriterThread {
                 };
                 work(connection).await
             };
-            timeout(TIDY_TIME, done).await.unwrap_or(Err(StoreError::Timeout(TIDY_TIME)))
-        });
-        if done.is_err() {
-            *connection = None;
-        }
-        done
+            let done = timeout(TIDY_TIME, done).await.unwrap_or(Err(StoreError::Timeout(TIDY_TIME)));
+            if let Err(error) = &done
+                && let Some(connection) = connection.take()
+            {
+                connection.abandon(error).await;
+            }
+            done
+        })
     }
 
     /// Writes a group in one transaction. If that fails and the server answers, each batch is tried
@@ -300,7 +302,9 @@ impl WriterThread {
                     }
                     Err(error) => error,
                 };
-                *connection = None;
+                if let Some(connection) = connection.take() {
+                    connection.abandon(&error).await;
+                }
                 if let StoreError::Database(DatabaseError::TakenOver { revision }) = &error {
                     source.published.note_lost(*revision);
                 }
