@@ -7,9 +7,10 @@ use crate::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
+use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
-use ureq::http::{Response, StatusCode, Uri};
+use ureq::http::{HeaderValue, Response, StatusCode, Uri};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body};
 
@@ -62,7 +63,12 @@ pub(super) struct Service {
     key: Secret,
     /// Whether no key was given.
     is_guess: bool,
+    /// The last offset that an answer had. Later questions name it, so no answer is of an older state.
+    offset: RefCell<Option<HeaderValue>>,
 }
+
+/// The header of offsets.
+const OFFSET: &str = "OsoOffset";
 
 impl Service {
     /// The service at an address that may end with `/api`. Without a key, the one that `serve --dev` accepts
@@ -86,7 +92,13 @@ impl Service {
             .timeout_recv_response(Some(ANSWER_TIME))
             .user_agent(concat!("portcullis/", env!("CARGO_PKG_VERSION")))
             .tls_config(tls);
-        Ok(Self { agent: config.build().into(), base: format!("{}/api", base(url)), key, is_guess })
+        Ok(Self {
+            agent: config.build().into(),
+            base: format!("{}/api", base(url)),
+            key,
+            is_guess,
+            offset: RefCell::default(),
+        })
     }
 
     /// The service, and the environment according to the key.
@@ -140,9 +152,15 @@ impl Service {
     ) -> Result<ServiceReply<T>, CliError> {
         let start = Instant::now();
         loop {
-            let request =
+            let mut request =
                 self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
+            if let Some(offset) = &*self.offset.borrow() {
+                request = request.header(OFFSET, offset);
+            }
             let mut response = request.send_json(body).map_err(|error| lost(&error))?;
+            if let Some(offset) = response.headers().get(OFFSET) {
+                self.offset.replace(Some(offset.clone()));
+            }
             if let Some(asked) = asked_to_wait(&response)
                 && start.elapsed().saturating_add(asked) < RETRY_TIME
             {

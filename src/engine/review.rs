@@ -13,7 +13,7 @@
 
 use super::answers::{expected, read};
 use super::{ANY, Engine, EngineError, facts, questions};
-use crate::store::{ConsistentRead, Reader, Value};
+use crate::store::{ConsistentRead, Reader, Value, WriteMark};
 use portcullis_compiler::builtin::is_abstract;
 use portcullis_compiler::ir::{Program, TypeKind};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question};
@@ -55,7 +55,7 @@ pub struct ReviewedType {
 }
 
 /// What there is to review.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Review {
     /// Each type once, in the order of their names.
     pub types: Vec<ReviewedType>,
@@ -63,8 +63,8 @@ pub struct Review {
     pub unknown_types: Vec<String>,
     /// The version of the policy; `None` before the first one.
     pub version: Option<u64>,
-    /// An offset of the store: the answer saw all writes up to it, and perhaps later ones.
-    pub offset: u64,
+    /// A moment of the store: the answer saw all writes up to it, and perhaps later ones.
+    pub mark: WriteMark,
 }
 
 impl Engine {
@@ -77,8 +77,10 @@ impl Engine {
 
     /// The same, of the state of the primary: its offset shows whether the state changed meanwhile.
     async fn reviewed(&self, ReviewQuestion { about, types }: ReviewQuestion) -> Result<Review, EngineError> {
-        let offset = self.store().offset();
-        let Some(active) = self.active() else { return Ok(Review { offset, ..Review::default() }) };
+        let mark = self.store().last_write();
+        let Some(active) = self.active() else {
+            return Ok(Review { types: Vec::new(), unknown_types: Vec::new(), version: None, mark });
+        };
         let (program, version) = (Arc::clone(&active.program), Some(active.version));
         let named = types.iter().flatten().chain([about.ty()]);
         let is_unknown = |ty: &&String| ty.as_str() != ANY && program.type_id(ty).is_none();
@@ -98,7 +100,7 @@ impl Engine {
             };
             found.push(ReviewedType { ty, actions, refused });
         }
-        Ok(Review { types: found, unknown_types, version, offset })
+        Ok(Review { types: found, unknown_types, version, mark })
     }
 
     /// The actions between the reviewed value and any of this type.

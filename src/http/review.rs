@@ -2,12 +2,14 @@
 //!
 //! The answer is short: types and actions. Each is a list that `/list` or `/list_subjects` answers in pages,
 //! so a review of any size needs no more memory than a page, neither here nor at the client. The offset lets
-//! the client see afterwards whether all of it is of one state of the store.
+//! the client see afterwards whether all of it is of one state of the store. The client sends it back as a
+//! header with its lists: then no replica answers them from an older state.
 
 use super::AppState;
 use super::auth::ReadAccess;
 use super::code::ErrorCode;
 use super::error::ApiError;
+use super::headers::Offset;
 use super::json::{Json, Object};
 use super::openapi::Name;
 use crate::engine::{Review, ReviewQuestion, Reviewed, ReviewedType, Value};
@@ -103,7 +105,7 @@ pub struct ReviewRefusedOut {
 async fn review(
     ReadAccess(environment): ReadAccess,
     Json(Object(asked)): Json<Object<ReviewIn>>,
-) -> Result<Json<ReviewOut>, ApiError> {
+) -> Result<(Offset, Json<ReviewOut>), ApiError> {
     let ReviewIn { actor_type, actor_id, resource_type, resource_id, types } = asked;
     let about = match (actor_type, actor_id, resource_type, resource_id) {
         (Some(ty), Some(id), None, None) => Reviewed::Actor(Value { ty, id }),
@@ -114,13 +116,14 @@ async fn review(
             ));
         }
     };
-    Ok(Json(environment.engine.review(ReviewQuestion { about, types }).await?.into()))
+    let found = environment.engine.review(ReviewQuestion { about, types }).await?;
+    Ok((Offset(found.mark), Json(found.into())))
 }
 
 impl From<Review> for ReviewOut {
-    fn from(Review { types, unknown_types, version, offset }: Review) -> Self {
+    fn from(Review { types, unknown_types, version, mark }: Review) -> Self {
         let types = types.into_iter().map(ReviewedTypeOut::from).collect();
-        Self { policy_version: version, offset, types, unknown_types }
+        Self { policy_version: version, offset: mark.offset, types, unknown_types }
     }
 }
 

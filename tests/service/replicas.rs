@@ -13,6 +13,7 @@ use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::hosted::RUNTIME;
 use portcullis_testkit::postgres::administer_in;
+use portcullis_testkit::program;
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, fact_json, question};
 use serde_json::json;
@@ -89,6 +90,30 @@ impl Replicated {
         let answer = self.node.send("POST", "/api/authorize", &headers, body.as_bytes());
         assert_eq!(answer.status, 200, "{}", answer.text);
         answer.json()["allowed"].as_bool().unwrap()
+    }
+}
+
+/// The lists of a review are asked with the offset of the review.
+#[test]
+fn a_review_does_not_mix_the_states_of_a_replica_and_its_primary() {
+    let all = Replicated::start(Some(Duration::from_mins(1)));
+    all.reached();
+    all.pause();
+    all.node.add(&[&["has_role", "User:ada", "String:writer", "Repo:b"]]);
+    let before = all.answered();
+    let body = json!({
+        "actor_type": "User", "actor_id": "ada", "action": "write", "resource_type": "Repo",
+    });
+    assert_eq!(all.node.post("/api/list", &body).json()["results"], json!(["a"]), "of the replica");
+    assert!(all.answered() > before);
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("http://{}", all.node.address);
+    let args = ["review", "--actor", "User:ada", "--url", &url, "--format", "csv"];
+    let (code, out, err) = program::run(folder.path(), &args);
+    assert_eq!(code, Some(0), "{out}{err}");
+    for id in ["a", "b"] {
+        let row = |line: &str| line.contains("write") && line.split(',').any(|cell| cell == id);
+        assert!(out.lines().any(row), "no {id}: {out}");
     }
 }
 

@@ -203,12 +203,11 @@ impl Writer {
         let n_acknowledged = self.acknowledged.len();
         assert!(survived.len() == 1 && survived[0] <= n_acknowledged + 1, "{}: {survived:?}", self.name);
         for (step, token) in (1..).zip(&self.acknowledged) {
-            match self.seen(&store.after(Some(*token))).await {
-                Ok(seen) => {
-                    assert!(step <= survived[0] && seen == survived, "{}: {step} {seen:?}", self.name)
-                }
-                Err(error) => assert!(step > survived[0] && is_loss(&error), "{}: {step} {error}", self.name),
-            }
+            let is_right = match self.seen(&store.after(Some(*token))).await {
+                Ok(seen) => step <= survived[0] && seen == survived,
+                Err(error) => step > survived[0] && is_loss(&error),
+            };
+            assert!(is_right, "{}: batch {step}, and {survived:?} survived", self.name);
         }
         n_acknowledged.saturating_sub(survived[0])
     }
