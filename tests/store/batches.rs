@@ -1,6 +1,6 @@
 //! What a batch changes, and what it counts.
 
-use super::{ENVIRONMENT, Place, facts, insert, is_public, public, relation};
+use super::{ENVIRONMENT, Place, facts, insert, is_public, public, relation, until};
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore};
 use portcullis::store::{ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
 use std::collections::BTreeSet;
@@ -154,6 +154,24 @@ async fn an_environment_that_is_not_there_is_refused() {
     let newer =
         PostgresStore::open(&address.clone().into(), ENVIRONMENT, &super::options()).await.unwrap_err();
     assert!(matches!(newer, StoreError::Database(DatabaseError::NewerSchema { found: 9, .. })), "{newer}");
+}
+
+/// Autovacuum is off in the tests.
+#[tokio::test]
+async fn after_a_large_batch_the_server_knows_what_the_tables_contain() {
+    let place = Place::new("analysed").await;
+    let store = place.open().await;
+    let known = "SELECT count(DISTINCT tablename) FROM pg_stats WHERE schemaname = 'portcullis_e1'
+        AND tablename LIKE 'f%'";
+    store.apply_within(insert([public("1")]), None).await.unwrap();
+    let many = insert((0..12_000).map(|n| relation(&n.to_string(), "parent", "a")));
+    store.apply_within(many, None).await.unwrap();
+    until(&place, known, 1).await;
+    // A batch like this one is not enough.
+    let few = insert((0..2_000).map(|n| public(&n.to_string())));
+    store.apply_within(few, None).await.unwrap();
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    assert_eq!(place.number(known).await, 1);
 }
 
 #[tokio::test]

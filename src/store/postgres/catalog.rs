@@ -22,6 +22,10 @@ use tokio_postgres::types::Type;
 /// How many retired tables are dropped at most in one transaction, which keeps all others waiting.
 const DROPPED: usize = 100;
 
+/// After this many changes the server is asked to look at a table, before its autovacuum does so by itself,
+/// which may take a minute.
+const MUCH: u64 = 10_000;
+
 /// All relations as the writer knows them.
 #[derive(Debug, Default)]
 pub(super) struct Catalog {
@@ -39,6 +43,8 @@ pub(super) struct CatalogEntry {
     /// Facts that were inserted and deleted since the counts were saved.
     inserted: u64,
     deleted: u64,
+    /// Those since the server was asked to look at the table.
+    n_unseen: u64,
 }
 
 impl CatalogEntry {
@@ -75,7 +81,7 @@ impl Catalog {
 
     fn push(&mut self, id: i32, predicate: &str, args: Vec<StoredArg>, is_used: bool) -> usize {
         let relation = StoredRelation::numbered(id.into(), predicate, args);
-        self.entries.push(CatalogEntry { id, relation, is_used, inserted: 0, deleted: 0 });
+        self.entries.push(CatalogEntry { id, relation, is_used, inserted: 0, deleted: 0, n_unseen: 0 });
         self.entries.len() - 1
     }
 
@@ -149,6 +155,18 @@ impl Catalog {
         Ok(u64::try_from(n_facts).unwrap_or_default())
     }
 
+    /// The tables in which so much has changed that plans may be made for other contents. They are counted
+    /// anew.
+    pub(super) fn take_changed(&mut self) -> Vec<String> {
+        let changed = self.entries.iter_mut().filter(|entry| entry.n_unseen >= MUCH);
+        changed
+            .map(|entry| {
+                entry.n_unseen = 0;
+                entry.relation.table.clone()
+            })
+            .collect()
+    }
+
     /// Writes the counts that changed, and publishes relations with their first facts.
     pub(super) async fn save_counts(
         &mut self,
@@ -164,6 +182,7 @@ impl Catalog {
                 [(&entry.id as _, Type::INT4), (&difference as _, Type::INT8), (&is_first as _, Type::BOOL)];
             session.rows(&save, &params).await?;
             self.generation += i64::from(is_first);
+            entry.n_unseen += entry.inserted + entry.deleted;
             (entry.is_used, entry.inserted, entry.deleted) = (entry.is_used || is_first, 0, 0);
         }
         Ok(())

@@ -58,3 +58,20 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         code => StoreError::Bug(format!("{reason} (PostgreSQL code {code})")),
     }
 }
+
+/// The error for each batch of a group, if it is not the fault of one of them.
+pub(super) fn of_whole_group(error: &StoreError) -> Option<StoreError> {
+    match error {
+        StoreError::Busy => Some(StoreError::Busy),
+        StoreError::Database(DatabaseError::UnknownWrite) => Some(DatabaseError::UnknownWrite.into()),
+        other => passing(other).map(|reason| reason.clone().into()),
+    }
+}
+
+/// The reason, if another attempt may find a primary.
+pub(super) fn passing(error: &StoreError) -> Option<&DatabaseError> {
+    match error {
+        StoreError::Database(reason) if reason.is_passing() => Some(reason),
+        _ => None,
+    }
+}

@@ -4,11 +4,12 @@ use super::batch::{BatchCounts, BatchTarget};
 use super::catalog::{self, Catalog};
 use super::clock::KeptNonces;
 use super::connect::{WantedServer, connect};
+use super::error::passing;
 use super::frontier::Frontier;
 use super::keys::{self, LoadedKeys};
 use super::policy;
 use super::session::{PgSession, SessionMark, value};
-use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written, passing};
+use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, Change};
@@ -119,6 +120,11 @@ impl WriterConnection {
         self.n_revisions = if is_cleaning { made } else { self.n_revisions.saturating_add(made) };
         self.catalog = Some(catalog);
         Ok(PreparedWrite { outcomes, stamp, relations, keys, named })
+    }
+
+    /// The tables in which the batches on this connection have changed much.
+    pub(super) fn take_changed(&mut self) -> Vec<String> {
+        self.catalog.as_mut().map(Catalog::take_changed).unwrap_or_default()
     }
 
     /// Ends the open transaction. If the answer does not come, it may be committed or not.

@@ -14,6 +14,7 @@
 //! stored once.
 
 use super::address::Address;
+use super::error::{of_whole_group, passing};
 use super::keys;
 use super::published::PublishedState;
 use super::runtime::OwnRuntime;
@@ -218,6 +219,7 @@ impl WriterThread {
                         self.source.published.note_fault(None);
                     }
                     self.save_uses(SAVED);
+                    self.analyse();
                 }
             }
         }
@@ -238,6 +240,21 @@ impl WriterThread {
             tracing::warn!(%error, "cannot save when keys were last used");
         }
         ring.note_saved(&uses);
+    }
+
+    /// Lets the server look at the tables in which much has changed, as after an import: until then it plans
+    /// questions as if they were small.
+    fn analyse(&mut self) {
+        let changed = self.connection.as_mut().map(WriterConnection::take_changed).unwrap_or_default();
+        if changed.is_empty() {
+            return;
+        }
+        let tables: Vec<String> =
+            changed.iter().map(|table| format!("{}.{table}", self.source.schema)).collect();
+        let analyse = format!("ANALYZE {}", tables.join(", "));
+        if let Err(error) = self.brief(async |connection| connection.session().run(&analyse).await) {
+            tracing::warn!(%error, "cannot analyse the tables of the store; autovacuum does so later");
+        }
     }
 
     /// Does something on the connection that must end soon.
@@ -379,22 +396,5 @@ impl WriterSource {
             DatabaseError::Unreachable { at: self.address.to_string(), reason }
         };
         timeout(self.limit, work).await.map_err(silent)?
-    }
-}
-
-/// The error for each batch of a group, if it is not the fault of one of them.
-fn of_whole_group(error: &StoreError) -> Option<StoreError> {
-    match error {
-        StoreError::Busy => Some(StoreError::Busy),
-        StoreError::Database(DatabaseError::UnknownWrite) => Some(DatabaseError::UnknownWrite.into()),
-        other => passing(other).map(|reason| reason.clone().into()),
-    }
-}
-
-/// The reason, if another attempt may find a primary.
-pub(super) fn passing(error: &StoreError) -> Option<&DatabaseError> {
-    match error {
-        StoreError::Database(reason) if reason.is_passing() => Some(reason),
-        _ => None,
     }
 }
