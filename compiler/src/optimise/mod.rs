@@ -30,7 +30,7 @@ pub(crate) use setting::{Purpose, Row, Setting};
 pub(crate) use test_sets::test_sets_of;
 
 use crate::algebra::verify::{Account, Keeps, Verifier};
-use crate::algebra::{Embedded, Plan};
+use crate::algebra::{Embedded, Plan, PlanAnswer};
 use crate::dialect::State;
 use crate::id_vec::IdVec;
 use crate::pass::{self, Pass, Rewritable};
@@ -211,9 +211,10 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         keeps: Keeps::Atoms,
         run: |draft, setting| match setting.purpose {
             Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
-            Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
+            Purpose::Store if matches!(draft.plan.answer, PlanAnswer::Decision(_)) => {}
+            Purpose::Store | Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
             Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
-            Purpose::Store | Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
+            Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
         },
     },
     Pass {

@@ -68,8 +68,8 @@ impl Setting<'_> {
     pub(super) fn makes_sets(&self) -> bool {
         match self.purpose {
             Purpose::Check | Purpose::List => self.flattens(),
-            Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
-            Purpose::Store | Purpose::Tables | Purpose::RowTest | Purpose::Part => false,
+            Purpose::Store | Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
+            Purpose::Tables | Purpose::RowTest | Purpose::Part => false,
         }
     }
 
