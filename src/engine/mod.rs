@@ -114,7 +114,7 @@ pub struct Engine {
     account: Option<Arc<Account>>,
     /// What comes with the questions besides their context facts.
     attributes: Arc<[Attribute]>,
-    /// An older version of the policy, which answers instead of the active one.
+    /// An older version of the policy, or a draft, which answers instead of the active one.
     older: Option<Arc<Plans>>,
     /// The time of its questions, if it is not the current one.
     moment: Option<i64>,
@@ -349,7 +349,7 @@ impl Engine {
         &self.shared.uploads
     }
 
-    /// The policy that answers: an older version, or the active one.
+    /// The policy that answers: an older version, a draft, or the active one.
     fn active(&self) -> Option<Arc<Active>> {
         self.older.as_ref().map(|plans| Arc::clone(&plans.policy)).or_else(|| self.current())
     }

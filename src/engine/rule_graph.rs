@@ -33,7 +33,7 @@ pub struct RuleNode {
     pub predicate: String,
     /// The text among its arguments: the name of a role, a permission or a relation.
     pub text: Option<String>,
-    /// The type that it is about, if that is one.
+    /// The type that it is about, if there is exactly one.
     pub ty: Option<String>,
 }
 
@@ -90,7 +90,7 @@ impl Draft {
     }
 }
 
-/// Whether a rule is in the text, and not made from a test or for every policy.
+/// Whether a rule is written in the policy: others are made from tests, or for every policy.
 fn is_written(program: &Program, rule: &Rule) -> bool {
     rule.span.start < rule.span.end && !program.predicate(rule.head).name.starts_with('\'')
 }

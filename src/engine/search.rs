@@ -1,7 +1,7 @@
-//! Looks through the stored facts as a person does: by a part of a text.
+//! Searches the stored facts for a part of a text.
 //!
-//! In: a pattern, a text and limits. Out: the first facts that match, or the ids of a type that occur in
-//! them. A search reads a limited number of facts; beyond it, it says that there may be more.
+//! In: a predicate, a text and limits. Out: the first facts that match, or the ids of a type that occur in
+//! stored facts. A search reads a limited number of facts, and says if there may be more.
 
 use super::answers::no_room;
 use super::{ArgPattern, Engine, EngineError, Fact, FactPattern, facts};

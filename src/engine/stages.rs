@@ -1,7 +1,7 @@
-//! What the compiler and the database make of a question, for people who look.
+//! Shows how the compiler and the database process a question.
 //!
-//! In: a question. Out: the result of each stage, SQL for review, the statement that the store runs, and the
-//! plan that its database makes for it.
+//! In: a question. Out: the result of each stage, readable SQL, the statement that the store runs, and the
+//! plan of the store's database.
 
 use super::answers::SlotValues;
 use super::catalog;
@@ -69,7 +69,7 @@ impl Engine {
     }
 }
 
-/// The dialect for people that a store's is closest to.
+/// The dialect of readable SQL that is closest to the store's own.
 fn dialect(store: StoreDialect) -> Dialect {
     match store {
         StoreDialect::Sqlite => Dialect::Sqlite,

@@ -1,4 +1,4 @@
-//! The tables that SQL for review reads: one for each kind of fact that a policy can store.
+//! The tables that readable SQL assumes: one for each kind of fact that a policy can store.
 //!
 //! In: a program. Out: a catalog with names that depend only on the policy, so the printed SQL can be tried
 //! at once. A fact `has_role(User, "member", Repo)` is a row of `has_role_user_string_repo`, with the columns

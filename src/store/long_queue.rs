@@ -54,7 +54,7 @@ pub struct QueueUsage {
     pub waiting: usize,
     /// How many questions found no free reader.
     pub waits: u64,
-    /// How long those have waited that wait no more.
+    /// How long questions that are no longer waiting have waited in all.
     pub waited: Duration,
 }
 

@@ -16,7 +16,7 @@ export class ApiError extends Error {
 export class Offline extends Error {}
 
 /**
- * Sends a request; the decoded answer.
+ * Sends a request; returns the decoded answer.
  * @param {string} method
  * @param {string} path relative to the page
  * @param {unknown} [body]

@@ -103,10 +103,10 @@ function Header() {
     if (address.length > 30_000) return notify("This draft is too long for a link.");
     try {
       await navigator.clipboard.writeText(address);
-      notify("A link to this draft and question is in the clipboard. Everything is in the link: nothing was stored.");
+      notify("A link to this draft and question is in the clipboard. The link contains everything; nothing was stored.");
     } catch {
       location.hash = address.slice(address.indexOf("#") + 1);
-      notify("The address of this page now holds this draft and question: copy it from there.");
+      notify("The address bar now has a link to this draft and question: copy it from there.");
     }
   };
   const leave = async () => {
@@ -140,7 +140,7 @@ function Offline() {
   return (
     <div aria-live="polite">
       {!online && (
-        <p class="bar bad">The service cannot be reached. Your draft is safe here; the studio goes on once it is back.</p>
+        <p class="bar bad">The service cannot be reached. Your draft is still here. The studio reconnects by itself.</p>
       )}
       {notice && <p class="bar">{notice}</p>}
     </div>
@@ -218,7 +218,7 @@ function Stale() {
   if (!broken) return null;
   return (
     <p class="note warn" role="status">
-      The draft has errors. What is shown here is from the last draft without.{" "}
+      The draft has errors. This pane shows the last draft without errors.{" "}
       {first && <button class="link" onClick={() => goTo(first.line)}>Go to the first error</button>}
     </p>
   );

@@ -98,7 +98,7 @@ export async function loadStored() {
   return stored;
 }
 
-/** Starts; the result ends it. */
+/** Starts the updates; returns a function that stops them. */
 export function keepUpToDate() {
   const session = () => [state.loaded, state.session, state.online];
   const ends = [

@@ -38,8 +38,8 @@ export function SignIn({ again }) {
         <h1>{again ? "The session has ended" : "Portcullis studio"}</h1>
         <p>
           {again
-            ? "Your draft is still here. Give a key to go on, or open a link that the program printed in another tab."
-            : "Open the link that the program printed when it started, or give an API key. A read-only key opens a studio that changes nothing."}
+            ? "Your draft is still here. Enter a key to continue, or open the printed link in another tab."
+            : "Open the link that the program printed when it started, or enter an API key. With a read-only key you can change nothing that is stored."}
         </p>
         {trouble && !error && <p class="note warn">{trouble}</p>}
         <label for="key">API key</label>

@@ -59,7 +59,7 @@ export function set(patch) {
   for (const listener of [...listeners]) listener();
 }
 
-/** Calls a function after each change; the result ends that. */
+/** Calls a function after each change; returns a function that unsubscribes it. */
 export function subscribe(listener) {
   listeners.add(listener);
   return () => listeners.delete(listener);

@@ -36,7 +36,7 @@ export function StorePolicy({ disabled }) {
     try {
       await post(`api/policy${force ? "?force=true" : ""}`, { src: draft, filename: "policy.polar" });
       set({ stored: draft });
-      notify("The policy is stored, and answers from now on.");
+      notify("The policy is stored and in use.");
       close();
     } catch (failure) {
       setError(failure.message);
@@ -48,7 +48,7 @@ export function StorePolicy({ disabled }) {
       {open && (
         <dialog ref={dialog} onClose={close} aria-labelledby="store-title">
           <h2 id="store-title">Store this policy?</h2>
-          <p>It replaces the stored policy for everyone who asks this service.</p>
+          <p>It replaces the stored policy for everyone who uses this service.</p>
           {changed && (
             <p class="note warn">
               Another policy was stored since you began this draft. Storing yours undoes that: look at it first with
@@ -83,7 +83,7 @@ export function StorePolicy({ disabled }) {
           {failing.length > 0 && (
             <label class="check">
               <input type="checkbox" checked={force} onChange={() => setForce(!force)} />
-              Store it although {failing.length === 1 ? "a test fails" : `${failing.length} tests fail`}
+              Store it even though {failing.length === 1 ? "a test fails" : `${failing.length} tests fail`}
             </label>
           )}
           <Failure text={error} />

@@ -136,8 +136,8 @@ impl Anchors<'_> {
         }
     }
 
-    /// Whether an index on a column of a source finds few rows for a literal. A number may be that of any
-    /// row: it is a level or a count rather than an id, and seldom has an index.
+    /// Whether an index on a column of a source finds few rows for a literal. Not for a number: many rows may
+    /// share it, because it is a level or a count rather than an id, and it seldom has an index.
     fn finds(&self, sources: &[From], value: Expr) -> bool {
         let is_number = matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)));
         !is_number && self.narrows(sources, value)

@@ -103,8 +103,8 @@ impl SetUses<'_> {
         });
     }
 
-    /// Whether a set has the values of a column that is also that of a value: the same column of the same
-    /// table, which another bound query may read.
+    /// Whether a set's values come from the same column of the same table as a value, perhaps through another
+    /// bound query.
     fn reads_again(&self, sources: &[From], value: Expr, set: &Select) -> bool {
         let [shown] = set.output.as_slice() else { return false };
         let (Some(bindings), Some(value), Some(shown)) =

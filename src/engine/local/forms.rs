@@ -1,7 +1,7 @@
-//! A question of the notation as one about the caller's own database, or as a conjunction.
+//! Turns a parsed question into one about the caller's own database, or into a conjunction.
 //!
-//! In: a [`Question`]. Out: a [`LocalQuestion`] or an [`EvaluateQuery`], as the endpoints take them, or why
-//! it is none.
+//! In: a [`Question`]. Out: a [`LocalQuestion`] or an [`EvaluateQuery`], as the endpoints take them, or the
+//! reason why the question cannot be one.
 
 use super::{LocalMode, LocalQuestion};
 use crate::engine::{EvaluateQuery, EvaluateVar};
@@ -24,7 +24,7 @@ pub fn local_question(question: &Question, filter: Option<&str>) -> Result<Local
         (Some(_), _) => {
             let n = wanted.len();
             return Err(format!(
-                "`--filter` needs exactly one open argument, such as `Repo:?`; this question has {n}"
+                "a condition needs exactly one open argument, such as `Repo:?`; this question has {n}"
             ));
         }
         (None, wanted) => LocalMode::Select(wanted_columns(wanted)),

@@ -88,8 +88,8 @@ impl Series {
             ),
             connections: gauges(
                 "portcullis_store_connections",
-                "Connections for questions that a node keeps to each server of a store in a database (the primary, \
-                or 1 for the first replica), in use and free.",
+                "Readers for questions, per server of a store in a database (the primary, or 1 for the first \
+                replica), used and free. Each connects at its first question.",
                 &["environment", "server", "kind", "state"],
             ),
             waits: counter(

@@ -74,7 +74,7 @@ impl DraftIn {
     }
 }
 
-/// What a question is answered.
+/// The answer to a question.
 #[derive(Debug, Serialize)]
 struct AnswerOut {
     /// Whether it has an answer under the draft.
@@ -84,8 +84,9 @@ struct AnswerOut {
     /// The names of what is asked for.
     columns: Vec<String>,
     rows: Vec<Vec<ArgOut>>,
-    /// Whether there are more rows, or why they cannot be listed.
+    /// Whether there are more rows.
     more: bool,
+    /// Why the rows cannot be listed.
     refused: Option<String>,
     why: WhyOut,
 }

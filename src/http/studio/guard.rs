@@ -1,9 +1,9 @@
 //! Which requests reach the studio, and what a browser may do with its answers.
 //!
-//! A page elsewhere can make a browser send requests to this service. It cannot read the answers, unless a
-//! name of its own leads here (DNS rebinding); so a name in `Host` must be `localhost` or that of
-//! `public_url`, while an address cannot be rebound. And a request that changes something, or opens a socket,
-//! must come from a page of this service, which `Origin` says.
+//! Any page can make a browser send requests to this service. It can read the answers only if it has pointed
+//! a name of its own at this service (DNS rebinding). So `Host` must be an IP address, which cannot be
+//! rebound, `localhost`, or the host of `public_url`. And a request that changes something, or opens a
+//! socket, must come from a page of this service, according to its `Origin`.
 
 use super::StudioState;
 use crate::config::PublicUrl;
@@ -35,8 +35,8 @@ pub(super) async fn guarded(State(state): State<StudioState>, request: Request, 
     let public = state.app.config.public_url.as_ref();
     let headers = request.headers();
     let mut response = if !is_ours(headers, public) {
-        let text = "the studio answers to an address, to `localhost` and to the name in `public_url`: use one of \
-                    them, or set `public_url`";
+        let text = "the studio can be opened at an IP address, at `localhost` or at the host of `public_url`: use \
+                    one of these, or set `public_url`";
         refused(text)
     } else if acts(request.method(), headers) && !is_from_here(headers) {
         refused("a request that changes something must come from the studio's own page")

@@ -132,7 +132,7 @@ async fn inside(State(state): State<StudioState>, mut request: Request) -> Respo
     response
 }
 
-/// What the page does about a request without a session.
+/// The message for a request without a session.
 const NO_SESSION: &str = "this page has no session, or it has ended: open the printed link, or give a key";
 
 /// The message for a path that the page does not have.

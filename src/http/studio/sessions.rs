@@ -1,7 +1,7 @@
 //! Who may use the studio: one-time tokens, and sessions with a cookie.
 //!
 //! A session remembers the key that opened it, in memory only, and each of its requests is authenticated with
-//! that key. So a revoked key ends its sessions at once, and a session has no rights of its own. Cookies and
+//! that key. So a session has no rights of its own, and a revoked key ends its sessions at once. Cookies and
 //! tokens are random, kept as digests, and limited in number and time.
 
 use crate::config::Secret;
@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 /// How many sessions there are at most; a further one ends the oldest.
 const MOST: usize = 64;
 
-/// How long a session lasts: a day's work.
-pub(super) const LIFETIME: Duration = Duration::from_hours(12);
+/// How long a session, or a token that nobody uses, lasts: a day's work.
+const LIFETIME: Duration = Duration::from_hours(12);
 
 /// Sessions, and tokens that become one.
 #[derive(Debug, Default)]
@@ -48,6 +48,7 @@ impl Sessions {
     pub(super) fn redeem(&self, token: &str) -> Option<String> {
         let sent = KeyDigest::of(token);
         let mut tokens = self.tokens.lock();
+        tokens.retain(StudioSession::lasts);
         let at = tokens.iter().position(|token| token.digest.is(&sent))?;
         Some(tokens.remove(at).key.0)
     }

@@ -18,7 +18,8 @@ use lsp_server::Connection;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc, watch};
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::{sleep, timeout};
 
 /// The largest message: a policy of the largest size, escaped.
 const MOST_BYTES: usize = 4 << 20;
@@ -29,7 +30,7 @@ const QUEUE: usize = 16;
 /// How long a full queue is left alone.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How often the browser is asked whether it is still there.
+/// How often the browser is asked whether it is still there, and how long it may take to read a message.
 const PING: Duration = Duration::from_secs(20);
 
 /// Connects an editor
@@ -44,72 +45,77 @@ pub(super) async fn connect(
     let seat = Arc::clone(&state.studio.sockets).try_acquire_owned();
     let seat =
         seat.map_err(|_| ApiError::Unavailable("too many editors of the studio at once".to_owned()))?;
-    let (workbench, stopping) = (Arc::clone(&state.studio.workbench), state.studio.stopping.subscribe());
     let upgrade = upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(socket, workbench, stopping, seat)).into_response())
+    Ok(upgrade.on_upgrade(move |socket| serve(socket, state, headers, seat)).into_response())
 }
 
-/// Serves an editor until it goes, its session would end, or the service stops.
-async fn serve(
-    mut socket: WebSocket,
-    workbench: Arc<dyn Workbench + Send + Sync>,
-    mut stopping: watch::Receiver<bool>,
-    _seat: OwnedSemaphorePermit,
-) {
-    let (to_server, mut from_server) = match start(workbench) {
+/// Serves an editor until it disconnects, its session has ended, or the service stops.
+async fn serve(mut socket: WebSocket, state: StudioState, headers: HeaderMap, _seat: OwnedSemaphorePermit) {
+    let (to_server, mut from_server) = match start(Arc::clone(&state.studio.workbench)) {
         Ok(started) => started,
         Err(error) => return tracing::warn!(%error, "cannot start a language server for the studio"),
     };
+    let mut stopping = state.studio.stopping.subscribe();
     let mut pings = tokio::time::interval(PING);
-    let end = tokio::time::sleep(super::sessions::LIFETIME);
-    let mut end = std::pin::pin!(end);
     // Whether it has answered since the last ping.
     let mut is_there = true;
+    // A message for which the server's queue has no room yet. The answers are passed on meanwhile: the server
+    // itself may be waiting for that.
+    let mut waiting: Option<lsp_server::Message> = None;
     loop {
+        if let Some(message) = waiting.take() {
+            match to_server.try_send(message) {
+                Ok(()) => {}
+                Err(TrySendError::Full(message)) => waiting = Some(message),
+                Err(TrySendError::Disconnected(_)) => break,
+            }
+        }
         tokio::select! {
-            received = socket.recv() => match received {
+            received = socket.recv(), if waiting.is_none() => match received {
                 Some(Ok(Message::Text(text))) => {
                     is_there = true;
                     match serde_json::from_str::<lsp_server::Message>(&text) {
-                        Ok(message) => {
-                            if !queued(&to_server, message).await {
-                                break;
-                            }
-                        }
+                        Ok(message) => waiting = Some(message),
                         Err(error) => tracing::debug!(%error, "an editor sent what is not a message"),
                     }
                 }
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => is_there = true,
                 Some(Ok(Message::Binary(_) | Message::Close(_)) | Err(_)) | None => break,
             },
+            () = sleep(PAUSE), if waiting.is_some() => {}
             said = from_server.recv() => {
                 let Some(said) = said else { break };
-                if socket.send(Message::Text(said.into())).await.is_err() {
+                if !is_sent(&mut socket, Message::Text(said.into())).await {
                     break;
                 }
             }
             _ = pings.tick() => {
-                if !std::mem::take(&mut is_there) || socket.send(Message::Ping(Bytes::new())).await.is_err() {
+                let has_session = has_session(&state, &headers).await;
+                // While the server is busy, nobody reads what the browser answers.
+                if !has_session || waiting.is_none() && !std::mem::take(&mut is_there) {
+                    break;
+                }
+                if !is_sent(&mut socket, Message::Ping(Bytes::new())).await {
                     break;
                 }
             }
-            () = &mut end => break,
             () = async { drop(stopping.wait_for(|is_stopping| *is_stopping).await) } => break,
         }
     }
     // The threads end when they lose their queues.
 }
 
-/// Queues a message once there is room; returns whether the server still runs.
-async fn queued(to_server: &Sender<lsp_server::Message>, mut message: lsp_server::Message) -> bool {
-    loop {
-        match to_server.try_send(message) {
-            Ok(()) => return true,
-            Err(TrySendError::Disconnected(_)) => return false,
-            Err(TrySendError::Full(back)) => message = back,
-        }
-        tokio::time::sleep(PAUSE).await;
+/// Whether the session of an editor is open, and its key still valid.
+async fn has_session(state: &StudioState, headers: &HeaderMap) -> bool {
+    match state.studio.sessions.key(headers) {
+        Some(key) => super::opens(&key, &state.app).await.is_ok(),
+        None => false,
     }
+}
+
+/// Sends a message; returns whether the browser took it in time.
+async fn is_sent(socket: &mut WebSocket, message: Message) -> bool {
+    matches!(timeout(PING, socket.send(message)).await, Ok(Ok(())))
 }
 
 /// Starts the server and the thread that passes on what it says.

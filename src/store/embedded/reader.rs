@@ -110,7 +110,7 @@ impl SqliteReader {
         answer.ok_or_else(|| StoreError::Bug("a decision has no row".into()))
     }
 
-    /// How SQLite would run a statement: a line a step, each below the one that it belongs to.
+    /// How SQLite would run a statement: one line per step, indented below its parent.
     pub fn database_plan(&self, sql: &str, params: &[Param]) -> Result<Vec<String>, StoreError> {
         let mut depths: Vec<(i64, usize)> = Vec::new();
         let mut steps = Vec::new();

@@ -22,8 +22,8 @@ use tokio_postgres::types::Type;
 /// How many retired tables are dropped at most in one transaction, which keeps all others waiting.
 const DROPPED: usize = 100;
 
-/// After this many changes the server is asked to look at a table, before its autovacuum does so by itself,
-/// which may take a minute.
+/// After this many changes to a table the writer has it analysed, because autovacuum may take a minute to
+/// do so.
 const MUCH: u64 = 10_000;
 
 /// All relations as the writer knows them.
@@ -43,7 +43,7 @@ pub(super) struct CatalogEntry {
     /// Facts that were inserted and deleted since the counts were saved.
     inserted: u64,
     deleted: u64,
-    /// Those since the server was asked to look at the table.
+    /// How many changes there were since the table was last analysed.
     n_unseen: u64,
 }
 
@@ -155,8 +155,8 @@ impl Catalog {
         Ok(u64::try_from(n_facts).unwrap_or_default())
     }
 
-    /// The tables in which so much has changed that plans may be made for other contents. They are counted
-    /// anew.
+    /// The tables that have changed so much that the planner's statistics may be wrong. Their counts start
+    /// again at zero.
     pub(super) fn take_changed(&mut self) -> Vec<String> {
         let changed = self.entries.iter_mut().filter(|entry| entry.n_unseen >= MUCH);
         changed

@@ -1,9 +1,9 @@
 //! Adds the facts of one relation to its table.
 //!
-//! COPY adds many in half the time of INSERT, because it looks nothing up before it adds a row. But it fails
-//! if one of the facts is stored already. So a few of them are looked up first: if any is there, this is
-//! probably a repetition, and all are inserted, as few facts always are. If COPY fails in spite of that, its
-//! savepoint is undone, and all are inserted, too.
+//! COPY adds many facts in half the time of INSERT, because it looks nothing up before it adds a row. But it
+//! fails if one of the facts is already stored. So a few of them are looked up first: if any of these is
+//! stored, the batch is probably a repetition, and INSERT is used, as for small batches. If COPY fails
+//! anyway, it is rolled back to a savepoint, and INSERT is used as well.
 //!
 //! Values are always parameters, or rows of COPY; the text of a statement contains only the names of tables
 //! and columns, which are made from numbers.
@@ -43,7 +43,7 @@ impl<'r> NewRows<'r> {
         Self { table: &relation.table, columns, rows }
     }
 
-    /// Adds those that are missing; returns how many that were.
+    /// Adds the rows that are missing; returns how many it added.
     pub(super) async fn insert(
         self,
         session: PgSession<'_, Client>,

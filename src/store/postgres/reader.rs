@@ -147,7 +147,7 @@ impl PgReader {
         })
     }
 
-    /// How the server would run a statement with rows of values, a step a line.
+    /// How the server would run a statement that returns rows of values: one line per step.
     pub fn database_plan(&self, sql: &str, params: &[Param]) -> Result<Vec<String>, StoreError> {
         let text = clock::alone_below(&self.source.schema, sql, params.len());
         let mut steps = Vec::new();

@@ -1,6 +1,6 @@
 //! Statements on a connection. Their errors name the server.
 //!
-//! Nothing but COPY is prepared under a name, so no other statement needs an earlier one.
+//! Only COPY prepares a statement under a name; no other statement depends on an earlier one.
 
 use super::error::of_statement;
 use crate::store::database_error::DatabaseError;
@@ -100,7 +100,7 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
 
 impl PgSession<'_, Client> {
     /// Sends rows to a statement that copies them into a table; returns how many there were. `None` if one of
-    /// them is in a unique index already: then the transaction is at the end.
+    /// them is already in a unique index: the transaction then accepts nothing but a rollback.
     pub(super) async fn copy(
         &self,
         statement: &str,

@@ -132,9 +132,9 @@ impl WriterConnection {
         self.session().run("COMMIT").await
     }
 
-    /// Gives the connection up after an error. Its transaction, which may hold the lock of the clock, ends
-    /// before this returns if the server still answers: what is left of a connection runs only while the
-    /// writer waits for something.
+    /// Gives up the connection after an error. Its transaction may hold the lock of the clock, so it ends
+    /// before this returns, if the server still answers. Otherwise it might stay open: the connection's own
+    /// task, which closes it, runs only while the writer waits for something.
     pub(super) async fn abandon(self, error: &StoreError) {
         if passing(error).is_none() {
             // If this fails, the server ends the transaction with the connection.

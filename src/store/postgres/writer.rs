@@ -242,8 +242,8 @@ impl WriterThread {
         ring.note_saved(&uses);
     }
 
-    /// Lets the server look at the tables in which much has changed, as after an import: until then it plans
-    /// questions as if they were small.
+    /// Has the server analyse the tables that have changed a lot, as after an import: until then it plans
+    /// questions as if the tables were small.
     fn analyse(&mut self) {
         let changed = self.connection.as_mut().map(WriterConnection::take_changed).unwrap_or_default();
         if changed.is_empty() {

@@ -29,7 +29,7 @@ export function AnswerPane() {
       {answer.refused && <p class="note warn">Not all answers can be listed: <Shown text={answer.refused} /></p>}
       {answer.columns.length > 0 && answer.rows.length > 0 && <Rows answer={answer} />}
       {answer.allowed ? <Proof why={answer.why} title={answer.columns.length ? "One of them holds because" : "Because"} /> : <Reasons why={answer.why} />}
-      {answer.why.truncated && <p class="note">The explanation ended at its limit: there may be other reasons.</p>}
+      {answer.why.truncated && <p class="note">The explanation was cut off at its limit: there may be other reasons.</p>}
     </article>
   );
 }
@@ -204,7 +204,7 @@ function Goal({ why, at, depth, seen }) {
         <summary>{line}</summary>
         <ul class="tree">
           {attempts.map((attempt, n) => <Attempt key={n} why={why} attempt={attempt} depth={depth + 1} seen={[...seen, at]} />)}
-          {n_others > 0 && <li class="leaf more">{n_others} other {n_others === 1 ? "way" : "ways"} came as far</li>}
+          {n_others > 0 && <li class="leaf more">{n_others} other {n_others === 1 ? "way" : "ways"} got just as far</li>}
         </ul>
       </details>
     </li>

@@ -55,12 +55,12 @@ export function FactsPane() {
           <option value="">All predicates</option>
           {predicates.map((name) => <option key={name} value={name}>{name}</option>)}
         </select>
-        <span class="muted" role="status">{found ? `${found.facts.length.toLocaleString("en")}${found.more ? "+" : ""} facts` : ""}</span>
+        <span class="muted" role="status">{found ? counted(found) : ""}</span>
       </div>
       <Failure text={error} />
       {found && !found.facts.length && (
         <Empty title={text || predicate ? "No fact matches" : "No facts are stored"}>
-          {text || predicate ? "Search for less, or for another predicate." : "Add one above, or try one without storing it."}
+          {text || predicate ? "Try a shorter text or another predicate." : "Add one above, or try one without storing it."}
         </Empty>
       )}
       {found && found.facts.length > 0 && (
@@ -68,6 +68,12 @@ export function FactsPane() {
       )}
     </div>
   );
+}
+
+/** How many facts were found. */
+function counted({ facts, more }) {
+  if (facts.length === 1 && !more) return "1 fact";
+  return `${facts.length.toLocaleString("en")}${more ? "+" : ""} facts`;
 }
 
 /** A long list, of which only what is seen is in the page. */

@@ -77,7 +77,7 @@ export function RulesPane() {
           {types.map((name) => <option key={name} value={name}>{visible(name)}</option>)}
         </select>
         <span class="muted">
-          {found.truncated ? "The first rules of a large policy. " : ""}
+          {found.truncated ? "Only the first rules are shown: the policy is large. " : ""}
           {steps.length ? "What holds in the current answer is marked." : ""}
         </span>
       </div>

@@ -35,7 +35,7 @@ export function StagesPane() {
   return (
     <div class="stages">
       <Text title="SQL" text={sql} open>One table for each kind of fact, as <code>portcullis compile</code> prints it.</Text>
-      <Text title="On this store" text={statement}>The statement that answered, over the store's own tables.</Text>
+      <Text title="On this store" text={statement}>The statement that the store runs, over its own tables.</Text>
       <Text title="Plan of the database" text={plan.join("\n")} open />
       <h3>Stages of the compiler</h3>
       {stages.map(({ title, text }) => <Text key={title} title={title} text={text} />)}

@@ -9,10 +9,10 @@ import { MOST_WATCHED, notify, set, state, useStudio } from "../state.js";
 /** Watches a question. */
 export function watch(question) {
   const { watched } = state;
-  if (watched.includes(question)) return notify("This question is watched already: see the tests.");
+  if (watched.includes(question)) return notify("You already watch this question: see “Tests”.");
   if (watched.length === MOST_WATCHED) return notify(`At most ${MOST_WATCHED} questions are watched: remove one first.`);
   set({ watched: [...watched, question] });
-  notify("The question is watched: see the tests.");
+  notify("Watching this question: see “Tests”.");
 }
 
 export function TestsPane() {
@@ -59,7 +59,7 @@ function Tests() {
   if (testsError) return <Failure text={testsError} />;
   if (!tests) return <p class="opening">Running the tests…</p>;
   if (!tests.length) {
-    return <Empty title="No tests yet">Ask a question, then press “Make this a test” at its answer.</Empty>;
+    return <Empty title="No tests yet">Ask a question, then press “Make this a test” next to its answer.</Empty>;
   }
   const failed = tests.filter(({ failures }) => failures.length);
   return (

@@ -15,7 +15,7 @@ await run({
     await page.getByRole("button", { name: "Store", exact: true }).click();
     await page.getByText("6 facts").waitFor();
     await page.getByRole("searchbox", { name: "Search facts" }).fill("CAROL");
-    await page.getByText("1 facts").waitFor();
+    await page.getByText("1 fact", { exact: true }).waitFor();
     await page.getByRole("button", { name: "Delete this fact" }).click();
     await page.getByRole("button", { name: "Delete", exact: true }).click();
     await page.getByText("No fact matches").waitFor();

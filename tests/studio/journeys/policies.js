@@ -80,7 +80,7 @@ await run({
     const dialog = page.getByRole("dialog");
     await dialog.getByText("now fails").waitFor();
     assert.ok(await dialog.getByRole("button", { name: "Store the policy" }).isDisabled());
-    await dialog.getByLabel("Store it although a test fails").check();
+    await dialog.getByLabel("Store it even though a test fails").check();
     await dialog.getByRole("button", { name: "Store the policy" }).click();
     await page.getByText("as stored", { exact: true }).waitFor();
     assert.equal((await api("GET", "policy")).policy.src, broken);

@@ -49,6 +49,36 @@ await run({
     await page.locator(".cm-content").waitFor();
   },
 
+  async "an editor that asks a thousand questions at once gets all answers"(context) {
+    const page = await open(context, { key: READER });
+    const answered = await page.evaluate(() => new Promise((resolve) => {
+      const socket = new WebSocket(new URL("lsp", location.href).href.replace(/^http/, "ws"));
+      const send = (message) => socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
+      let n_answered = 0;
+      socket.onopen = () => send({ id: 0, method: "initialize", params: { capabilities: {} } });
+      socket.onmessage = ({ data }) => {
+        const { id } = JSON.parse(data);
+        if (id === 0) {
+          send({ method: "initialized", params: {} });
+          const uri = "studio:///burst.polar";
+          send({
+            method: "textDocument/didOpen",
+            params: { textDocument: { uri, languageId: "polar", version: 1, text: "actor User {}" } },
+          });
+          for (let id = 1; id <= 1000; id += 1) {
+            send({ id, method: "textDocument/documentSymbol", params: { textDocument: { uri } } });
+          }
+        } else if (id !== undefined) {
+          n_answered += 1;
+          if (n_answered === 1000) socket.close();
+        }
+      };
+      socket.onclose = () => resolve(n_answered);
+      setTimeout(() => socket.close(), 10000);
+    }));
+    assert.equal(answered, 1000);
+  },
+
   async "a read-only key changes nothing"(context) {
     const page = await open(context, { key: READER });
     await page.getByText("read-only", { exact: true }).waitFor();

@@ -94,7 +94,7 @@ impl Prober<'_> {
         selects.iter().any(|set| self.is_list(set))
     }
 
-    /// Whether a set has keys of a table, of which the actor reaches rows only through other tables.
+    /// Whether a set lists keys of a table whose rows the actor reaches only through other tables.
     fn is_list(&self, set: &Select) -> bool {
         let [Expr::Column { alias, column }] = set.output.as_slice() else { return false };
         let kind = set.from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
