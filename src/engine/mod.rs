@@ -27,6 +27,7 @@ mod facts;
 mod following;
 #[cfg(test)]
 mod fixture;
+mod keys;
 mod local;
 pub mod notation;
 mod pages;
@@ -91,7 +92,7 @@ pub use why::{
 
 use crate::share::{Account, Turns};
 use crate::store::postgres::{PoolUsage, ReplicaUsage, StoreServers};
-use crate::store::{Access, ConsistentRead, Key, NewKey, Relations, Stats, Store, Token};
+use crate::store::{ConsistentRead, Relations, Stats, Store, Token};
 use counters::Counted;
 use local::Documents;
 use parking_lot::RwLock;
@@ -262,52 +263,6 @@ impl Engine {
     /// The counters since the environment was opened.
     pub fn counters(&self) -> Counters {
         self.counted().read()
-    }
-
-    /// The key with this text, unless it is unknown or revoked. Also learns what other processes have
-    /// changed, the policy too.
-    pub async fn find_key(&self, text: &str) -> Result<Option<Key>, EngineError> {
-        let key = self.store().find_key(text).await?;
-        self.follow_policy().await?;
-        Ok(key)
-    }
-
-    /// The key with this text, unless it is unknown or revoked, as far as this process knows. A request that
-    /// only asks questions may use it, and see at its end whether the key [was valid](Self::was_valid). In a
-    /// store that other processes change, that takes one statement less.
-    pub fn known_key(&self, text: &str) -> Option<Key> {
-        self.store().known_key(text)
-    }
-
-    /// Whether a known key was still valid when this engine's request began
-    /// ([`on_account`](Self::on_account)).
-    pub async fn was_valid(&self, text: &str) -> Result<bool, EngineError> {
-        Ok(self.store().was_valid(text).await?)
-    }
-
-    /// All keys, oldest first, including revoked ones.
-    pub fn keys(&self) -> Vec<Key> {
-        self.store().keys()
-    }
-
-    /// When a key was last used, in seconds since the epoch; `None` if never.
-    pub fn key_last_used(&self, id: &str) -> Option<i64> {
-        self.store().key_last_used(id)
-    }
-
-    /// Creates a key, which works at once. Its text is available only now.
-    pub async fn create_key(
-        &self,
-        environment: String,
-        name: String,
-        access: Access,
-    ) -> Result<NewKey, EngineError> {
-        Ok(self.store().create_key(environment, name, access).await?)
-    }
-
-    /// Revokes a key; returns whether it exists.
-    pub async fn revoke_key(&self, id: String) -> Result<bool, EngineError> {
-        Ok(self.store().revoke_key(id).await?)
     }
 
     /// The environment's random secret; it authenticates page tokens.
