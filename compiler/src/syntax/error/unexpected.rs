@@ -113,8 +113,12 @@ impl Ctx<'_> {
         let expects_closer = open.filter(|(opener, _)| opener.closer().is_some_and(|c| self.expected.has(c)));
         let found_closer = self.found.filter(|kind| kind.is_closer());
         if let Some((opener, opener_span)) = expects_closer {
+            // A brace after a value begins a block; elsewhere, an object whose type is missing.
+            let is_after_value = !matches!(self.kind_before(), Some(Kind::OpenParen | Kind::Comma));
             let ends = self.found.is_none_or(|kind| {
-                kind.is_closer() || matches!(kind, Kind::Semicolon | Kind::If | Kind::OpenBrace)
+                kind.is_closer()
+                    || matches!(kind, Kind::Semicolon | Kind::If)
+                    || kind == Kind::OpenBrace && is_after_value
             });
             if !ends {
                 return None;

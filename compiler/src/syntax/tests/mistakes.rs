@@ -207,6 +207,15 @@ fn brackets() {
 }
 
 #[test]
+fn an_object_without_its_type_is_no_open_bracket() {
+    let text = "test \"t\" { assert p({\"1\"}); assert p(U{\"1\"}, {\"2\"}); }";
+    assert_snapshot!(findings(text), @"
+    P0110 1:21 [{] expected a value or a variable or `)`, found `{`
+    P0110 1:46 [{] expected a value or a variable or `)`, found `{`
+    ");
+}
+
+#[test]
 fn nesting_is_bounded() {
     let deep = |n: usize| format!("p(x) if {}q(x){};", "(".repeat(n), ")".repeat(n));
     assert_eq!(findings(&deep(62)), "");
