@@ -3,13 +3,13 @@
 //! Without data bindings, it is SQL over the tables that the policy implies, see [`engine::review_tables`].
 //! With them it is what the service would answer for the caller's own database, see [`super::local`].
 
-use super::ask::names::QuestionNames;
+use super::ask::names::warn_in;
 use super::error::{ArgumentError, CliError};
 use super::local::LocalArgs;
 use super::output::{self, Format, FormatArgs};
 use super::policy_file::PolicyFile;
 use super::{Verdict, serve};
-use crate::engine::{self, EngineError, notation};
+use crate::engine::{self, EngineError, QuestionNames, notation};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Answer, AnswerColumn, Question, RefusedIf};
 use portcullis_compiler::{Dialect, bindings, compile_text};
@@ -114,7 +114,7 @@ fn local(args: &Args, file: &Path) -> Result<Verdict, CliError> {
 pub(super) fn read(text: &str, policy: &Path) -> Result<(Question, Program), CliError> {
     let question = question_on(policy, text)?;
     let program = PolicyFile::program(policy)?;
-    QuestionNames::of_question(&question).warn_in(&program);
+    warn_in(&QuestionNames::of_question(&question), &program);
     engine::check_predicates(&program, &question)?;
     Ok((question, program))
 }

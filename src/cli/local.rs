@@ -12,11 +12,12 @@
 //! | any other | a conjunction: rows with a column for each wanted variable, or with `--filter` a condition |
 
 use super::active_policy::ActivePolicy;
-use super::ask::names::QuestionNames;
+use super::ask::names::warn_in;
 use super::error::{ArgumentError, CliError};
 use super::{facts_file, policy_file};
 use crate::engine::{
-    Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalRequest, PolicyOptions, local_question,
+    Change, Engine, EngineSettings, EvaluateQuery, EvaluateVar, LocalRequest, PolicyOptions, QuestionNames,
+    local_question,
 };
 use serde_json::{Map, Value as Json, json};
 use std::path::{Path, PathBuf};
@@ -57,7 +58,7 @@ impl LocalArgs {
         };
         let engine = engine(policy, self.facts.as_deref()).await?;
         if let ActivePolicy::Known(program) = ActivePolicy::of_engine(&engine).await? {
-            QuestionNames::of_question(&parsed).warn_in(&program);
+            warn_in(&QuestionNames::of_question(&parsed), &program);
         }
         Ok((engine, request))
     }

@@ -8,14 +8,14 @@ use super::answers::{expected, read};
 use super::error::PolicyRefusal;
 use super::report::TestReport;
 use super::versions::Active;
-use super::{Engine, EngineError, Why, questions};
+use super::{Engine, EngineError, QuestionNames, Why, questions};
 use crate::store::{ConsistentRead, Fact};
 use portcullis_compiler::diagnostic::{Severity, render};
-use portcullis_compiler::ir::{BlockInfo, Program, TypeKind};
+use portcullis_compiler::ir::{self, BlockInfo, Program, TypeKind, print};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionVarId};
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -61,6 +61,18 @@ pub struct AnsweredValue {
     pub id: Option<String>,
 }
 
+/// How the tests of a draft differ from those of another policy.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TestEdits {
+    /// The names of tests in both whose facts or assertions differ.
+    pub edited: BTreeSet<String>,
+    /// The names of tests that the draft lacks.
+    pub removed: BTreeSet<String>,
+}
+
+/// The facts of a test, sorted, and its assertions as written.
+type TestText<'p> = (Vec<String>, Vec<&'p str>);
+
 impl Draft {
     /// Checks a text; the error is why it does not validate.
     pub fn check(text: String, file: &str) -> Result<Self, EngineError> {
@@ -78,6 +90,43 @@ impl Draft {
 
     pub(super) fn program(&self) -> &Arc<Program> {
         &self.0.program
+    }
+
+    /// A warning for each name of a question that it does not have.
+    pub fn unknown_names(&self, question: &Question) -> Vec<String> {
+        QuestionNames::of_question(question).unknown(self.program())
+    }
+
+    /// How its tests differ from those of another policy.
+    pub fn test_edits(&self, other: &Self) -> TestEdits {
+        let (own, others) = (self.tests(), other.tests());
+        let mut edits = TestEdits::default();
+        for (name, texts) in others {
+            match own.get(name) {
+                Some(own) if *own == texts => {}
+                Some(_) => drop(edits.edited.insert(name.to_owned())),
+                None => drop(edits.removed.insert(name.to_owned())),
+            }
+        }
+        edits
+    }
+
+    /// What its tests say, by their names; several tests may have one name.
+    fn tests(&self) -> BTreeMap<&str, Vec<TestText<'_>>> {
+        let program = self.program();
+        let mut tests: BTreeMap<&str, Vec<TestText<'_>>> = BTreeMap::new();
+        for test in &program.tests {
+            let fact = |fact: &ir::Fact| {
+                let args: Vec<String> = fact.args.iter().map(|arg| print::constant(program, *arg)).collect();
+                format!("{}({})", fact.predicate, args.join(", "))
+            };
+            let mut facts: Vec<String> = test.facts.iter().map(fact).collect();
+            facts.sort_unstable();
+            let assertions = test.assertions.iter();
+            let assertions = assertions.map(|assertion| program.source.snippet(assertion.span)).collect();
+            tests.entry(test.name.as_str()).or_default().push((facts, assertions));
+        }
+        tests
     }
 
     /// What it names.
@@ -231,6 +280,27 @@ mod tests {
             panic!("{refused}")
         };
         assert!(errors.len() >= 2, "{errors:#?}");
+    }
+
+    #[test]
+    fn tests_that_a_draft_edits_or_removes_are_named() {
+        let draft = |text: &str| Draft::check(text.to_owned(), "p").unwrap_or_else(|error| panic!("{error}"));
+        let policy = |tests: &str| draft(&format!("{STORED} known(u: User) if knows(_, u); {tests}"));
+        let test = |name: &str, assertion: &str, who: &str| {
+            let facts = format!(r#"knows(User{{"{who}"}}, User{{"b"}}); knows(User{{"c"}}, User{{"d"}});"#);
+            format!(r#"test "{name}" {{ setup {{ {facts} }} {assertion} known(User{{"b"}}); }} "#)
+        };
+        let stored: String =
+            ["same", "flipped", "other facts", "gone"].map(|name| test(name, "assert", "a")).concat();
+        let edited = [
+            test("flipped", "assert_not", "a"),
+            test("other facts", "assert", "z"),
+            test("same", "assert", "a"),
+            test("new", "assert", "a"),
+        ];
+        let edits = policy(&edited.concat()).test_edits(&policy(&stored));
+        assert_eq!(edits.edited, BTreeSet::from(["flipped".to_owned(), "other facts".to_owned()]));
+        assert_eq!(edits.removed, BTreeSet::from(["gone".to_owned()]));
     }
 
     #[test]

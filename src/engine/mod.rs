@@ -34,6 +34,7 @@ mod pages;
 mod plans;
 mod policies;
 mod policy_tests;
+mod question_names;
 mod questions;
 mod report;
 mod review;
@@ -55,7 +56,7 @@ pub use crate::store::{ArgPattern, Change, Fact, FactPattern, FactReading, Usage
 pub use attributes::{Attribute, AttributeOwner};
 pub use checks::{ActionsQuestion, Decision};
 pub use counters::{Counters, DecisionCount, Lookups};
-pub use draft::{AnsweredValue, Answers, Draft, PolicyNames};
+pub use draft::{AnsweredValue, Answers, Draft, PolicyNames, TestEdits};
 pub use environments::{
     check_name as check_environment_name, connect_environments, environment_names, environments_at,
     open_environments,
@@ -73,6 +74,7 @@ pub use portcullis_compiler::builtin;
 pub use portcullis_compiler::local::StartingEnd;
 pub use portcullis_compiler::question::{Question, RefusedQuestion};
 pub use portcullis_compiler::refusal::Refusal;
+pub use question_names::QuestionNames;
 pub use questions::check_predicates;
 pub use report::{RefusedAssertion, TestOutcome, TestReport};
 pub use review::{Review, ReviewQuestion, Reviewed, ReviewedType};

@@ -104,10 +104,10 @@ fn node(program: &Program, rule: &Rule, pred: PredId, args: &[Term]) -> RuleNode
     };
     let is_text = |ty: TypeId| program.types[ty].name == STRING;
     let text = args.iter().filter_map(constant).find(|constant| is_text(constant.ty));
-    // A relation is about what has it, all else about its last argument.
+    // A relation is about what has it, all else about its last argument; a global role is about nothing.
     let about = if predicate == HAS_RELATION { args.first() } else { args.last() };
     let ty = about.and_then(|term| match term {
-        Term::Const(id) => Some(program.literal(*id).ty),
+        Term::Const(id) => Some(program.literal(*id).ty).filter(|ty| !is_text(*ty)),
         Term::Var(var) => match &rule.vars[*var].ty {
             VarType::OneOf(types) => match types.as_slice() {
                 [ty] => Some(*ty),

@@ -1,11 +1,11 @@
 //! `portcullis actions`: what an actor may do to a resource.
 
-use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
+use crate::engine::QuestionNames;
 use crate::engine::{Value, notation};
 use serde_json::json;
 

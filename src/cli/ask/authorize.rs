@@ -1,11 +1,11 @@
 //! `portcullis authorize`: may an actor do something to a resource?
 
-use super::names::QuestionNames;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, compile};
+use crate::engine::QuestionNames;
 use crate::engine::{LocalQuestion, Value, allow_question, notation};
 use serde_json::json;
 

@@ -1,11 +1,11 @@
 //! `portcullis list`: the resources that an actor may do something to.
 
-use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
+use crate::engine::QuestionNames;
 use crate::engine::{Reviewed, Value, notation};
 use serde_json::json;
 

@@ -1,11 +1,11 @@
 //! `portcullis list-subjects`: the actors that may do something to a resource.
 
-use super::names::QuestionNames;
 use crate::cli::error::CliError;
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, shown};
+use crate::engine::QuestionNames;
 use crate::engine::{Value, notation};
 use serde_json::{Value as Json, json};
 

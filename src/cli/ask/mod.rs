@@ -17,7 +17,8 @@ use super::Verdict;
 use super::error::CliError;
 use super::output::{self, Format};
 use super::source::Source;
-use names::QuestionNames;
+use crate::engine::QuestionNames;
+use names::warn;
 use serde_json::Value as Json;
 
 /// Prints an answer. One without a result is explained by the names that the policy does not have, if there
@@ -34,6 +35,6 @@ fn print(
         Format::Text => output::to_stdout(text),
         Format::Json => output::to_stdout(&format!("{document:#}")),
     };
-    let is_bad = unknown.is_some_and(|names| names.warn(&source.policy()));
+    let is_bad = unknown.is_some_and(|names| warn(names, &source.policy()));
     printed.map(|()| if is_bad { Verdict::Bad } else { Verdict::Good })
 }

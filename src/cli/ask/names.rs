@@ -1,158 +1,28 @@
-//! Names of a question that the policy does not have, most often because they are misspelled.
-//!
-//! The answer is no, as in Oso Cloud; a warning tells the person who asked why.
+//! Warnings about names of a question that the policy does not have.
 
 use crate::cli::active_policy::{ActivePolicy, NO_POLICY};
 use crate::cli::error::CliError;
 use crate::cli::output;
-use portcullis_compiler::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
-use portcullis_compiler::diagnostic::suggest::near;
-use portcullis_compiler::ir::{Program, TypeId};
-use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{Domain, Question};
+use crate::engine::QuestionNames;
+use portcullis_compiler::ir::Program;
 
-/// The names of a question, each with what it names.
-#[derive(Default)]
-pub(in crate::cli) struct QuestionNames<'n> {
-    /// The types.
-    types: Vec<&'n str>,
-    /// Texts that the policy should have, such as actions.
-    texts: Vec<(&'static str, &'n str)>,
-    /// The predicates of facts.
-    predicates: Vec<&'n str>,
-    /// The predicates that are asked.
-    asked: Vec<&'n str>,
+/// Writes a warning for each name that the policy does not have; returns whether there was one. Without the
+/// policy, nothing is known.
+pub(in crate::cli) fn warn(names: &QuestionNames<'_>, policy: &Result<ActivePolicy, CliError>) -> bool {
+    let warnings = match policy {
+        Ok(ActivePolicy::Known(program)) => names.unknown(program),
+        Ok(ActivePolicy::None) => vec![NO_POLICY.to_owned()],
+        Ok(ActivePolicy::Foreign) | Err(_) => Vec::new(),
+    };
+    write(&warnings);
+    !warnings.is_empty()
 }
 
-impl<'n> QuestionNames<'n> {
-    /// The types and the action of a check or a list.
-    pub(super) fn of_check(types: &[&'n str], action: Option<&'n str>) -> Self {
-        let texts = action.map(|action| ("action", action)).into_iter().collect();
-        Self { types: types.to_vec(), texts, ..Self::default() }
-    }
-
-    /// The predicates and types of a question, and the actions, permissions, roles and relations in it.
-    pub(in crate::cli) fn of_question(question: &'n Question) -> Self {
-        let types = question.vars.iter().filter_map(|var| var.ty.as_deref()).collect();
-        let texts = question.atoms.iter().filter_map(|atom| {
-            let what = match atom.predicate.as_str() {
-                ALLOW => "action",
-                HAS_PERMISSION => "permission",
-                HAS_ROLE => "role",
-                HAS_RELATION => "relation",
-                _ => return None,
-            };
-            let var = &question.vars[*atom.args.get(1)?];
-            match (var.ty.as_deref(), &var.domain) {
-                (Some(STRING), Domain::Given(text)) => Some((what, text.as_str())),
-                (_, Domain::Given(_) | Domain::GivenOneOf(_) | Domain::Wanted | Domain::Ignored) => None,
-            }
-        });
-        let asked = question.atoms.iter().map(|atom| atom.predicate.as_str()).collect();
-        Self { types, texts: texts.collect(), predicates: Vec::new(), asked }
-    }
-
-    /// The predicate and the types of a fact.
-    pub(in crate::cli) fn of_fact(predicate: &'n str, types: Vec<&'n str>) -> Self {
-        Self { types, predicates: vec![predicate], ..Self::default() }
-    }
-
-    /// Writes a warning for each name that the policy does not have; returns whether there was one. Without
-    /// the policy, nothing is known.
-    pub(in crate::cli) fn warn(&self, policy: &Result<ActivePolicy, CliError>) -> bool {
-        let warnings = match policy {
-            Ok(policy) => self.unknown(policy),
-            Err(_) => Vec::new(),
-        };
-        write(&warnings);
-        !warnings.is_empty()
-    }
-
-    /// Writes a warning for each name that the program does not have.
-    pub(in crate::cli) fn warn_in(&self, program: &Program) {
-        write(&self.unknown_in(program));
-    }
-
-    fn unknown(&self, policy: &ActivePolicy) -> Vec<String> {
-        match policy {
-            ActivePolicy::Known(program) => self.unknown_in(program),
-            ActivePolicy::None => vec![NO_POLICY.to_owned()],
-            ActivePolicy::Foreign => Vec::new(),
-        }
-    }
-
-    fn unknown_in(&self, program: &Program) -> Vec<String> {
-        let known_types: Vec<&str> = program.types.iter().map(|ty| ty.name.as_str()).collect();
-        let stored: Vec<&str> = program.signatures.iter().map(|fact| fact.predicate.as_str()).collect();
-        let named = program.predicates.iter().map(|known| known.name.as_str());
-        // Generated names begin with a quote.
-        let answered: Vec<&str> = named.filter(|name| !name.starts_with('\'')).collect();
-        let texts = texts(program);
-        let types = self.types.iter().map(|ty| ("type", *ty, &known_types));
-        let predicates = self.predicates.iter().map(|predicate| ("fact", *predicate, &stored));
-        let asked = self.asked.iter().map(|predicate| ("predicate", *predicate, &answered));
-        let texts = self.texts.iter().map(|(what, text)| (*what, *text, &texts));
-        let mut warnings: Vec<String> = Vec::new();
-        for (what, name, known) in types.chain(predicates).chain(asked).chain(texts) {
-            if let Some(warning) = missing(what, name, known).filter(|warning| !warnings.contains(warning)) {
-                warnings.push(warning);
-            }
-        }
-        warnings
-    }
+/// Writes a warning for each name that the program does not have.
+pub(in crate::cli) fn warn_in(names: &QuestionNames<'_>, program: &Program) {
+    write(&names.unknown(program));
 }
 
 fn write(warnings: &[String]) {
     warnings.iter().for_each(|warning| output::to_stderr(&format!("warning: {warning}")));
-}
-
-/// The texts that a policy has.
-fn texts(program: &Program) -> Vec<&str> {
-    let texts = program.constants.iter().filter(|constant| constant.ty == TypeId::STRING);
-    texts.map(|constant| constant.text.as_str()).collect()
-}
-
-fn missing(what: &str, name: &str, known: &[&str]) -> Option<String> {
-    if known.contains(&name) {
-        return None;
-    }
-    let meant = near(name, known.iter().copied()).map(|near| format!("; did you mean `{near}`?"));
-    Some(format!(
-        "the policy does not name the {what} `{}`{}",
-        name.escape_debug(),
-        meant.unwrap_or_default()
-    ))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::engine::notation;
-
-    fn policy(src: &str) -> ActivePolicy {
-        ActivePolicy::of(Some(("p", src)))
-    }
-
-    #[test]
-    fn the_nearest_name_is_suggested() {
-        let policy = policy(
-            r#"actor User {} resource Repo { permissions = ["read"]; roles = ["reader"]; "read" if "reader"; }"#,
-        );
-        let names = QuestionNames::of_check(&["User", "Rpeo", "Zebra\u{1b}"], Some("raed"));
-        let expected = [
-            "the policy does not name the type `Rpeo`; did you mean `Repo`?",
-            r"the policy does not name the type `Zebra\u{1b}`",
-            "the policy does not name the action `raed`; did you mean `read`?",
-        ];
-        assert_eq!(names.unknown(&policy), expected);
-        assert_eq!(names.unknown(&ActivePolicy::None), [NO_POLICY]);
-        assert!(names.unknown(&ActivePolicy::Foreign).is_empty());
-        let question =
-            notation::parse(r#"has_role(User:a, "raeder", Repo:_) and allow(User:a, "read", Repo:_)"#);
-        let expected = ["the policy does not name the role `raeder`; did you mean `reader`?"];
-        assert_eq!(QuestionNames::of_question(&question.unwrap()).unknown(&policy), expected);
-        let fact = QuestionNames::of_fact("has_rloe", vec!["User"]);
-        let expected = ["the policy does not name the fact `has_rloe`; did you mean `has_role`?"];
-        assert_eq!(fact.unknown(&policy), expected);
-    }
 }

@@ -1,11 +1,12 @@
 //! `portcullis query`: the values for which predicates hold.
 
-use super::names::QuestionNames;
+use super::names::warn;
 use crate::cli::error::{ArgumentError, CliError};
 use crate::cli::origin::AskedArgs;
 use crate::cli::output::FormatArgs;
 use crate::cli::source::Source;
 use crate::cli::{Verdict, compile, shown};
+use crate::engine::QuestionNames;
 use crate::engine::{ANY, Assignment, conjunction_of, wanted_columns};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
 use serde_json::{Value as Json, json};
@@ -40,7 +41,7 @@ pub(in crate::cli) fn run(args: Args) -> Result<Verdict, CliError> {
     let names = QuestionNames::of_question(&question);
     // A predicate that the policy does not have is refused, and the nearest one may be meant.
     let answers = source.evaluate(&query).inspect_err(|_| {
-        names.warn(&source.policy());
+        warn(&names, &source.policy());
     })?;
     let found = Found::of(&question, &answers);
     let unknown = found.rows.is_empty().then_some(&names);

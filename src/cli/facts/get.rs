@@ -2,6 +2,7 @@
 
 use super::json_lines;
 use super::pattern::{names, parameters, pattern};
+use crate::cli::ask::names::warn;
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
 use crate::cli::output::{Format, FormatArgs, output_error, unless_closed};
@@ -54,7 +55,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     })?;
     let written = failed.map_or_else(|| to.flush(), Err);
     unless_closed(written.map_err(|error| output_error("the standard output", error)))?;
-    let is_bad = pattern.as_ref().is_some_and(|pattern| is_empty && names(pattern).warn(&service.policy()));
+    let is_bad = pattern.as_ref().is_some_and(|pattern| is_empty && warn(&names(pattern), &service.policy()));
     Ok(if is_bad { Verdict::Bad } else { Verdict::Good })
 }
 

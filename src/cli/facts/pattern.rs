@@ -1,8 +1,8 @@
 //! Facts and patterns of facts as arguments, in the notation of questions.
 
-use crate::cli::ask::names::QuestionNames;
 use crate::cli::compile;
 use crate::cli::error::{ArgumentError, CliError};
+use crate::engine::QuestionNames;
 use crate::engine::{ArgPattern, FactPattern, Value};
 use portcullis_compiler::question::{Domain, QuestionVar};
 use serde_json::{Value as Json, json};

@@ -1,6 +1,7 @@
 //! `portcullis facts remove`: deletes the facts that match patterns.
 
 use super::pattern::{body, names, pattern};
+use crate::cli::ask::names::warn;
 use crate::cli::error::CliError;
 use crate::cli::origin::ServiceArgs;
 use crate::cli::output::{Format, FormatArgs};
@@ -39,7 +40,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     // Facts of an older policy may have names that the active one does not have.
     let policy = service.policy();
     for pattern in &patterns {
-        names(pattern).warn(&policy);
+        warn(&names(pattern), &policy);
     }
     Ok(Verdict::Good)
 }

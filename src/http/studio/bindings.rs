@@ -27,7 +27,7 @@ pub(super) async fn local(
     Json(Object(sent)): Json<Object<LocalIn>>,
 ) -> Result<Json<ExplanationOut>, ApiError> {
     let LocalIn { draft, bindings, filter } = sent;
-    let AskedDraft { engine, question, context } = draft.asked(&environment.engine, &app).await?;
+    let AskedDraft { engine, question, context, .. } = draft.asked(&environment.engine, &app).await?;
     let filter = filter.filter(|column| !column.trim().is_empty());
     let question = local_question(&question, filter.as_deref()).map_err(ApiError::BadRequest)?;
     let explanation = engine.explain_local(LocalRequest { bindings, question, context }).await?;

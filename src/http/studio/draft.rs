@@ -18,7 +18,7 @@ use axum::Router;
 use axum::extract::State;
 use axum::routing::post;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// How many facts are sent at once at most.
@@ -54,6 +54,8 @@ pub(super) struct AskedDraft {
     pub(super) engine: Engine,
     pub(super) question: Question,
     pub(super) context: Vec<Fact>,
+    /// About names of the question that the draft does not have.
+    pub(super) warnings: Vec<String>,
 }
 
 impl DraftIn {
@@ -69,8 +71,9 @@ impl DraftIn {
     pub(super) async fn asked(self, engine: &Engine, app: &AppState) -> Result<AskedDraft, ApiError> {
         let question = notation::parse(&self.question);
         let question = question.map_err(|error| ApiError::BadRequest(format!("the question, {error}")))?;
-        let engine = engine.under(&self.draft(engine, app).await?);
-        Ok(AskedDraft { engine, question, context: facts(self.context_facts) })
+        let draft = self.draft(engine, app).await?;
+        let (engine, warnings) = (engine.under(&draft), draft.unknown_names(&question));
+        Ok(AskedDraft { engine, question, context: facts(self.context_facts), warnings })
     }
 }
 
@@ -88,6 +91,8 @@ struct AnswerOut {
     more: bool,
     /// Why the rows cannot be listed.
     refused: Option<String>,
+    /// About names of the question that the draft does not have.
+    warnings: Vec<String>,
     why: WhyOut,
 }
 
@@ -96,7 +101,7 @@ async fn answer(
     State(app): State<Arc<AppState>>,
     Json(Object(sent)): Json<Object<DraftIn>>,
 ) -> Result<Json<AnswerOut>, ApiError> {
-    let AskedDraft { engine, question, context } = sent.asked(&environment.engine, &app).await?;
+    let AskedDraft { engine, question, context, warnings } = sent.asked(&environment.engine, &app).await?;
     let why = engine.reasons(&question, &context).await?;
     let (answers, refused) = match engine.answers(&question, &context).await {
         Ok(answers) => (answers, None),
@@ -114,6 +119,7 @@ async fn answer(
         rows,
         more,
         refused,
+        warnings,
         why: WhyOut::from(&why),
     }))
 }
@@ -137,7 +143,7 @@ async fn stages(
     State(app): State<Arc<AppState>>,
     Json(Object(sent)): Json<Object<DraftIn>>,
 ) -> Result<Json<StagesOut>, ApiError> {
-    let AskedDraft { engine, question, context } = sent.asked(&environment.engine, &app).await?;
+    let AskedDraft { engine, question, context, .. } = sent.asked(&environment.engine, &app).await?;
     let QuestionStages { stages, sql, statement, plan } = engine.question_stages(&question, &context).await?;
     let stages = stages.into_iter().map(|(title, text)| StageOut { title, text }).collect();
     Ok(Json(StagesOut { stages, sql, statement, plan }))
@@ -149,13 +155,17 @@ struct TestOut {
     passed: usize,
     total: usize,
     failures: Vec<String>,
-    /// Whether it passes under the active policy; null if that has no such test.
+    /// Whether the active policy's test of this name passes there; null if there is none.
     active: Option<bool>,
+    /// Whether the active policy's test of this name says something else.
+    edited: bool,
 }
 
 #[derive(Debug, Serialize)]
 struct TestsOut {
     tests: Vec<TestOut>,
+    /// Tests of the active policy that the draft lacks.
+    removed: BTreeSet<String>,
 }
 
 async fn tests(
@@ -166,20 +176,22 @@ async fn tests(
     let engine = &environment.engine;
     let draft = sent.draft(engine, &app).await?;
     let report = engine.test_draft(&draft).await?;
-    let before = match engine.policy(None).await? {
+    let (before, edits) = match engine.policy(None).await? {
         Some(active) => {
-            passes(engine.test_draft(&engine.draft(active.src, active.version.filename).await?).await?)
+            let active = engine.draft(active.src, active.version.filename).await?;
+            (passes(engine.test_draft(&active).await?), draft.test_edits(&active))
         }
-        None => BTreeMap::new(),
+        None => Default::default(),
     };
     let tests = report.tests.into_iter().map(|test| TestOut {
         active: before.get(&test.name).copied(),
+        edited: edits.edited.contains(&test.name),
         name: test.name,
         passed: test.passed,
         total: test.total,
         failures: test.failures,
     });
-    Ok(Json(TestsOut { tests: tests.collect() }))
+    Ok(Json(TestsOut { tests: tests.collect(), removed: edits.removed }))
 }
 
 /// Which tests pass.

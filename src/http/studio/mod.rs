@@ -42,6 +42,9 @@ use tower::ServiceExt;
 /// The path below which everything of the studio is.
 const STUDIO: &str = "/studio";
 
+/// The pages that describe the HTTP interface.
+const DOCS: &str = "/api/docs";
+
 /// How many editors may be connected at once. Each has two threads.
 const SOCKETS: usize = 32;
 
@@ -122,6 +125,10 @@ async fn inside(State(state): State<StudioState>, mut request: Request) -> Respo
     }
     let inner = request.uri().path_and_query().map_or("/", PathAndQuery::as_str);
     let inner = inner.strip_prefix(STUDIO).unwrap_or(inner);
+    // The pages of the interface allow their own styles, which the studio's pages must not.
+    if inner.starts_with(DOCS) {
+        return ApiError::NotFound(NO_PATH.to_owned()).into_response();
+    }
     match inner.parse::<Uri>() {
         Ok(uri) => *request.uri_mut() = uri,
         Err(_) => return ApiError::NotFound(NO_PATH.to_owned()).into_response(),

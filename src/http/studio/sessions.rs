@@ -13,8 +13,12 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 
-/// How many sessions there are at most; a further one ends the oldest.
+/// How many sessions there are at most. A further one ends the oldest of the key that has the most, so nobody
+/// can end the sessions of other keys by opening many.
 const MOST: usize = 64;
+
+/// How many cookies of a request are looked at: another program on the machine may have set one of the name.
+const MOST_COOKIES: usize = 4;
 
 /// How long a session, or a token that nobody uses, lasts: a day's work.
 const LIFETIME: Duration = Duration::from_hours(12);
@@ -58,23 +62,31 @@ impl Sessions {
         let (text, session) = StudioSession::new(key)?;
         let mut open = self.open.lock();
         open.retain(StudioSession::lasts);
-        open.truncate(MOST - 1);
+        if open.len() >= MOST {
+            let n_of_key =
+                |session: &StudioSession| open.iter().filter(|other| other.key.0 == session.key.0).count();
+            let counts: Vec<usize> = open.iter().map(n_of_key).collect();
+            let most = counts.iter().max();
+            if let Some(oldest) = counts.iter().rposition(|count| Some(count) == most) {
+                open.remove(oldest);
+            }
+        }
         open.insert(0, session);
         Ok(text)
     }
 
     /// Ends the session of a request.
     pub(super) fn close(&self, headers: &HeaderMap) {
-        if let Some(sent) = sent(headers) {
-            self.open.lock().retain(|session| !session.digest.is(&sent));
-        }
+        let sent = sent(headers);
+        self.open.lock().retain(|session| !sent.iter().any(|sent| session.digest.is(sent)));
     }
 
     /// The key of a request's session.
     pub(super) fn key(&self, headers: &HeaderMap) -> Option<String> {
-        let sent = sent(headers)?;
+        let sent = sent(headers);
         let open = self.open.lock();
-        let found = open.iter().find(|session| session.digest.is(&sent) && session.lasts())?;
+        let is_sent = |session: &&StudioSession| sent.iter().any(|sent| session.digest.is(sent));
+        let found = open.iter().find(|session| is_sent(session) && session.lasts())?;
         Some(found.key.0.clone())
     }
 }
@@ -100,12 +112,13 @@ fn name(headers: &HeaderMap) -> String {
     port.map_or("portcullis-studio".to_owned(), |port| format!("portcullis-studio-{port}"))
 }
 
-/// The digest of the cookie that a request carries.
-fn sent(headers: &HeaderMap) -> Option<KeyDigest> {
+/// The digests of the cookies of this name that a request carries.
+fn sent(headers: &HeaderMap) -> Vec<KeyDigest> {
     let name = name(headers);
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(sent, _)| *sent == name).map(|(_, value)| KeyDigest::of(value))
+    let pairs = cookies.flat_map(|value| value.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    let own = pairs.filter(|(sent, _)| *sent == name).take(MOST_COOKIES);
+    own.map(|(_, value)| KeyDigest::of(value)).collect()
 }
 
 /// The header that sets the cookie; `None` ends it.
@@ -151,6 +164,26 @@ mod tests {
         assert_eq!(sessions.key(&with_cookie(&values[0])), None);
         assert!(sessions.key(&with_cookie(&values[1])).is_some());
         assert!(sessions.key(&with_cookie(&values[MOST])).is_some());
+    }
+
+    #[test]
+    fn a_key_with_many_sessions_ends_no_others() {
+        let sessions = Sessions::default();
+        let own = sessions.open("own").unwrap();
+        let others: Vec<String> = (0..2 * MOST).map(|_| sessions.open("other").unwrap()).collect();
+        assert_eq!(sessions.key(&with_cookie(&own)).as_deref(), Some("own"));
+        assert_eq!(sessions.key(&with_cookie(&others[0])), None);
+        assert!(sessions.key(&with_cookie(&others[2 * MOST - 1])).is_some());
+    }
+
+    #[test]
+    fn another_cookie_of_the_name_hides_none() {
+        let sessions = Sessions::default();
+        let value = sessions.open("key").unwrap();
+        let both = with_cookie(&format!("planted; portcullis-studio-8081={value}"));
+        assert_eq!(sessions.key(&both).as_deref(), Some("key"));
+        sessions.close(&both);
+        assert_eq!(sessions.key(&both), None);
     }
 
     #[test]
