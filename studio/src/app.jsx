@@ -1,7 +1,6 @@
 // The studio: the editor on one side, questions and what follows from them on the other.
 
 import { useEffect, useRef } from "preact/hooks";
-import { call } from "./api.js";
 import { format, goTo, lightLines, mount, replaceText } from "./editor.js";
 import { keepUpToDate, loadStored } from "./live.js";
 import { QuestionBar } from "./question.jsx";
@@ -11,6 +10,7 @@ import { FactsPane } from "./panes/facts.jsx";
 import { RulesPane } from "./panes/rules.jsx";
 import { StagesPane } from "./panes/stages.jsx";
 import { TestsPane } from "./panes/tests.jsx";
+import { leave, look } from "./session.js";
 import { link, shared } from "./share.js";
 import { notify, set, state, useStudio } from "./state.js";
 import { StorePolicy } from "./store.jsx";
@@ -27,22 +27,30 @@ const PANES = [
 
 /** Loads the stored policy, or what a shared address shows. */
 async function load() {
-  let draft = "";
   try {
-    draft = await loadStored();
+    set({ draft: await loadStored() });
   } catch (error) {
     notify(error.message);
     return;
   }
+  await showShared();
+  set({ loaded: true });
+}
+
+/** Shows what a shared address holds, if it is one. */
+export async function showShared() {
   let from = null;
   try {
     from = await shared(location.hash);
   } catch {
-    notify("This link is damaged, so the stored policy is shown instead.");
+    notify("This link is damaged, so it is not shown.");
   }
   if (location.hash) history.replaceState(null, "", location.pathname);
-  set(from ?? { draft });
-  set({ loaded: true });
+  if (!from) return;
+  if (state.draft !== state.stored && !confirm("Replace your draft with the one of this link?")) return;
+  const { draft, ...rest } = from;
+  set({ ...rest, linked: true });
+  replaceText(draft);
 }
 
 /** The keys of the page, beside those of the editor. */
@@ -74,16 +82,18 @@ export function App() {
       if (state.loaded && state.draft !== state.stored) event.preventDefault();
     };
     window.addEventListener("beforeunload", leaving);
+    window.addEventListener("focus", look);
     return () => {
       document.removeEventListener("keydown", onKey);
       window.removeEventListener("beforeunload", leaving);
+      window.removeEventListener("focus", look);
     };
   }, []);
   useEffect(() => keepUpToDate(), []);
   return (
     <div class="studio" inert={session === null}>
       <Header />
-      <Offline />
+      <Bars />
       <main class="work">
         <section class="policy" aria-label="Policy">{loaded ? <Editor /> : <p class="opening">Loading the policy…</p>}</section>
         <section class="asking" aria-label="Questions">
@@ -105,13 +115,9 @@ function Header() {
       await navigator.clipboard.writeText(address);
       notify("A link to this draft and question is in the clipboard. The link contains everything; nothing was stored.");
     } catch {
-      location.hash = address.slice(address.indexOf("#") + 1);
+      history.replaceState(null, "", address);
       notify("The address bar now has a link to this draft and question: copy it from there.");
     }
-  };
-  const leave = async () => {
-    await call("DELETE", "session").catch(() => null);
-    set({ session: null });
   };
   const next = { auto: "dark", dark: "light", light: "auto" }[theme];
   return (
@@ -134,13 +140,19 @@ function Header() {
   );
 }
 
-/** Says that the service is gone. */
-function Offline() {
-  const { online, notice } = useStudio();
+/** What is true of the whole page: that the service is gone, or that others wrote what is shown. */
+function Bars() {
+  const { online, notice, linked } = useStudio();
   return (
     <div aria-live="polite">
       {!online && (
         <p class="bar bad">The service cannot be reached. Your draft is still here. The studio reconnects by itself.</p>
+      )}
+      {linked && (
+        <p class="bar">
+          This draft, question and what-if facts came from a link. Nothing of it is stored.{" "}
+          <button class="link" onClick={() => set({ linked: false })}>Hide this</button>
+        </p>
       )}
       {notice && <p class="bar">{notice}</p>}
     </div>
@@ -161,8 +173,9 @@ function Editor() {
         <span class={changed ? "chip changed" : "chip"}>{changed ? "draft" : "as stored"}</span>
         <span class="space" />
         <button class="quiet" onClick={format} title="Shift+Alt+F">Format</button>
-        {changed && <button class="quiet" onClick={() => replaceText(stored)}>Revert</button>}
-        <StorePolicy disabled={!session?.can_write || !changed || errors.length > 0} />
+        {changed && <button class="quiet" onClick={() => (set({ overtaken: false, linked: false }), replaceText(stored))}>Revert</button>}
+        <StorePolicy disabled={!session?.can_write || !changed || errors.length > 0}
+          title={session?.can_write === false ? "Your key is read-only" : "Ctrl+S"} />
       </div>
       <div class="editor" ref={place} />
     </>
@@ -213,12 +226,12 @@ function Panes() {
 
 /** Says that answers are older than the draft. */
 function Stale() {
-  const { broken, problems } = useStudio();
+  const { broken, good, problems } = useStudio();
   const first = problems.find(({ severity }) => severity === "error");
   if (!broken) return null;
   return (
     <p class="note warn" role="status">
-      The draft has errors. This pane shows the last draft without errors.{" "}
+      The draft has errors. {good !== null && "This pane shows the last draft without errors. "}
       {first && <button class="link" onClick={() => goTo(first.line)}>Go to the first error</button>}
     </p>
   );
@@ -232,7 +245,9 @@ function Status() {
   const passed = tests?.filter(({ failures }) => !failures.length).length;
   return (
     <footer class="status">
-      {problems.length ? (
+      {!editorOnline ? (
+        <span>Not checked</span>
+      ) : problems.length ? (
         <button class={errors ? "link bad" : "link warn"} onClick={() => goTo(problems[0].line)}>
           {[errors && count(errors, "error"), warnings && count(warnings, "warning")].filter(Boolean).join(", ")}
         </button>

@@ -12,13 +12,15 @@ import {
   drawSelection,
   highlightActiveLine,
   highlightActiveLineGutter,
+  highlightSpecialChars,
   hoverTooltip,
   keymap,
   lineNumbers,
 } from "@codemirror/view";
 import { LanguageServer } from "./lsp.js";
+import { UNSEEN_PATTERN, escape, visible, visibleLines } from "./notation.js";
 import { language } from "./polar.js";
-import { set, state } from "./state.js";
+import { set, state, subscribe } from "./state.js";
 import { theme } from "./theme.js";
 
 /** @type {EditorView | null} */
@@ -75,7 +77,7 @@ function actions(diagnostic, fixes) {
     other.message === diagnostic.message && JSON.stringify(other.range) === JSON.stringify(diagnostic.range);
   const own = fixes.filter((fix) => fix.diagnostics?.some(same));
   return own.map((fix) => ({
-    name: fix.title,
+    name: visible(fix.title),
     apply(editor) {
       const edits = Object.values(fix.edit?.changes ?? {}).flat();
       const { doc } = editor.state;
@@ -98,7 +100,7 @@ function mark(found, fixes) {
       to: Math.max(from, offset(doc, diagnostic.range.end)),
       severity: diagnostic.severity === 1 ? "error" : "warning",
       source: diagnostic.code,
-      message: diagnostic.message,
+      message: visibleLines(diagnostic.message),
       actions: actions(diagnostic, fixes),
       line: diagnostic.range.start.line + 1,
     };
@@ -121,7 +123,7 @@ const hover = hoverTooltip(async (editor, at) => {
       for (const part of text.split(/^```\w*$/m)) {
         if (!part.trim()) continue;
         const block = document.createElement("pre");
-        block.textContent = part.replace(/^\n|\n$/g, "");
+        block.textContent = visibleLines(part.replace(/^\n|\n$/g, ""));
         dom.append(block);
       }
       return { dom };
@@ -140,6 +142,7 @@ async function complete(context) {
   if (!items.length) return null;
   const options = items.map((item) => ({
     label: item.label,
+    displayLabel: visible(item.label),
     detail: item.detail,
     apply: item.textEdit?.newText ?? item.insertText ?? item.label,
   }));
@@ -181,6 +184,17 @@ async function define(editor) {
   if (range) goTo(range.start.line + 1);
 }
 
+/** Spells out what could hide in a policy, as in all other places of the page. */
+const spellOut = highlightSpecialChars({
+  addSpecialChars: UNSEEN_PATTERN,
+  render(code) {
+    const shown = document.createElement("span");
+    shown.className = "cm-specialChar";
+    shown.textContent = escape(String.fromCodePoint(code));
+    return shown;
+  },
+});
+
 /** Mounts the editor in an element. Its styles stay inside: the page's policy forbids styles in elements. */
 export function mount(element) {
   const root = element.shadowRoot ?? element.attachShadow({ mode: "open" });
@@ -198,6 +212,7 @@ export function mount(element) {
     state: EditorState.create({
       doc: state.draft,
       extensions: [
+        spellOut,
         lineNumbers(),
         foldGutter(),
         history(),
@@ -237,8 +252,16 @@ export function mount(element) {
     text: () => view?.state.doc.toString() ?? "",
     onDiagnostics: show,
     onStatus: (editorOnline) => set({ editorOnline }),
+    mayConnect: () => Boolean(state.session),
+  });
+  let { session } = state;
+  const unsubscribe = subscribe(() => {
+    if (session === state.session) return;
+    session = state.session;
+    server?.connect();
   });
   return () => {
+    unsubscribe();
     server?.end();
     view?.destroy();
     view = server = null;

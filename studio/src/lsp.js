@@ -2,10 +2,14 @@
 
 const URI = "file:///policy.polar";
 
+/** More characters than any policy may have. Of a longer text only so much is sent: the server refuses it too. */
+const MOST = 2_000_000;
+
 /** A session with the language server. */
 export class LanguageServer {
   /**
-   * @param {{text: () => string, onDiagnostics: (found: object[]) => void, onStatus: (online: boolean) => void}} editor
+   * @param {{text: () => string, onDiagnostics: (found: object[]) => void, onStatus: (online: boolean) => void,
+   *   mayConnect: () => boolean}} editor
    */
   constructor(editor) {
     this.editor = editor;
@@ -19,7 +23,10 @@ export class LanguageServer {
     this.connect();
   }
 
+  /** Connects, unless there is a connection, or no session that may have one. */
   connect() {
+    clearTimeout(this.timer);
+    if (this.ended || this.socket || !this.editor.mayConnect()) return;
     const url = new URL("lsp", location.href);
     url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
     url.hash = "";
@@ -39,15 +46,22 @@ export class LanguageServer {
     await this.request("initialize", { processId: null, rootUri: null, capabilities: { textDocument } });
     this.notify("initialized", {});
     this.isOpen = true;
-    this.delay = 250;
-    this.sent = this.editor.text();
+    this.sent = this.text();
     const opened = { uri: URI, languageId: "polar", version: ++this.version, text: this.sent };
     this.notify("textDocument/didOpen", { textDocument: opened });
-    this.editor.onStatus(true);
+  }
+
+  /** The text of the editor, as far as it is sent. */
+  text() {
+    const text = this.editor.text();
+    if (text.length <= MOST) return text;
+    // Half of a character is no text.
+    return text.slice(0, MOST).replace(/[\ud800-\udbff]$/, "");
   }
 
   lose() {
     this.isOpen = false;
+    this.socket = null;
     for (const { reject } of this.pending.values()) reject(new Error("the connection was lost"));
     this.pending.clear();
     this.editor.onStatus(false);
@@ -58,7 +72,7 @@ export class LanguageServer {
 
   /** Sends the latest text, if the server does not have it. */
   sync() {
-    const text = this.editor.text();
+    const text = this.text();
     if (!this.isOpen || text === this.sent) return;
     this.sent = text;
     this.notify("textDocument/didChange", {
@@ -87,13 +101,16 @@ export class LanguageServer {
   }
 
   send(message) {
-    if (this.socket.readyState === WebSocket.OPEN) {
+    if (this.socket?.readyState === WebSocket.OPEN) {
       this.socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
     }
   }
 
   receive(message) {
     if (message.method === "textDocument/publishDiagnostics") {
+      // Only now it is certain that the server accepts the text.
+      this.delay = 250;
+      this.editor.onStatus(true);
       if (message.params.version === undefined || message.params.version === this.version) {
         this.editor.onDiagnostics(message.params.diagnostics);
       }
@@ -108,6 +125,6 @@ export class LanguageServer {
   end() {
     this.ended = true;
     clearTimeout(this.timer);
-    this.socket.close();
+    this.socket?.close();
   }
 }

@@ -4,7 +4,8 @@ import "./studio.css";
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { get, post } from "./api.js";
-import { App } from "./app.jsx";
+import { App, showShared } from "./app.jsx";
+import { begin } from "./session.js";
 import { SignIn } from "./signin.jsx";
 import { set, state, useStudio } from "./state.js";
 
@@ -13,11 +14,12 @@ async function open() {
   const token = /^#token=([\w-]+)$/.exec(location.hash)?.[1];
   if (token) history.replaceState(null, "", location.pathname);
   try {
-    set({ session: token ? await post("session", { token }) : await get("session") });
+    begin(token ? await post("session", { token }) : await get("session"));
   } catch (error) {
     if (token) {
       const session = await get("session").catch(() => null);
-      set({ session, trouble: session ? "" : error.message });
+      if (session) begin(session);
+      else set({ session, trouble: error.message });
     } else if (error.status === 401) {
       set({ session: null });
     } else {
@@ -41,6 +43,12 @@ function Root() {
     </>
   );
 }
+
+/** A link that someone opens in this tab changes only the fragment of its address. */
+window.addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) open();
+  else if (location.hash.startsWith("#s=") && state.loaded) showShared();
+});
 
 render(<Root />, document.getElementById("app"));
 open();

@@ -1,9 +1,17 @@
 // The notation of questions and facts, `allow(User:alice, "read", Repository:?)`, and Polar's own literals.
 
-const PLAIN = /^[^\s,()"?_:{}\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff][^\s,()"{}\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]*$/;
-const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+/** Characters that show nothing, or turn the text around them. */
+const UNSEEN =
+  "\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f" +
+  "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+const HIDDEN_SET = `\\u0000-\\u001f\\u007f-\\u009f${UNSEEN}`;
 
-const escape = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
+export const UNSEEN_PATTERN = new RegExp(`[${UNSEEN}]`, "gu");
+const HIDDEN = new RegExp(`[${HIDDEN_SET}]`, "gu");
+/** An id that needs no quotes. */
+const PLAIN = new RegExp(`^[^\\s,()"?_:{}${HIDDEN_SET}][^\\s,()"?{}${HIDDEN_SET}]*$`, "u");
+
+export const escape = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
 
 /** A text in quotes. */
 export const quoted = (text) =>
@@ -11,6 +19,9 @@ export const quoted = (text) =>
 
 /** A text with its hidden characters spelled out, so that nobody is misled by them. */
 export const visible = (text) => text.replace(HIDDEN, escape);
+
+/** The same for a text of several lines, which stay lines. */
+export const visibleLines = (text) => text.split("\n").map(visible).join("\n");
 
 /** A value as it is written in a question. */
 export function written({ type, id }) {
@@ -58,7 +69,13 @@ export function parseCall(text) {
     const found = take(/^"(?:[^"\\]|\\u\{[0-9a-fA-F]{1,6}\}|\\.)*"/);
     if (!found) fail("a text in quotes");
     return found.slice(1, -1).replace(/\\(u\{([0-9a-fA-F]+)\}|.)/g, (_, all, hex) => {
-      if (hex) return String.fromCodePoint(parseInt(hex, 16));
+      if (hex) {
+        const code = parseInt(hex, 16);
+        if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+          throw new NotationError(`there is no character \\u{${hex}}`);
+        }
+        return String.fromCodePoint(code);
+      }
       return { n: "\n", r: "\r", t: "\t", 0: "\0" }[all] ?? all;
     });
   };

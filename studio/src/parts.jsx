@@ -11,14 +11,14 @@ const SHOWN = 160;
  * A text from facts or a policy: isolated, its hidden characters spelled out, and not longer than a line or two.
  * A plain one is inside of a button, and does not offer the rest.
  */
-export function Shown({ text, plain }) {
+export function Shown({ text, plain, most = SHOWN }) {
   const [all, setAll] = useState(false);
   const full = visible(text);
-  if (full.length <= SHOWN || all) return <bdi class="shown">{full}</bdi>;
-  if (plain) return <bdi class="shown">{full.slice(0, SHOWN)}…</bdi>;
+  if (full.length <= most || all) return <bdi class="shown">{full}</bdi>;
+  if (plain) return <bdi class="shown">{full.slice(0, most)}…</bdi>;
   return (
     <span class="shown">
-      <bdi>{full.slice(0, SHOWN)}…</bdi>
+      <bdi>{full.slice(0, most)}…</bdi>
       <button class="link" onClick={() => setAll(true)}>{full.length.toLocaleString("en")} characters</button>
     </span>
   );
@@ -48,7 +48,7 @@ export const Empty = ({ title, children }) => (
 );
 
 /** A message about something that went wrong. */
-export const Failure = ({ text }) => (text ? <p class="note bad" role="alert"><Shown text={text} /></p> : null);
+export const Failure = ({ text }) => (text ? <p class="note bad" role="alert"><Shown text={text} most={2000} /></p> : null);
 
 /** Copies a text to the clipboard. */
 export function Copy({ text, label = "Copy" }) {
@@ -64,3 +64,19 @@ export function Copy({ text, label = "Copy" }) {
   };
   return <button class="quiet" onClick={copy}>{done ? "Copied" : label}</button>;
 }
+
+/** A button that changes what is stored for everyone, so it asks first. */
+export function StoreForEveryone({ onStore }) {
+  const [sure, setSure] = useState(false);
+  if (!sure) return <button class="quiet" onClick={() => setSure(true)}>Store</button>;
+  return (
+    <>
+      <button class="quiet bad" onClick={() => (setSure(false), onStore())}>Store for everyone</button>
+      <button class="quiet" onClick={() => setSure(false)}>Cancel</button>
+    </>
+  );
+}
+
+/** What a pane shows as long as it has nothing. */
+export const Waiting = ({ broken, children }) =>
+  broken ? <Empty title="The draft has errors">Correct them to see this.</Empty> : <p class="opening">{children}</p>;

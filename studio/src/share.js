@@ -1,6 +1,6 @@
 // The state of the page as a fragment of its address. Fragments stay in the browser, so nothing is stored.
 
-import { MOST_WATCHED, state } from "./state.js";
+import { MOST_WATCHED, MOST_WHAT_IF, state } from "./state.js";
 
 const MOST = 1_000_000;
 
@@ -49,7 +49,8 @@ export async function shared(hash) {
   const bytes = await through(new DecompressionStream("deflate-raw"), decode(packed));
   const { draft, question, overlay, pane, bindings, filter, watched } = JSON.parse(new TextDecoder().decode(bytes));
   const parts = [question?.mode, question?.actor, question?.action, question?.resource, question?.text];
-  if (!text(draft) || draft.length > MOST || !parts.every(text) || !Array.isArray(overlay) || !overlay.every(isFact)) {
+  const isOverlay = Array.isArray(overlay) && overlay.length <= MOST_WHAT_IF && overlay.every(isFact);
+  if (!text(draft) || draft.length > MOST || !parts.every(text) || !isOverlay) {
     throw new Error("the link is damaged");
   }
   const { mode, actor, action, resource } = question;

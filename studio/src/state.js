@@ -1,6 +1,6 @@
 // What the page shows, in one place. Panes read it with `useStudio` and change it with `set`.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 /**
  * @typedef {{type: string, id: string}} Value
@@ -11,14 +11,26 @@ import { useEffect, useState } from "preact/hooks";
 /** How many questions can be watched: each is asked again after every change. */
 export const MOST_WATCHED = 12;
 
+/** How many what-if facts are sent with a question, as the service allows. */
+export const MOST_WHAT_IF = 100;
+
 export const state = {
   /** Who is asking: `undefined` until that is known, `null` without a session. */
   session: undefined,
   online: true,
+  /** The environment of what is shown, and another one that a later session is for. */
+  environment: "",
+  elsewhere: "",
   /** The text in the editor, and the stored one. */
   draft: "",
   stored: "",
   loaded: false,
+  /** The last draft without errors. */
+  good: null,
+  /** Whether another policy was stored since the draft was begun. */
+  overtaken: false,
+  /** Whether what is shown came from a link. */
+  linked: false,
   /** @type {Question} */
   question: { mode: "access", actor: "", action: "", resource: "", text: "" },
   /** @type {Fact[]} The facts that are sent with questions and never stored. */
@@ -29,10 +41,14 @@ export const state = {
   /** Whether the draft has errors, so that answers are those of an earlier one. */
   broken: false,
   asking: false,
+  /** The draft's tests, the stored ones that it removes, and the draft that they are of. */
   tests: null,
+  removed: [],
+  testsOf: null,
   /** Questions whose answers are watched, and their answers under the draft and the stored policy. */
   watched: [],
   watches: [],
+  watchesOf: null,
   testsError: "",
   names: null,
   problems: [],
@@ -68,7 +84,8 @@ export function subscribe(listener) {
 /** The state; a component that calls this is shown again after each change. */
 export function useStudio() {
   const [, again] = useState(0);
-  useEffect(() => subscribe(() => again((n) => n + 1)), []);
+  // At once and not after the next frame: a change in between would never be shown.
+  useLayoutEffect(() => subscribe(() => again((n) => n + 1)), []);
   return state;
 }
 
@@ -79,4 +96,11 @@ export function notify(notice) {
   clearTimeout(fading);
   set({ notice });
   fading = setTimeout(() => set({ notice: "" }), 6000);
+}
+
+/** Adds what-if facts. */
+export function addWhatIf(facts) {
+  const overlay = [...state.overlay, ...facts];
+  if (overlay.length > MOST_WHAT_IF) return notify(`At most ${MOST_WHAT_IF} what-if facts are sent: remove one first.`);
+  set({ overlay });
 }

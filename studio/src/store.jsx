@@ -4,38 +4,51 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { post } from "./api.js";
 import { loadStored } from "./live.js";
 import { Failure, Shown } from "./parts.jsx";
-import { notify, set, state, useStudio } from "./state.js";
+import { notify, set, useStudio } from "./state.js";
+
+/** What a draft changes about a test, in words; null if nothing. */
+function changeOf({ name, active, edited, failures }) {
+  const passes = !failures.length;
+  const words = [];
+  if (active === null) words.push("new in this draft");
+  else if (active !== passes) words.push(passes ? "now passes" : "now fails");
+  if (edited) words.push("edited in this draft");
+  if (!words.length) return null;
+  return { name, change: words.join(", "), look: !passes ? "bad" : edited ? "warn" : "good" };
+}
 
 /** The button, and its dialog. */
-export function StorePolicy({ disabled }) {
-  const { draft, tests, watches } = useStudio();
+export function StorePolicy({ disabled, title }) {
+  const { draft, tests, removed, testsOf, testsError, watches, watchesOf, overtaken, session } = useStudio();
   const [open, setOpen] = useState(false);
   const [error, setError] = useState("");
   const [force, setForce] = useState(false);
-  const [changed, setChanged] = useState(false);
   const dialog = useRef(null);
   useEffect(() => {
     if (!open) return;
     dialog.current?.showModal();
     // Someone else may have stored another policy since.
-    const before = state.stored;
-    loadStored()
-      .then((now) => setChanged(now !== before))
-      .catch((failure) => setError(failure.message));
+    loadStored().catch((failure) => setError(failure.message));
   }, [open]);
+  // Without a session the page asks for a key, which nobody could enter below this dialog.
+  useEffect(() => {
+    if (session === null) close();
+  }, [session]);
+  const checking = testsOf !== draft || watchesOf !== draft;
   const failing = tests?.filter(({ failures }) => failures.length) ?? [];
-  const changes = tests?.filter(({ active, failures }) => active !== null && active !== !failures.length) ?? [];
-  const answers = watches.filter(({ allowed, active }) => allowed !== null && active !== null && allowed !== active);
+  const changes = checking ? [] : (tests?.map(changeOf).filter(Boolean) ?? []);
+  const gone = checking ? [] : removed;
+  const nChanges = changes.length + gone.length;
+  const answers = watches.filter(({ allowed, active }) => !checking && allowed !== null && active !== null && allowed !== active);
   const close = () => {
     setOpen(false);
     setError("");
     setForce(false);
-    setChanged(false);
   };
   const store = async () => {
     try {
       await post(`api/policy${force ? "?force=true" : ""}`, { src: draft, filename: "policy.polar" });
-      set({ stored: draft });
+      set({ stored: draft, overtaken: false, linked: false });
       notify("The policy is stored and in use.");
       close();
     } catch (failure) {
@@ -44,25 +57,29 @@ export function StorePolicy({ disabled }) {
   };
   return (
     <>
-      <button id="store" class="primary" disabled={disabled} onClick={() => setOpen(true)} title="Ctrl+S">Store…</button>
+      <button id="store" class="primary" disabled={disabled} onClick={() => setOpen(true)} title={title}>Store…</button>
       {open && (
         <dialog ref={dialog} onClose={close} aria-labelledby="store-title">
           <h2 id="store-title">Store this policy?</h2>
           <p>It replaces the stored policy for everyone who uses this service.</p>
-          {changed && (
+          {overtaken && (
             <p class="note warn">
               Another policy was stored since you began this draft. Storing yours undoes that: look at it first with
               “Revert”, after copying your draft.
             </p>
           )}
-          {changes.length > 0 && (
+          {checking && <p class="muted" role="status">Checking what it changes…</p>}
+          {!checking && testsError && <Failure text={`The tests could not be run: ${testsError}`} />}
+          {!checking && !testsError && !nChanges && <p class="muted">No test changes.</p>}
+          {nChanges > 0 && (
             <>
               <h3>Tests that change</h3>
               <ul class="plain">
-                {changes.map(({ name, active }) => (
-                  <li key={name}>
-                    <span class={active ? "bad" : "good"}>{active ? "now fails" : "now passes"}</span> <Shown text={name} />
-                  </li>
+                {changes.map(({ name, look, change }) => (
+                  <li key={name}><span class={look}>{change}</span> <Shown text={name} /></li>
+                ))}
+                {gone.map((name) => (
+                  <li key={name}><span class="bad">removed by this draft</span> <Shown text={name} /></li>
                 ))}
               </ul>
             </>
@@ -89,7 +106,7 @@ export function StorePolicy({ disabled }) {
           <Failure text={error} />
           <div class="buttons">
             <button onClick={close}>Cancel</button>
-            <button class="primary" disabled={failing.length > 0 && !force} onClick={store}>Store the policy</button>
+            <button class="primary" disabled={checking || (failing.length > 0 && !force)} onClick={store}>Store the policy</button>
           </div>
         </dialog>
       )}

@@ -21,6 +21,7 @@ export const theme = `
 .cm-selectionMatch { background: var(--hover); }
 .cm-line.lit { background: var(--lit); box-shadow: inset 3px 0 0 var(--good); }
 .cm-line.miss { background: var(--lit-miss); box-shadow: inset 3px 0 0 var(--bad); }
+.cm-specialChar { color: var(--bad); background: var(--lit-miss); border-radius: 3px; }
 .tok-comment { color: var(--comment); font-style: italic; }
 .tok-string { color: var(--string); }
 .tok-atom { color: var(--atom); }

@@ -2,35 +2,54 @@
 
 import { post } from "../api.js";
 import { showExample } from "../example.js";
+import { loadStored } from "../live.js";
 import { ask } from "../question.jsx";
 import { questionText, written, writtenFact } from "../notation.js";
-import { Empty, FactText, Failure, RuleLink, Shown, ValueText } from "../parts.jsx";
-import { notify, set, state, useStudio } from "../state.js";
+import { Empty, FactText, Failure, RuleLink, Shown, StoreForEveryone, ValueText, Waiting } from "../parts.jsx";
+import { addWhatIf, notify, set, state, useStudio } from "../state.js";
 import { addTest, watch } from "./tests.jsx";
 
 /** How many levels of a proof are open at first. */
 const OPEN = 3;
 
 export function AnswerPane() {
-  const { answer, answerError, question, stored, draft, broken } = useStudio();
-  if (answerError) return <Failure text={answerError} />;
+  const { answer, answerError, question, stored, broken, overlay } = useStudio();
+  if (answerError) return <><Failure text={answerError} />{overlay.length > 0 && <WithWhatIf />}</>;
   if (!questionText(question)) return <NoQuestion />;
-  if (!answer) return broken ? null : <p class="opening">Asking…</p>;
-  const differs = answer.active !== null && answer.active !== answer.allowed && draft !== stored;
+  if (!answer) return <Waiting broken={broken}>Asking…</Waiting>;
+  const differs = answer.active !== null && answer.active !== answer.allowed && answer.stored === stored;
+  const says = <strong>{answer.active ? "allowed" : "denied"}</strong>;
   return (
     <article class="answer" aria-live="polite">
       <Verdict answer={answer} />
-      {differs && (
-        <p class="note">
-          The stored policy says otherwise: <strong>{answer.active ? "allowed" : "denied"}</strong>. Storing this draft
-          changes the answer.
+      {overlay.length > 0 && <WithWhatIf />}
+      {differs && answer.draft !== stored && (
+        <p class="note">The stored policy says otherwise: {says}. Storing this draft changes the answer.</p>
+      )}
+      {differs && answer.draft === stored && (
+        <p class="note warn">
+          Another policy was stored since this page loaded it, which says otherwise: {says}.{" "}
+          <button class="link" onClick={() => loadStored().catch((error) => notify(error.message))}>Load it</button>
         </p>
       )}
+      {answer.warnings.map((text) => <p class="note warn" key={text}><Shown text={text} /></p>)}
       {answer.refused && <p class="note warn">Not all answers can be listed: <Shown text={answer.refused} /></p>}
       {answer.columns.length > 0 && answer.rows.length > 0 && <Rows answer={answer} />}
       {answer.allowed ? <Proof why={answer.why} title={answer.columns.length ? "One of them holds because" : "Because"} /> : <Reasons why={answer.why} />}
       {answer.why.truncated && <p class="note">The explanation was cut off at its limit: there may be other reasons.</p>}
     </article>
+  );
+}
+
+/** Says that the answer is not about stored facts alone. */
+function WithWhatIf() {
+  const { overlay } = useStudio();
+  const one = overlay.length === 1;
+  return (
+    <p class="note warn">
+      Asked with {one ? "a what-if fact that is" : `${overlay.length} what-if facts that are`} not stored.{" "}
+      <button class="link" onClick={() => set({ overlay: [] })}>Ask without {one ? "it" : "them"}</button>
+    </p>
   );
 }
 
@@ -47,7 +66,7 @@ function NoQuestion() {
   }
   return (
     <Empty title="Ask a question">
-      Say who wants to do what to which resource. Write <code>?</code> for what you want to know:{" "}
+      Enter who wants to do what to which resource. Use <code>?</code> for what you want to know:{" "}
       <code>User:alice</code> <code>read</code> <code>Repository:?</code> lists what Alice may read.
     </Empty>
   );
@@ -77,7 +96,7 @@ function Rows({ answer }) {
   const named = columns.map((name, at) => (/^[?_]/.test(name) ? (rows[0][at].type ?? "value") : name));
   const put = (at, value) => {
     let n = -1;
-    ask(answer.question.replace(/"(?:[^"\\]|\\.)*"|(?:[A-Za-z_][\w:]*:)?\?\w*/g, (part) => {
+    ask(answer.question.replace(/"(?:[^"\\]|\\.)*"|(?<=[(,\s]|^)(?:[A-Za-z_][\w:]*:)?\?\w*/g, (part) => {
       if (part.startsWith('"')) return part;
       n += 1;
       return n === at ? written(value) : part;
@@ -148,8 +167,7 @@ function Condition({ why, condition, depth }) {
 }
 
 function Reasons({ why }) {
-  const { session, overlay } = useStudio();
-  const tryOut = (facts) => set({ overlay: [...overlay, ...facts.map(concrete)] });
+  const { session } = useStudio();
   const store = async (facts) => {
     try {
       await post("api/batch", [{ inserts: facts.map(concrete) }]);
@@ -168,8 +186,8 @@ function Reasons({ why }) {
             {why.suggestions.map((facts, n) => (
               <li key={n}>
                 <div>{facts.map((fact) => <FactText key={writtenFact(fact)} fact={fact} />)}</div>
-                <button class="quiet" onClick={() => tryOut(facts)}>Try</button>
-                {session?.can_write && <button class="quiet" onClick={() => store(facts)}>Store</button>}
+                <button class="quiet" onClick={() => addWhatIf(facts.map(concrete))}>Try</button>
+                {session?.can_write && <StoreForEveryone onStore={() => store(facts)} />}
               </li>
             ))}
           </ul>

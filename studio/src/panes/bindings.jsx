@@ -2,9 +2,9 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../api.js";
-import { about } from "../live.js";
-import { questionText } from "../notation.js";
-import { Copy, Empty, Failure, RuleLink, Shown } from "../parts.jsx";
+import { about, asked as policyAsked } from "../live.js";
+import { questionText, visibleLines } from "../notation.js";
+import { Copy, Empty, Failure, RuleLink, Shown, Waiting } from "../parts.jsx";
 import { set, useStudio } from "../state.js";
 
 const EXAMPLE = `facts:
@@ -15,7 +15,8 @@ const EXAMPLE = `facts:
 `;
 
 export function BindingsPane() {
-  const { question, draft, overlay, factsVersion, online, bindings, filter } = useStudio();
+  const { question, broken, overlay, factsVersion, online, bindings, filter } = useStudio();
+  const policy = policyAsked();
   const [found, setFound] = useState(null);
   const [error, setError] = useState("");
   const asked = questionText(question);
@@ -35,7 +36,7 @@ export function BindingsPane() {
       clearTimeout(timer);
       ending.abort();
     };
-  }, [asked, bindings, filter, draft, overlay, factsVersion, online]);
+  }, [asked, bindings, filter, policy, overlay, factsVersion, online]);
   return (
     <div class="bindings">
       <label for="bindings">Data bindings</label>
@@ -55,7 +56,7 @@ export function BindingsPane() {
       )}
       {bindings.trim() && !asked && <Empty title="No question yet">Ask one above to see its SQL.</Empty>}
       {ready && <Failure text={error} />}
-      {ready && !error && found && <Explanation found={found} />}
+      {ready && !error && (found ? <Explanation found={found} /> : <Waiting broken={broken}>Compiling…</Waiting>)}
     </div>
   );
 }
@@ -68,13 +69,13 @@ function Explanation({ found }) {
         <summary>SQL for {dialect}</summary>
         <div class="code">
           <Copy text={sql} />
-          <pre tabIndex={0} aria-label="SQL for your database">{sql}</pre>
+          <pre tabIndex={0} aria-label="SQL for your database">{visibleLines(sql)}</pre>
         </div>
       </details>
       {slow.map(({ what, help }) => (
-        <p class="note warn" key={what}>Slow on a large database: {what}{help ? `\n${help}` : ""}</p>
+        <p class="note warn" key={what}>Slow on a large database: {visibleLines(help ? `${what}\n${help}` : what)}</p>
       ))}
-      {notes.map((note) => <p class="note" key={note}>{note}</p>)}
+      {notes.map((note) => <p class="note" key={note}>{visibleLines(note)}</p>)}
       <h3>It reads</h3>
       <ul class="plain">{bindings.map((key) => <li key={key}><code><Shown text={key} /></code></li>)}</ul>
       <h3>By the rules</h3>

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { call, post } from "../api.js";
 import { parseFact, writtenFact } from "../notation.js";
 import { Empty, FactText, Failure, Shown } from "../parts.jsx";
-import { notify, set, state, useStudio } from "../state.js";
+import { addWhatIf, notify, set, state, useStudio } from "../state.js";
 import { Suggest } from "../suggest.jsx";
 import { suggestFact } from "../suggestions.js";
 
@@ -82,6 +82,7 @@ function List({ found, canDelete, onMore, most }) {
   const place = useRef(null);
   const [range, setRange] = useState([0, 60]);
   const look = () => {
+    if (!place.current) return;
     const { scrollTop, clientHeight } = place.current;
     const first = Math.max(0, Math.floor(scrollTop / ROW) - 20);
     const last = Math.ceil((scrollTop + clientHeight) / ROW) + 20;
@@ -135,8 +136,9 @@ function FactRow({ fact, canDelete }) {
 }
 
 function AddFact() {
-  const { session, overlay } = useStudio();
+  const { session } = useStudio();
   const [text, setText] = useState("");
+  const [sure, setSure] = useState(false);
   const [error, setError] = useState("");
   const read = () => {
     try {
@@ -147,8 +149,13 @@ function AddFact() {
       return null;
     }
   };
+  const change = (value) => {
+    setText(value);
+    setSure(false);
+  };
   const store = async () => {
     const fact = read();
+    setSure(false);
     if (!fact) return;
     try {
       await post("api/facts", fact);
@@ -161,15 +168,24 @@ function AddFact() {
   const tryOut = () => {
     const fact = read();
     if (!fact) return;
-    set({ overlay: [...overlay, fact] });
-    setText("");
+    addWhatIf([fact]);
+    change("");
   };
   return (
     <div class="add">
       <Suggest label="New fact" hidden name="fact" value={text} placeholder={'has_role(User:alice, "member", Organization:acme)'}
-        suggest={suggestFact} onChange={setText} onEnter={session?.can_write ? store : tryOut} invalid={Boolean(error)} />
-      <button onClick={tryOut} disabled={!text.trim()}>Try</button>
-      {session?.can_write && <button class="primary" onClick={store} disabled={!text.trim()}>Store</button>}
+        suggest={suggestFact} onChange={change} onEnter={session?.can_write ? () => setSure(read() !== null) : tryOut} invalid={Boolean(error)} />
+      {sure ? (
+        <>
+          <button class="primary" onClick={store}>Store for everyone</button>
+          <button onClick={() => setSure(false)}>Cancel</button>
+        </>
+      ) : (
+        <>
+          <button onClick={tryOut} disabled={!text.trim()}>Try</button>
+          {session?.can_write && <button class="primary" onClick={store} disabled={!text.trim()}>Store</button>}
+        </>
+      )}
       <Failure text={error} />
     </div>
   );

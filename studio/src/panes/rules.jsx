@@ -4,9 +4,9 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { post } from "../api.js";
 import { goTo } from "../editor.js";
 import { layOut } from "../layout.js";
-import { about } from "../live.js";
+import { about, asked } from "../live.js";
 import { visible } from "../notation.js";
-import { Empty, Failure } from "../parts.jsx";
+import { Empty, Failure, Waiting } from "../parts.jsx";
 import { useStudio } from "../state.js";
 
 const KINDS = { has_role: "role", has_permission: "permission", has_relation: "relation" };
@@ -43,7 +43,8 @@ function isInstance(step, { predicate, text, type }) {
 }
 
 export function RulesPane() {
-  const { draft, online, answer } = useStudio();
+  const { broken, online, answer } = useStudio();
+  const policy = asked();
   const [found, setFound] = useState(null);
   const [error, setError] = useState("");
   const [type, setType] = useState("");
@@ -51,7 +52,7 @@ export function RulesPane() {
     const ending = new AbortController();
     const timer = setTimeout(async () => {
       try {
-        setFound({ ...(await post("draft/graph", about(), ending.signal)), draft });
+        setFound({ ...(await post("draft/graph", about(), ending.signal)), draft: policy });
         setError("");
       } catch (failure) {
         if (!ending.signal.aborted && failure.code !== "invalid_policy") setError(failure.message);
@@ -61,10 +62,10 @@ export function RulesPane() {
       clearTimeout(timer);
       ending.abort();
     };
-  }, [draft, online]);
+  }, [policy, online]);
   const graph = useMemo(() => found && drawn(found, type), [found, type]);
   if (error) return <Failure text={error} />;
-  if (!graph) return <p class="opening">Reading the rules…</p>;
+  if (!graph) return <Waiting broken={broken}>Reading the rules…</Waiting>;
   if (!found.nodes.length) return <Empty title="No rules yet">Write one in the editor. What follows from what is drawn here.</Empty>;
   const types = [...new Set(found.nodes.map((node) => node.type).filter(Boolean))].sort();
   const steps = answer && answer.draft === found.draft ? answer.why.steps : [];

@@ -2,13 +2,14 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "../api.js";
-import { about } from "../live.js";
-import { questionText } from "../notation.js";
-import { Copy, Empty, Failure } from "../parts.jsx";
+import { about, asked as policyAsked } from "../live.js";
+import { questionText, visibleLines } from "../notation.js";
+import { Copy, Empty, Failure, Waiting } from "../parts.jsx";
 import { useStudio } from "../state.js";
 
 export function StagesPane() {
-  const { question, draft, overlay, factsVersion, online } = useStudio();
+  const { question, broken, overlay, factsVersion, online } = useStudio();
+  const policy = policyAsked();
   const [found, setFound] = useState(null);
   const [error, setError] = useState("");
   const asked = questionText(question);
@@ -27,10 +28,10 @@ export function StagesPane() {
       clearTimeout(timer);
       ending.abort();
     };
-  }, [asked, draft, overlay, factsVersion, online]);
+  }, [asked, policy, overlay, factsVersion, online]);
   if (!asked) return <Empty title="No question yet">Ask one above to see the SQL that answers it, and how the compiler got there.</Empty>;
   if (error) return <Failure text={error} />;
-  if (!found) return <p class="opening">Compiling…</p>;
+  if (!found) return <Waiting broken={broken}>Compiling…</Waiting>;
   const { stages, sql, statement, plan } = found;
   return (
     <div class="stages">
@@ -50,7 +51,7 @@ function Text({ title, text, open, children }) {
       {children && <p class="about">{children}</p>}
       <div class="code">
         <Copy text={text} label={`Copy`} />
-        <pre tabIndex={0} aria-label={title}>{text || "(nothing)"}</pre>
+        <pre tabIndex={0} aria-label={title}>{visibleLines(text) || "(nothing)"}</pre>
       </div>
     </details>
   );

@@ -75,7 +75,7 @@ function Tests() {
 }
 
 function Test({ test }) {
-  const { name, passed, total, failures, active } = test;
+  const { name, passed, total, failures, active, edited } = test;
   const passes = !failures.length;
   return (
     <li class={passes ? "pass" : "fail"}>
@@ -84,6 +84,7 @@ function Test({ test }) {
         <button class="link name" onClick={() => goTo(lineOf(name))}><Shown text={name} plain /></button>
         <span class="unseen">{passes ? "passes" : "fails"}</span>
         {active === null && <span class="chip">new</span>}
+        {edited && <span class="chip">edited</span>}
         {active !== null && active !== passes && <span class="chip changed">{passes ? "fails as stored" : "passes as stored"}</span>}
         <span class="space" />
         <span class="muted">{passed} of {total}</span>

@@ -19,6 +19,8 @@ await run({
     await page.getByRole("button", { name: "line 18" }).click();
     const at = await page.evaluate(() => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent);
     assert.match(at, /"reader" if "member"/);
+    await ask(page, "User:alice", "raed", "Repository:docs");
+    await page.getByText("the policy does not name the action `raed`; did you mean `read`?").waitFor();
   },
 
   async "a no says what is missing, and a suggestion is tried without storing it"(context) {
@@ -31,16 +33,26 @@ await run({
     await page.locator(".verdict.yes").waitFor();
     await page.locator(".tree .chip.context").first().waitFor();
     assert.equal((await api("GET", "facts")).length, 5);
+    await page.getByText("Asked with a what-if fact that is not stored").waitFor();
+    await page.getByRole("button", { name: "Ask without it" }).click();
+    await page.locator(".verdict.no").waitFor();
+    await suggestion.getByRole("button", { name: "Try" }).click();
+    await page.locator(".verdict.yes").waitFor();
     await page.getByRole("tab", { name: /Facts/ }).click();
     await page.getByRole("region", { name: "What-if facts" }).getByRole("button", { name: "Clear" }).click();
     await page.getByRole("tab", { name: "Answer" }).click();
     await page.locator(".verdict.no").waitFor();
   },
 
-  async "a suggestion is stored, and the answer follows"(context) {
+  async "a suggestion is stored when one is sure, and the answer follows"(context) {
     const page = await open(context);
     await ask(page, "User:alice", "push", "Repository:docs");
-    await page.locator(".suggestions li").first().getByRole("button", { name: "Store" }).click();
+    const suggestion = page.locator(".suggestions li").first();
+    await suggestion.getByRole("button", { name: "Store" }).click();
+    await suggestion.getByRole("button", { name: "Cancel" }).click();
+    await suggestion.getByRole("button", { name: "Store" }).click();
+    assert.equal((await api("GET", "facts")).length, 5);
+    await suggestion.getByRole("button", { name: "Store for everyone" }).click();
     await page.locator(".verdict.yes").waitFor();
     assert.equal((await api("GET", "facts")).length, 6);
   },
@@ -103,6 +115,11 @@ await run({
     await page.locator(".verdict.yes").waitFor();
     await page.getByRole("button", { name: "Go to the first error" }).click();
     assert.ok(await page.getByRole("button", { name: "Store…" }).isDisabled());
+    await page.getByRole("tab", { name: "SQL" }).click();
+    await page.getByLabel("SQL", { exact: true }).first().waitFor();
+    await page.getByRole("tab", { name: "Answer" }).click();
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.locator(".verdict.no").waitFor();
     await write(page, POLICY);
     await page.getByText("The draft has errors").waitFor({ state: "detached" });
     assert.match(await draft(page), /"read" if "reader"/);
@@ -111,17 +128,25 @@ await run({
   async "ids that mean to harm are text"(context) {
     const long = "x".repeat(340);
     const ids = ["<script>document.title='hurt'</script>", "a\u202egnp.exe", `<img src=x onerror="document.title='hurt'">`, long];
+    ids.push("soft\u00adhyphen", "tag\u{e0041}", "a?b");
     await reset(POLICY, ids.map((id) => fact("is_public", `Repository:${id}`)));
     const page = await open(context);
     await ask(page, "User:alice", "read", "Repository:?");
-    await page.getByText("4 answers").waitFor();
+    await page.getByText("7 answers").waitFor();
     await page.getByText("<script>document.title='hurt'</script>").first().waitFor();
     await page.getByText("a\\u{202e}gnp.exe").first().waitFor();
+    await page.getByText("soft\\u{ad}hyphen").first().waitFor();
+    await page.getByText("tag\\u{e0041}").first().waitFor();
+    await page.getByRole("cell", { name: 'Repository:"a?b"' }).getByRole("button").click();
+    await page.locator(".verdict.yes").getByText('"read", Repository:"a?b")').waitFor();
+    await ask(page, "User:?", "read", "Repository:a?b");
+    await page.getByText("every User").click();
+    await ask(page, "User:alice", "read", "Repository:?");
     await page.getByRole("cell").filter({ hasText: "xxxx" }).getByRole("button").click();
     await page.locator(".verdict").getByRole("button", { name: "378 characters" }).click();
     await page.locator(".verdict").getByText(long).waitFor();
     await page.getByRole("tab", { name: "Facts" }).click();
-    await page.getByText("4 facts").waitFor();
+    await page.getByText("7 facts").waitFor();
     assert.equal(await page.title(), "Portcullis studio");
     const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(width <= 0, `the page is ${width} pixels too wide`);

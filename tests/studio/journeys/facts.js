@@ -11,8 +11,17 @@ await run({
     await field.fill('has_role(User:carol, "member", Organization:acme');
     await page.getByRole("button", { name: "Store", exact: true }).click();
     await page.getByText("`,` or `)` is expected").waitFor();
-    await field.fill('has_role(User:carol, "member", Organization:acme)');
+    await field.fill('has_role(User:carol, "\\u{110000}", Organization:acme)');
     await page.getByRole("button", { name: "Store", exact: true }).click();
+    await page.getByText("there is no character").waitFor();
+    await field.fill('has_role(User:carol, "member", Organization:acme)');
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Enter");
+    const store = page.getByRole("button", { name: "Store for everyone" });
+    await store.waitFor();
+    await page.keyboard.press("Enter");
+    assert.equal((await api("GET", "facts")).length, 5);
+    await store.click();
     await page.getByText("6 facts").waitFor();
     await page.getByRole("searchbox", { name: "Search facts" }).fill("CAROL");
     await page.getByText("1 fact", { exact: true }).waitFor();

@@ -86,6 +86,46 @@ await run({
     assert.equal((await api("GET", "policy")).policy.src, broken);
   },
 
+  async "a test that a draft edits or removes is not stored unseen"(context) {
+    const page = await open(context);
+    const dialog = page.getByRole("dialog");
+    await write(page, POLICY.replace('"push" if "maintainer";', '"push" if "reader";').replace("assert_not", "assert"));
+    await page.getByText("1 test passed").waitFor();
+    await page.keyboard.press("Control+s");
+    await dialog.getByText("edited in this draft").waitFor();
+    await page.keyboard.press("Escape");
+    await write(page, POLICY.replace(/test "[^]*/, ""));
+    // At once, so before the tests of this draft are known.
+    await page.keyboard.press("Control+s");
+    await dialog.getByText("removed by this draft").waitFor();
+    await page.keyboard.press("Escape");
+    await write(page, `${POLICY}\n# only a comment`);
+    await page.keyboard.press("Control+s");
+    await dialog.getByText("No test changes.").waitFor();
+  },
+
+  async "what could hide in a policy is spelled out"(context) {
+    const page = await open(context);
+    await write(page, `${POLICY}# \u202e ;(ecruoser)dekcol_si ton dna\n# wri\u200bte\n`);
+    await page.locator(".cm-specialChar", { hasText: "\\u{202e}" }).waitFor();
+    await page.locator(".cm-specialChar", { hasText: "\\u{200b}" }).waitFor();
+  },
+
+  async "a text that is too large for a policy opens no connection again and again"(context, expected) {
+    expected.push(/413/);
+    const page = await open(context);
+    await page.getByText(/checked in/).waitFor();
+    let opened = 0;
+    page.on("websocket", () => (opened += 1));
+    await page.locator(".cm-content").evaluate((editor) => {
+      const clipboardData = new DataTransfer();
+      clipboardData.setData("text/plain", `# ${"x".repeat(98)}\n`.repeat(45_000));
+      editor.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+    });
+    await page.waitForTimeout(1000);
+    assert.ok(opened <= 1, `${opened} connections`);
+  },
+
   async "a watched question says what a draft changes"(context) {
     const page = await open(context);
     await ask(page, "User:alice", "push", "Repository:docs");
@@ -112,6 +152,15 @@ await run({
     await page.keyboard.press("Escape");
     await page.getByRole("dialog").waitFor({ state: "detached" });
     assert.match((await api("GET", "policy")).policy.src, /# theirs/);
+  },
+
+  async "a page without a draft follows the stored policy"(context) {
+    const page = await open(context);
+    await page.getByText("1 test passed").waitFor();
+    await api("POST", "policy", { src: `${POLICY}\n# theirs`, filename: "policy.polar" });
+    await page.evaluate(() => window.dispatchEvent(new Event("focus")));
+    await page.locator(".cm-line", { hasText: "# theirs" }).waitFor();
+    await page.getByText("as stored", { exact: true }).waitFor();
   },
 
   async "the example starts an empty service"(context) {

@@ -2,7 +2,7 @@
 import axe from "axe-core";
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { api, ask, draft, open, run, write, KEY, LINK, POLICY, URL_OF_SERVICE } from "../browser.js";
+import { api, ask, draft, open, run, signIn, write, KEY, LINK, POLICY, URL_OF_SERVICE } from "../browser.js";
 
 const READER = process.env.STUDIO_READER;
 const signal = (name) => spawnSync("kill", [`-${name}`, process.env.STUDIO_PID]);
@@ -29,11 +29,17 @@ await run({
     await page.reload();
     await page.locator(".cm-content").waitFor();
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByText("The session has ended").waitFor();
+    await page.getByLabel("API key").waitFor();
+    assert.equal(await page.locator(".studio").count(), 0, "nothing stays of what it showed");
     await context.clearCookies();
     const again = await context.newPage();
     await again.goto(LINK);
     await again.getByText("this link was used before").waitFor();
+    // A link in the same tab changes only the fragment.
+    await signIn(context);
+    await again.goto(LINK);
+    await again.locator(".cm-content").waitFor();
+    assert.equal(again.url(), `${URL_OF_SERVICE}/studio/`);
   },
 
   async "a wrong key is a clear message, and a right one opens the studio"(context, expected) {
@@ -47,6 +53,16 @@ await run({
     await page.getByLabel("API key").fill(KEY);
     await page.keyboard.press("Enter");
     await page.locator(".cm-content").waitFor();
+  },
+
+  async "an answer that comes before the first frame is shown"(context, expected) {
+    expected.push(/401 \(Unauthorized\)/);
+    await context.addInitScript(() => {
+      window.requestAnimationFrame = () => 0;
+    });
+    const page = await context.newPage();
+    await page.goto(`${URL_OF_SERVICE}/studio/`);
+    await page.getByLabel("API key").waitFor();
   },
 
   async "an editor that asks a thousand questions at once gets all answers"(context) {
@@ -99,9 +115,11 @@ await run({
     await write(page, `${POLICY}\n# my draft`);
     await ask(page, "User:alice", "read", "Repository:docs");
     await page.locator(".verdict.yes").waitFor();
-    await context.clearCookies();
     await page.locator(".cm-content").press("Control+End");
-    await page.keyboard.type(", and more of it");
+    // What is asked about the draft so far is answered.
+    await page.waitForTimeout(500);
+    await context.clearCookies();
+    await page.keyboard.insertText(", and more of it");
     await page.getByText("The session has ended").waitFor();
     await page.getByLabel("API key").fill(KEY);
     await page.keyboard.press("Enter");
@@ -138,6 +156,12 @@ await run({
     await other.locator(".verdict.yes").waitFor();
     assert.match(await draft(other), /# shared/);
     assert.equal((await api("GET", "policy")).policy.src, POLICY);
+    await other.getByText("came from a link").waitFor();
+    // The same link in a tab that is open, without a draft of its own.
+    const same = await open(context);
+    await same.goto(address);
+    await same.locator(".cm-line", { hasText: "# shared" }).waitFor();
+    assert.equal(same.url(), `${URL_OF_SERVICE}/studio/`);
     const damaged = await context.newPage();
     await damaged.goto(`${URL_OF_SERVICE}/studio/#s=AAAA`);
     await damaged.getByText("This link is damaged").waitFor();
