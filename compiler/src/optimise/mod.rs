@@ -206,13 +206,14 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     READ_ONCE,
     Pass {
         name: "sets",
-        does: "turns sources that are only used to reach another one into sets, which are evaluated once",
+        does: "turns sources that are only used to reach another one into sets, which are evaluated once, or into tests",
         applies: |setting| setting.makes_sets(),
         keeps: Keeps::Atoms,
         run: |draft, setting| match setting.purpose {
             Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
             Purpose::Store if matches!(draft.plan.answer, PlanAnswer::Decision(_)) => {}
-            Purpose::Store | Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
+            Purpose::Store => sets::for_store(&mut draft.plan),
+            Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
             Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
             Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
         },

@@ -24,6 +24,20 @@ pub(super) fn for_rows(plan: &mut Plan, catalog: &Catalog) {
     answer.selects_mut().iter_mut().for_each(|select| to_set(select, &anchors));
 }
 
+/// Rewrites a list over a store, with tests of existence instead of sets: the database then joins from either
+/// side, and knows that each row is wanted once.
+pub(super) fn for_store(plan: &mut Plan) {
+    let bases = plan.tables.iter_mut().map(|table| match &mut table.body {
+        TableBody::Union(selects) | TableBody::Recursive { base: selects, .. } => selects.as_mut_slice(),
+        TableBody::WholeState { .. } => &mut [],
+    });
+    for select in bases.flatten().chain(plan.answer.selects_mut()) {
+        if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
+            set_tests(select, main, None);
+        }
+    }
+}
+
 /// Rewrites the tables of a list and what its fixpoints start from. Steps stay: their rows are those of the
 /// step before, which are few.
 pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
@@ -66,18 +80,19 @@ fn lead(select: &mut Select, anchors: &Anchors<'_>) {
     let indexed = select.from.iter().rfind(|from| matches!(from.kind, FromKind::Source(_)));
     let last = indexed.or(select.from.last()).map(|from| from.alias);
     if let Some(main) = shown.or(last) {
-        set_tests(select, main, anchors);
+        set_tests(select, main, Some(anchors));
     }
 }
 
 fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
     if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
-        set_tests(select, main, anchors);
+        set_tests(select, main, Some(anchors));
     }
 }
 
 /// Rewrites the sources that only lead to `main`, which is the root of the row that it exposes.
-pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: &Anchors<'_>) {
+/// Without `anchors`, nothing becomes a set.
+pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: Option<&Anchors<'_>>) {
     let main = root(select, main);
     let Around { main: kept, own, groups } = groups(select, main);
     let is_kept = |alias: Alias| kept.iter().any(|from| from.alias == alias);
@@ -99,7 +114,7 @@ fn root(select: &Select, alias: Alias) -> Alias {
 
 /// Puts a group into the select: as a test of a set, as a test of existence, or as it was. A set that nothing
 /// restricts is tested for the value at hand.
-fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) {
+fn put(group: Group, select: &mut Select, kept: &[From], anchors: Option<&Anchors<'_>>) {
     let Group { from, links, inner } = group;
     match links.as_slice() {
         [] => {
@@ -112,7 +127,7 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: &Anchors<'_>) 
             let is_kept = left.alias().is_some_and(|alias| kept.iter().any(|from| from.alias == alias));
             let (own, other) = if is_kept { (*left, *right) } else { (*right, *left) };
             let mut set = Select { from, filter: inner, output: vec![other].into() };
-            if !anchors.is_anchored(&set) {
+            if !anchors.is_some_and(|anchors| anchors.is_anchored(&set)) {
                 let Select { from, mut filter, .. } = set;
                 filter.extend(links);
                 select.filter.push(Condition::Any(vec![Select { from, filter, output: IdVec::new() }]));

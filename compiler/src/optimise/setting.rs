@@ -64,7 +64,7 @@ impl Setting<'_> {
         matches!(self.purpose, Purpose::Store | Purpose::Tables)
     }
 
-    /// Whether sets serve the statement better than joins.
+    /// Whether sets, or tests, serve the statement better than joins.
     pub(super) fn makes_sets(&self) -> bool {
         match self.purpose {
             Purpose::Check | Purpose::List => self.flattens(),

@@ -60,7 +60,7 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
                         filter.literals.extend(cells);
                     }
                     _ => {
-                        sets::set_tests(&mut select, alias, anchors);
+                        sets::set_tests(&mut select, alias, Some(anchors));
                         filter.set.push(select);
                     }
                 }

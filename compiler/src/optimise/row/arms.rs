@@ -59,7 +59,7 @@ fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Sel
             let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, taken)).collect();
             for arm in &mut arms {
                 if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
-                    set_tests(arm, main, anchors);
+                    set_tests(arm, main, Some(anchors));
                 }
             }
             arms

@@ -94,7 +94,7 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
     let is_whole = links.len() == 1;
     if let Some((own, mut set)) = set {
         if let Some(main) = set.output.first().copied().and_then(Expr::alias) {
-            set_tests(&mut set, main, anchors);
+            set_tests(&mut set, main, Some(anchors));
         }
         select.filter.push(Condition::In { expr: own, selects: vec![set], used: SetUse::ToFind });
         if is_whole {
