@@ -2,6 +2,7 @@
 
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { visible } from "./notation.js";
+import { useStudio } from "./state.js";
 
 /**
  * @typedef {{from: number, text: string, detail?: string, more?: boolean}} Suggestion
@@ -32,6 +33,11 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
     setAt(-1);
   };
   useEffect(() => () => void asked.current++, []);
+  // Who types before the names of the policy are there gets their suggestions once they are.
+  const isKnown = Boolean(useStudio().names);
+  useEffect(() => {
+    if (isKnown && document.activeElement === field.current) look();
+  }, [isKnown]);
   const choose = ({ from, text, more }) => {
     const input = field.current;
     const cursor = input.selectionStart ?? input.value.length;
