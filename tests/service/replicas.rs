@@ -34,13 +34,23 @@ struct Replicated {
     node: Server,
 }
 
+/// A server at a free port. Another test may take the port before the server does, so several are tried.
+fn at_free_port(start: impl Fn(u16) -> Result<Cluster, String>) -> (u16, Cluster) {
+    for _ in 0..5 {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        match start(port) {
+            Err(error) if error.contains("Address already in use") => {}
+            started => return (port, started.unwrap()),
+        }
+    }
+    panic!("no port stays free");
+}
+
 impl Replicated {
     fn start(max_staleness: Option<Duration>) -> Self {
-        let port = || TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let (first, second) = (port(), port());
         let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
-        let primary = Cluster::start_at(first, &settings).unwrap();
-        let standby = Cluster::standby_at(second, first, &settings).unwrap();
+        let (first, primary) = at_free_port(|port| Cluster::start_at(port, &settings));
+        let (second, standby) = at_free_port(|port| Cluster::standby_at(port, first, &settings));
         let url = |port| format!("postgres://postgres@127.0.0.1:{port}/postgres?connect_timeout=1");
         let address = |port| Address::parse(&url(port)).unwrap();
         let servers =
