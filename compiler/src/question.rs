@@ -81,6 +81,11 @@ impl Question {
         Self { atoms: vec![atom], vars, paged: false }
     }
 
+    /// The variables whose values are asked for.
+    pub fn wanted(&self) -> impl Iterator<Item = (QuestionVarId, &QuestionVar)> {
+        self.vars.enumerate().filter(|(_, var)| matches!(var.domain, Domain::Wanted))
+    }
+
     /// The type of a variable that must have one: its value is given, or in one of the caller's columns.
     pub(crate) fn type_of(&self, var: QuestionVarId) -> Result<&str, CompileError> {
         let ty = self.vars[var].ty.as_deref();

@@ -160,6 +160,11 @@ impl Engine {
         Self { older: Some(Arc::new(plans)), ..self.clone() }
     }
 
+    /// The active policy, to compare a draft with; `None` before the first one.
+    pub fn active_as_draft(&self) -> Option<Draft> {
+        self.active().map(Draft)
+    }
+
     /// Runs the tests of a draft.
     pub async fn test_draft(&self, draft: &Draft) -> Result<TestReport, EngineError> {
         self.test_policy(draft.program(), false).await
@@ -176,7 +181,7 @@ impl Engine {
         question: &Question,
         context: &[Fact],
     ) -> Result<Answers, EngineError> {
-        let wanted: Vec<QuestionVarId> = wanted(question);
+        let wanted: Vec<QuestionVarId> = question.wanted().map(|(var, _)| var).collect();
         let columns = wanted.iter().map(|var| question.vars[*var].name.clone()).collect();
         let Some(view) = self.view(&attempt, context)? else {
             return Ok(Answers { columns, ..Answers::default() });
@@ -227,13 +232,6 @@ impl Engine {
         }
         self.consistently(async |attempt| self.reasoned(&attempt, &question, context).await).await
     }
-}
-
-/// The variables that a question asks for.
-fn wanted(question: &Question) -> Vec<QuestionVarId> {
-    let vars = question.vars.iter().enumerate();
-    let wanted = vars.filter(|(_, var)| matches!(var.domain, Domain::Wanted));
-    wanted.map(|(idx, _)| QuestionVarId::from_index(idx)).collect()
 }
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ pub const DEFAULT_ENVIRONMENT: &str = "0123456789";
 const NO_PATH: &str = "there is no such path: `/api/docs` describes all, `/api/openapi.json` is for programs";
 
 /// The same where there is a studio.
-const NO_PATH_BUT_STUDIO: &str = "there is no such path: `/studio/` is for people, `/api/docs` describes all, `/api/openapi.json` is for \
+const NO_PATH_WITH_STUDIO: &str = "there is no such path: `/studio/` is for people, `/api/docs` describes all, `/api/openapi.json` is for \
                                   programs";
 
 /// The target of log lines about answered requests, for filters of the log.
@@ -251,7 +251,7 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 
 /// Every path with its handlers, wrapped in the layer.
 pub(crate) fn router(app: Arc<AppState>) -> Router {
-    let no_path = if app.studio.is_some() { NO_PATH_BUT_STUDIO } else { NO_PATH };
+    let no_path = if app.studio.is_some() { NO_PATH_WITH_STUDIO } else { NO_PATH };
     let not_found = async move || ApiError::NotFound(no_path.to_owned());
     let api = Router::from(routes()).fallback(not_found).with_state(Arc::clone(&app));
     Router::from(routes())

@@ -26,6 +26,16 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
     OpenApiRouter::new().routes(routes!(read, replace)).routes(routes!(metadata))
 }
 
+/// Refuses a policy that is larger than the service allows.
+pub(super) fn check_size(src: &str, app: &AppState) -> Result<(), ApiError> {
+    let (n_bytes, limit) = (src.len(), app.config.max_policy);
+    if n_bytes > limit {
+        let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
+        return Err(ApiError::TooLarge(text));
+    }
+    Ok(())
+}
+
 /// Whether this is the path of the policy, where errors have their own form.
 pub(super) fn is_at(path: &str) -> bool {
     path.strip_prefix(PREFIX) == Some("/policy")
@@ -79,12 +89,7 @@ async fn replace(State(app): State<Arc<AppState>>, request: Request) -> Result<R
     };
     let request = Request::from_parts(head, body);
     let Json(Object(sent)) = Json::<Object<PolicyIn>>::from_request(request, &app).await?;
-    let limit = app.config.max_policy;
-    if sent.src.len() > limit {
-        let n_bytes = sent.src.len();
-        let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
-        return Err(ApiError::TooLarge(text).into());
-    }
+    check_size(&sent.src, &app)?;
     // Clients send an empty name; diagnostics need one.
     let named = sent.filename.filter(|name| !name.is_empty());
     let filename = named.unwrap_or_else(|| "policy.polar".to_owned());

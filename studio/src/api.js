@@ -2,8 +2,8 @@
 
 import { set } from "./state.js";
 
-/** An answer that says why there is none. */
-export class ApiError extends Error {
+/** An error that the service answered. */
+class ApiError extends Error {
   /** @param {number} status @param {{message?: string, code?: string}} body */
   constructor(status, body) {
     super(body.message ?? `the service answered with status ${status}`);
@@ -11,6 +11,9 @@ export class ApiError extends Error {
     this.code = body.code;
   }
 }
+
+/** Whether the draft is the reason for an error. */
+export const isPolicyError = (error) => error.code === "invalid_policy";
 
 /** The service cannot be reached. */
 export class Offline extends Error {}

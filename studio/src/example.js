@@ -1,42 +1,8 @@
-// A policy to start from.
+// Shows a policy to start from.
 
 import { replaceText } from "./editor.js";
+import { POLICY } from "./example_policy.js";
 import { set } from "./state.js";
-
-const POLICY = `actor User {}
-
-resource Organization {
-  roles = ["member", "admin"];
-  permissions = ["read", "invite"];
-
-  "member" if "admin";
-  "read" if "member";
-  "invite" if "admin";
-}
-
-resource Repository {
-  roles = ["reader", "maintainer"];
-  permissions = ["read", "push"];
-  relations = { organization: Organization };
-
-  "reader" if "maintainer";
-  "reader" if "member" on "organization";
-  "maintainer" if "admin" on "organization";
-
-  "read" if "reader";
-  "push" if "maintainer";
-}
-
-test "members read, and admins push" {
-  setup {
-    has_role(User{"alice"}, "member", Organization{"acme"});
-    has_relation(Repository{"docs"}, "organization", Organization{"acme"});
-  }
-
-  assert allow(User{"alice"}, "read", Repository{"docs"});
-  assert_not allow(User{"alice"}, "push", Repository{"docs"});
-}
-`;
 
 const value = (type, id) => ({ type, id });
 

@@ -1,6 +1,6 @@
 // Keeps answers, tests and names up to date with the draft, the question and the facts.
 
-import { Offline, get, post } from "./api.js";
+import { Offline, get, isPolicyError, post } from "./api.js";
 import { replaceText } from "./editor.js";
 import { questionText } from "./notation.js";
 import { notify, set, state, subscribe } from "./state.js";
@@ -42,21 +42,18 @@ export const about = (extra = {}) => ({ policy: asked(), context_facts: state.ov
 /** The same about the draft, with or without errors. */
 const aboutDraft = () => ({ policy: state.draft, context_facts: state.overlay });
 
-const isPolicyError = (error) => error.code === "invalid_policy";
-
 async function answer(signal) {
   const question = questionText(state.question);
   if (!state.loaded || !state.session) return;
-  if (!question) return set({ answer: null, answerError: "", asking: false });
+  if (!question) return set({ answer: null, answerError: "" });
   const [draft, stored] = [asked(), state.stored];
-  set({ asking: true });
   try {
     const found = await post("draft/answer", about({ question }), signal);
-    set({ answer: { ...found, question, draft, stored }, answerError: "", asking: false });
+    set({ answer: { ...found, question, draft, stored }, answerError: "" });
   } catch (error) {
     if (signal.aborted || error instanceof Offline) throw error;
-    if (isPolicyError(error)) set({ broken: true, asking: false });
-    else set({ answer: null, answerError: error.message, asking: false });
+    if (isPolicyError(error)) set({ broken: true });
+    else set({ answer: null, answerError: error.message });
   }
 }
 

@@ -49,7 +49,7 @@ function polarValue({ type, id }) {
 export const polarFact = ({ predicate, args }) => `${predicate}(${args.map(polarValue).join(", ")})`;
 
 /** What is wrong with a text, for people. */
-export class NotationError extends Error {}
+class NotationError extends Error {}
 
 /** Reads a fact or a call: its predicate and arguments, in which `?` and `_` have no id. */
 export function parseCall(text) {

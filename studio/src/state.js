@@ -40,7 +40,6 @@ export const state = {
   answerError: "",
   /** Whether the draft has errors, so that answers are those of an earlier one. */
   broken: false,
-  asking: false,
   /** The draft's tests, the stored ones that it removes, and the draft that they are of. */
   tests: null,
   removed: [],

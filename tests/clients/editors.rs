@@ -1,9 +1,10 @@
 //! The language server with third-party clients: one that checks each message against the protocol, and an
 //! editor without a screen. Of the extension for Visual Studio Code, only the types are checked.
 
-use super::{Runner, is_installed, outputs};
+use super::Runner;
 use libtest_mimic::{Failed, Trial};
 use portcullis_testkit::program;
+use portcullis_testkit::tools::{has_npm_packages, outputs};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -32,7 +33,7 @@ fn pytest_lsp() -> Result<(), Failed> {
 
 fn vscode_types() -> Result<(), Failed> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("editors/vscode");
-    is_installed(&folder.join("package-lock.json"), &folder.join("node_modules/.installed"))?;
+    has_npm_packages(&folder)?;
     let mut command = Command::new("node");
     outputs(command.args(["node_modules/typescript/bin/tsc", "--noEmit"]).current_dir(folder))?;
     Ok(())

@@ -16,7 +16,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::cluster::{Cluster, PROGRAMS};
 use portcullis_testkit::program::{Service, portcullis};
-use std::fs;
+use portcullis_testkit::tools::{has_npm_packages, is_installed, outputs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 use std::sync::LazyLock;
@@ -99,23 +99,13 @@ impl Runner {
 /// The folder of the suites in Node, if their packages are there.
 fn installed_node(clients: &Path) -> Result<PathBuf, String> {
     let folder = clients.join("node");
-    is_installed(&folder.join("package-lock.json"), &folder.join("node_modules/.installed"))?;
+    has_npm_packages(&folder)?;
     Ok(folder)
 }
 
 /// The virtual environment of a suite in Python.
 fn installed_python(folder: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("target/venv").join(folder)
-}
-
-/// Whether the packages that were installed are those that are asked for now: setup leaves a copy of the
-/// list.
-fn is_installed(asked: &Path, installed: &Path) -> Result<(), String> {
-    let read = |path: &Path| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    match read(installed) {
-        Ok(found) if found == read(asked)? => Ok(()),
-        Ok(_) | Err(_) => Err(format!("{} is not what is installed: run scripts/setup", asked.display())),
-    }
 }
 
 fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
@@ -144,16 +134,6 @@ fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
     } else {
         Err(format!("{runner:?}: not all tests ran:\n{printed}").into())
     }
-}
-
-/// What a command prints, or all of it as an error.
-fn outputs(command: &mut Command) -> Result<String, String> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}: run scripts/setup"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("{command:?}: {}\n{}{}", output.status, text(&output.stdout), text(&output.stderr)))
 }
 
 /// A database with the application's tables.

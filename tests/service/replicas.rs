@@ -17,7 +17,7 @@ use portcullis_testkit::program;
 use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{bearer, fact_json, question};
 use serde_json::json;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -34,23 +34,11 @@ struct Replicated {
     node: Server,
 }
 
-/// A server at a free port. Another test may take the port before the server does, so several are tried.
-fn at_free_port(start: impl Fn(u16) -> Result<Cluster, String>) -> (u16, Cluster) {
-    for _ in 0..5 {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        match start(port) {
-            Err(error) if error.contains("Address already in use") => {}
-            started => return (port, started.unwrap()),
-        }
-    }
-    panic!("no port stays free");
-}
-
 impl Replicated {
     fn start(max_staleness: Option<Duration>) -> Self {
         let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
-        let (first, primary) = at_free_port(|port| Cluster::start_at(port, &settings));
-        let (second, standby) = at_free_port(|port| Cluster::standby_at(port, first, &settings));
+        let (primary, first) = Cluster::with_port(&settings).unwrap();
+        let (standby, second) = Cluster::standby_of(first, &settings).unwrap();
         let url = |port| format!("postgres://postgres@127.0.0.1:{port}/postgres?connect_timeout=1");
         let address = |port| Address::parse(&url(port)).unwrap();
         let servers =

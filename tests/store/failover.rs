@@ -10,7 +10,6 @@ use super::{ENVIRONMENT, client, options, pattern, public};
 use portcullis::store::postgres::{Address, StoreServers, migrate};
 use portcullis::store::{Change, DatabaseError, Store, StoreError, Token, WriteMark};
 use portcullis_testkit::cluster::Cluster;
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
@@ -43,14 +42,14 @@ struct Server {
 
 impl Server {
     fn start(primary: Option<u16>) -> Self {
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         // Without a standby that must confirm, this is an ordinary commit.
         let settings = ["shared_buffers=16MB", "wal_keep_size=512MB", "synchronous_commit=remote_apply"];
-        let cluster = match primary {
-            None => Cluster::start_at(port, &settings),
-            Some(primary) => Cluster::standby_at(port, primary, &settings),
+        let started = match primary {
+            None => Cluster::with_port(&settings),
+            Some(primary) => Cluster::standby_of(primary, &settings),
         };
-        Self { cluster: cluster.unwrap(), port }
+        let (cluster, port) = started.unwrap();
+        Self { cluster, port }
     }
 
     async fn run(&self, statements: &[&str]) {
@@ -145,7 +144,7 @@ struct Writer {
     name: String,
     /// The moments after its batches.
     acknowledged: Vec<Token>,
-    /// Whether it was told that writes were lost.
+    /// Whether a node has told it that writes were lost.
     knows_of_loss: bool,
 }
 

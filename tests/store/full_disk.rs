@@ -4,7 +4,6 @@ use super::{ENVIRONMENT, client, insert, is_public, options, public};
 use portcullis::store::StoreError;
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore, migrate};
 use portcullis_testkit::cluster::{Cluster, SMALL_DISK};
-use std::net::TcpListener;
 use tokio_postgres::Client;
 
 /// How many kibibytes it has.
@@ -16,8 +15,7 @@ const BATCH: usize = 2_000;
 /// Whether a batch is copied or inserted, it is refused as a whole, and all others are kept.
 #[tokio::test]
 async fn a_batch_for_which_the_server_has_no_space_is_refused_and_nothing_is_lost() {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let Some(_cluster) = Cluster::on_small_disk(port, DISK, &["shared_buffers=16MB"]).unwrap() else {
+    let Some((_cluster, port)) = Cluster::on_small_disk(DISK, &["shared_buffers=16MB"]).unwrap() else {
         println!("no process may mount a disk here: what happens when it is full was not tried");
         return;
     };

@@ -30,7 +30,6 @@ use portcullis::store::{
     ArgPattern, Change, Fact, FactPage, FactPattern, Param, Reader, RowQuery, StoreError, StoreOptions, Value,
 };
 use portcullis_testkit::cluster::Cluster;
-use std::net::TcpListener;
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio_postgres::{Client, NoTls};
@@ -39,11 +38,8 @@ use tokio_postgres::{Client, NoTls};
 const ENVIRONMENT: &str = "tested";
 
 /// A server with a port, for this process.
-static SERVER: LazyLock<(Cluster, u16)> = LazyLock::new(|| {
-    // A port that was free a moment ago.
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    (Cluster::start_at(port, &["shared_buffers=16MB", "max_connections=200"]).unwrap(), port)
-});
+static SERVER: LazyLock<(Cluster, u16)> =
+    LazyLock::new(|| Cluster::with_port(&["shared_buffers=16MB", "max_connections=200"]).unwrap());
 
 /// A database of its own with a store in it.
 struct Place {

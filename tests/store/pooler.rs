@@ -4,11 +4,11 @@ use super::{ENVIRONMENT, Place, SERVER, facts, insert, is_public, options, publi
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore};
 use portcullis::store::{DatabaseError, StoreError};
 use portcullis_testkit::pooler::{PoolMode, Pooler};
-use std::net::TcpListener;
+use portcullis_testkit::ports::free_port;
 
 /// A pooler before the tests' server, and its port.
 fn pooler(mode: PoolMode) -> (Pooler, u16) {
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     (Pooler::start_at(port, SERVER.1, mode).unwrap(), port)
 }
 

@@ -7,7 +7,7 @@ use portcullis::store::{
     Access, ArgPattern, DatabaseError, FactPattern, Store, StoreError, Token, Value, WriteMark,
 };
 use portcullis_testkit::cluster::Cluster;
-use std::net::TcpListener;
+use portcullis_testkit::ports::free_port;
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::sync::Mutex;
@@ -15,9 +15,9 @@ use tokio_postgres::Client;
 
 /// A standby of the tests' server. Replay is paused for all databases at once, so one test uses it at a time.
 static STANDBY: LazyLock<(Mutex<()>, Cluster, u16)> = LazyLock::new(|| {
-    let (primary, port) = (SERVER.1, TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
     let settings = ["shared_buffers=16MB", "max_connections=200", "hot_standby_feedback=on"];
-    (Mutex::default(), Cluster::standby_at(port, primary, &settings).unwrap(), port)
+    let (standby, port) = Cluster::standby_of(SERVER.1, &settings).unwrap();
+    (Mutex::default(), standby, port)
 });
 
 /// A database on both servers.
@@ -364,7 +364,7 @@ async fn without_its_replica_the_primary_answers() {
         let url = format!("postgres://postgres@127.0.0.1:{port}/replica_away?connect_timeout=1");
         Address::parse(&url).unwrap()
     };
-    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let nobody = free_port();
     let servers = StoreServers {
         primary: address(SERVER.1),
         replicas: vec![address(nobody)],

@@ -8,6 +8,9 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { POLICY } from "../../studio/src/example_policy.js";
+
+export { POLICY };
 
 export const URL_OF_SERVICE = process.env.STUDIO_URL;
 export const LINK = process.env.STUDIO_LINK;
@@ -26,44 +29,6 @@ const USUAL = [
 
 /** How long a step may take; many times what it needs. */
 const PATIENCE = 15_000;
-
-export const POLICY = `actor User {}
-
-resource Organization {
-  roles = ["member", "admin"];
-  permissions = ["read", "invite"];
-
-  "member" if "admin";
-  "read" if "member";
-  "invite" if "admin";
-}
-
-resource Repository {
-  roles = ["reader", "maintainer"];
-  permissions = ["read", "push"];
-  relations = { organization: Organization };
-
-  "reader" if "maintainer";
-  "reader" if "member" on "organization";
-  "maintainer" if "admin" on "organization";
-
-  "read" if "reader";
-  "read" if is_public(resource);
-  "push" if "maintainer";
-}
-
-test "members read, and admins push" {
-  setup {
-    has_role(User{"alice"}, "member", Organization{"acme"});
-    has_role(User{"bob"}, "admin", Organization{"acme"});
-    has_relation(Repository{"docs"}, "organization", Organization{"acme"});
-  }
-
-  assert allow(User{"alice"}, "read", Repository{"docs"});
-  assert_not allow(User{"alice"}, "push", Repository{"docs"});
-  assert allow(User{"bob"}, "push", Repository{"docs"});
-}
-`;
 
 const of = (text) => {
   const [, type, id] = /^(\w+):(.*)$/s.exec(text);

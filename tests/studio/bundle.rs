@@ -1,7 +1,7 @@
 //! Whether the committed page is what its sources make, and how large it is.
 
-use super::{is_installed, outputs};
 use libtest_mimic::Failed;
+use portcullis_testkit::tools::{has_npm_packages, outputs};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -12,7 +12,7 @@ const MOST_BYTES: u64 = 400_000;
 /// Builds the page again, and compares what each file holds. How it is compressed may differ.
 pub(super) fn is_fresh() -> Result<(), Failed> {
     let studio = Path::new(env!("CARGO_MANIFEST_DIR")).join("studio");
-    is_installed(&studio)?;
+    has_npm_packages(&studio)?;
     let built = tempfile::tempdir()?;
     outputs(Command::new("node").arg("build.js").arg(built.path()).current_dir(&studio))?;
     let names = |folder: &Path| -> Result<Vec<String>, Failed> {

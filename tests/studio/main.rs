@@ -1,8 +1,8 @@
 //! The studio: journeys of a person in a real browser through the real program, what a hostile page or client
 //! is refused, and whether the page in the program is what its sources make.
 //!
-//! One trial a file of journeys. Each gets a service of its own on a free port, and a browser. A journey that
-//! fails leaves a picture of the page in `target/studio`, and prints where.
+//! One trial per file of journeys. Each gets a service of its own on a free port, and a browser. A journey
+//! that fails leaves a picture of the page in `target/studio`, and prints where.
 //!
 //! ```text
 //! cargo test --test studio -- answers                        one file
@@ -23,6 +23,7 @@ mod bundle;
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::{Service, portcullis};
+use portcullis_testkit::tools::{has_npm_packages, outputs};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -56,27 +57,6 @@ fn journeys() -> Vec<PathBuf> {
     files
 }
 
-/// Whether the packages of a folder are those that its lock file asks for.
-fn is_installed(folder: &Path) -> Result<(), Failed> {
-    let asked = fs::read(folder.join("package-lock.json"))?;
-    match fs::read(folder.join("node_modules/.installed")) {
-        Ok(found) if found == asked => Ok(()),
-        Ok(_) | Err(_) => {
-            Err(format!("{} is not what is installed: run scripts/setup", folder.display()).into())
-        }
-    }
-}
-
-/// What a command prints, or all of it as an error.
-fn outputs(command: &mut Command) -> Result<String, Failed> {
-    let output = command.output().map_err(|error| format!("{command:?}: {error}: run scripts/setup"))?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        return Ok(text(&output.stdout));
-    }
-    Err(format!("{command:?}: {}\n{}{}", output.status, text(&output.stdout), text(&output.stderr)).into())
-}
-
 /// A service in development mode with a read-only key, and the link that it printed.
 fn serve() -> Result<(Service, String, String), Failed> {
     let folder = tempfile::tempdir()?;
@@ -93,7 +73,7 @@ fn serve() -> Result<(Service, String, String), Failed> {
 
 /// Runs a file of journeys.
 fn run(file: &Path) -> Result<(), Failed> {
-    is_installed(&folder())?;
+    has_npm_packages(&folder())?;
     let (service, link, reader) = serve()?;
     let shots = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/studio");
     let mut command = Command::new("timeout");

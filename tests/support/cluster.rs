@@ -7,6 +7,7 @@
 //! Text sorts by a language's rules here, so that a statement which forgets to ask for bytes shows; by bytes
 //! where the server was built without such rules.
 
+use super::ports::at_free_port;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -72,24 +73,25 @@ impl Cluster {
         Self::spawn(unprivileged()?, place, None, None, settings)
     }
 
-    /// A server that also listens on this port of 127.0.0.1.
-    pub fn start_at(port: u16, settings: &[&str]) -> Result<Self, String> {
-        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
-        Self::spawn(unprivileged()?, "/tmp", Some(port), None, &settings)
+    /// A server that also listens on a free port of 127.0.0.1, and the port.
+    pub fn with_port(settings: &[&str]) -> Result<(Self, u16), String> {
+        at_free_port(|port| Self::spawn_at(unprivileged()?, port, None, settings))
     }
 
     /// The same, with a disk of so many kibibytes at [`SMALL_DISK`], which the server may use for
     /// tablespaces; `None` where no process may mount one.
-    pub fn on_small_disk(port: u16, kibibytes: u64, settings: &[&str]) -> Result<Option<Self>, String> {
-        let Some(command) = with_disk(kibibytes)? else { return Ok(None) };
-        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
-        Self::spawn(command, "/tmp", Some(port), None, &settings).map(Some)
+    pub fn on_small_disk(kibibytes: u64, settings: &[&str]) -> Result<Option<(Self, u16)>, String> {
+        let started = at_free_port(|port| {
+            let Some(command) = with_disk(kibibytes)? else { return Ok(None) };
+            Self::spawn_at(command, port, None, settings).map(Some)
+        });
+        let (cluster, port) = started?;
+        Ok(cluster.map(|cluster| (cluster, port)))
     }
 
-    /// A standby of the server at `primary`, a port of 127.0.0.1, that listens on another one.
-    pub fn standby_at(port: u16, primary: u16, settings: &[&str]) -> Result<Self, String> {
-        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
-        Self::spawn(unprivileged()?, "/tmp", Some(port), Some(primary), &settings)
+    /// A standby of the server at `primary`, a port of 127.0.0.1, and the port on which it listens.
+    pub fn standby_of(primary: u16, settings: &[&str]) -> Result<(Self, u16), String> {
+        at_free_port(|port| Self::spawn_at(unprivileged()?, port, Some(primary), settings))
     }
 
     /// Ends all processes of the server at once, as a power failure would.
@@ -113,6 +115,16 @@ impl Cluster {
             return Err("the server has no standby".into());
         }
         signal("STOP", &senders)
+    }
+
+    fn spawn_at(
+        command: Command,
+        port: u16,
+        primary: Option<u16>,
+        settings: &[&str],
+    ) -> Result<Self, String> {
+        let settings = [&["listen_addresses=127.0.0.1"], settings].concat();
+        Self::spawn(command, "/tmp", Some(port), primary, &settings)
     }
 
     fn postmaster(&self) -> Result<u32, String> {

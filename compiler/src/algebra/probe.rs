@@ -4,8 +4,8 @@ use super::aliases::{TakenAliases, renumber};
 use super::select::{Condition, Expr, Select};
 use crate::ir::CompareOp;
 
-/// The select that has a row if a set has a value: the set's own rows with this value. Its sources get
-/// aliases that are not taken yet, as it stands beside the row of the value.
+/// A select that has a row exactly if a set contains a value: it filters the set's rows by the value. Its
+/// sources get new aliases, so they do not clash with those of the query around it.
 pub(crate) fn probe_of(mut set: Select, value: Expr, taken: &mut TakenAliases) -> Select {
     renumber(&mut set, taken);
     let equal = |shown| Condition::Compare { op: CompareOp::Equal, left: shown, right: value };

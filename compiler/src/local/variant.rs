@@ -94,7 +94,7 @@ impl Variant {
         })
     }
 
-    /// Whether every alternative tests the caller's column, instead of listing values to look it up in.
+    /// Whether the filter tests each row, instead of looking the caller's column up in a list of values.
     pub(super) fn tests_each_row(&self) -> bool {
         self.column.is_some() && matches!(self.residual.plan.answer, PlanAnswer::Decision(_))
     }

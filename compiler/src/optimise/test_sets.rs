@@ -83,8 +83,11 @@ impl SetUses<'_> {
             let Condition::In { expr: shown, used: used @ SetUse::ToFind, selects } = condition else {
                 return;
             };
+            if !output.contains(shown) {
+                return;
+            }
             let is_again = selects.iter().all(|set| self.reads_again(from, *shown, set));
-            if !output.contains(shown) || !is_again && self.may_be_key(from, *shown) {
+            if !is_again && self.may_be_key(from, *shown) {
                 return;
             }
             let others = others.iter().filter(|condition| !matches!(condition, Condition::In { .. }));

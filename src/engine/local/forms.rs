@@ -17,8 +17,7 @@ pub fn local_question(question: &Question, filter: Option<&str>) -> Result<Local
         return Ok(allow);
     }
     let query = conjunction_of(question)?;
-    let wanted: Vec<&QuestionVar> =
-        question.vars.iter().filter(|var| matches!(var.domain, Domain::Wanted)).collect();
+    let wanted: Vec<&QuestionVar> = question.wanted().map(|(_, var)| var).collect();
     let mode = match (filter, wanted.as_slice()) {
         (Some(column), [var]) => LocalMode::Filter { var: var.name.clone(), column: column.to_owned() },
         (Some(_), _) => {

@@ -12,6 +12,7 @@ use crate::http::AppState;
 use crate::http::auth::ReadAccess;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object};
+use crate::http::policy::check_size;
 use crate::http::values::{ArgOut, FactOut, FactsIn, facts};
 use crate::http::why::WhyOut;
 use axum::Router;
@@ -60,11 +61,7 @@ pub(super) struct AskedDraft {
 
 impl DraftIn {
     async fn draft(&self, engine: &Engine, app: &AppState) -> Result<Draft, ApiError> {
-        let (n_bytes, limit) = (self.policy.len(), app.config.max_policy);
-        if n_bytes > limit {
-            let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
-            return Err(ApiError::TooLarge(text));
-        }
+        check_size(&self.policy, app)?;
         Ok(engine.draft(self.policy.clone(), "policy.polar".to_owned()).await?)
     }
 
@@ -82,7 +79,7 @@ impl DraftIn {
 struct AnswerOut {
     /// Whether it has an answer under the draft.
     allowed: bool,
-    /// Whether it has one under the active policy; null if that has no such question.
+    /// Whether it has one under the active policy; null if that refuses the question, or takes too long.
     active: Option<bool>,
     /// The names of what is asked for.
     columns: Vec<String>,
@@ -176,11 +173,8 @@ async fn tests(
     let engine = &environment.engine;
     let draft = sent.draft(engine, &app).await?;
     let report = engine.test_draft(&draft).await?;
-    let (before, edits) = match engine.policy(None).await? {
-        Some(active) => {
-            let active = engine.draft(active.src, active.version.filename).await?;
-            (passes(engine.test_draft(&active).await?), draft.test_edits(&active))
-        }
+    let (before, edits) = match engine.active_as_draft() {
+        Some(active) => (passes(engine.test_draft(&active).await?), draft.test_edits(&active)),
         None => Default::default(),
     };
     let tests = report.tests.into_iter().map(|test| TestOut {

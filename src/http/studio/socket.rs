@@ -91,7 +91,7 @@ async fn serve(mut socket: WebSocket, state: StudioState, headers: HeaderMap, _s
             }
             _ = pings.tick() => {
                 let has_session = has_session(&state, &headers).await;
-                // While the server is busy, nobody reads what the browser answers.
+                // While a message waits, this loop does not read the browser's answers to pings.
                 if !has_session || waiting.is_none() && !std::mem::take(&mut is_there) {
                     break;
                 }

@@ -1,7 +1,7 @@
 // The question as SQL for the caller's own database, which data bindings describe.
 
-import { useEffect, useState } from "preact/hooks";
 import { post } from "../api.js";
+import { useAsked } from "../asking.js";
 import { about, asked as policyAsked } from "../live.js";
 import { questionText, visibleLines } from "../notation.js";
 import { Copy, Empty, Failure, RuleLink, Shown, Waiting } from "../parts.jsx";
@@ -17,26 +17,10 @@ const EXAMPLE = `facts:
 export function BindingsPane() {
   const { question, broken, overlay, factsVersion, online, bindings, filter } = useStudio();
   const policy = policyAsked();
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState("");
   const asked = questionText(question);
   const ready = asked && bindings.trim();
-  useEffect(() => {
-    if (!ready) return undefined;
-    const ending = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        setFound(await post("draft/local", about({ question: asked, bindings, filter }), ending.signal));
-        setError("");
-      } catch (failure) {
-        if (!ending.signal.aborted && failure.code !== "invalid_policy") setError(failure.message);
-      }
-    }, 300);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [asked, bindings, filter, policy, overlay, factsVersion, online]);
+  const ask = ready && ((signal) => post("draft/local", about({ question: asked, bindings, filter }), signal));
+  const { found, error } = useAsked(ask, 300, [asked, bindings, filter, policy, overlay, factsVersion, online]);
   return (
     <div class="bindings">
       <label for="bindings">Data bindings</label>

@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { call, post } from "../api.js";
+import { useAsked } from "../asking.js";
 import { parseFact, writtenFact } from "../notation.js";
 import { Empty, FactText, Failure, Shown } from "../parts.jsx";
 import { addWhatIf, notify, set, state, useStudio } from "../state.js";
@@ -20,23 +21,8 @@ export function FactsPane() {
   const [predicate, setPredicate] = useState("");
   const [text, setText] = useState("");
   const [most, setMost] = useState(FIRST);
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState("");
-  useEffect(() => {
-    const ending = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        setFound(await post("draft/facts", { predicate, text, most }, ending.signal));
-        setError("");
-      } catch (failure) {
-        if (!ending.signal.aborted) setError(failure.message);
-      }
-    }, 120);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [predicate, text, most, factsVersion, online, session]);
+  const ask = (signal) => post("draft/facts", { predicate, text, most }, signal);
+  const { found, error } = useAsked(ask, 120, [predicate, text, most, factsVersion, online, session]);
   const predicates = [...new Set((names?.predicates ?? []).filter((one) => one.is_stored).map((one) => one.name))];
   const look = (change) => {
     setMost(FIRST);

@@ -1,7 +1,8 @@
 // The rules of the draft as a graph: an arrow leads from each condition to what follows from it.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import { post } from "../api.js";
+import { useAsked } from "../asking.js";
 import { goTo } from "../editor.js";
 import { layOut } from "../layout.js";
 import { about, asked } from "../live.js";
@@ -45,24 +46,9 @@ function isInstance(step, { predicate, text, type }) {
 export function RulesPane() {
   const { broken, online, answer } = useStudio();
   const policy = asked();
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState("");
   const [type, setType] = useState("");
-  useEffect(() => {
-    const ending = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        setFound({ ...(await post("draft/graph", about(), ending.signal)), draft: policy });
-        setError("");
-      } catch (failure) {
-        if (!ending.signal.aborted && failure.code !== "invalid_policy") setError(failure.message);
-      }
-    }, 200);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [policy, online]);
+  const ask = async (signal) => ({ ...(await post("draft/graph", about(), signal)), draft: policy });
+  const { found, error } = useAsked(ask, 200, [policy, online]);
   const graph = useMemo(() => found && drawn(found, type), [found, type]);
   if (error) return <Failure text={error} />;
   if (!graph) return <Waiting broken={broken}>Reading the rules…</Waiting>;

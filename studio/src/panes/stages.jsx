@@ -1,7 +1,7 @@
 // What becomes of the question: each stage of the compiler, the SQL, and the plan of the store's database.
 
-import { useEffect, useState } from "preact/hooks";
 import { post } from "../api.js";
+import { useAsked } from "../asking.js";
 import { about, asked as policyAsked } from "../live.js";
 import { questionText, visibleLines } from "../notation.js";
 import { Copy, Empty, Failure, Waiting } from "../parts.jsx";
@@ -10,25 +10,9 @@ import { useStudio } from "../state.js";
 export function StagesPane() {
   const { question, broken, overlay, factsVersion, online } = useStudio();
   const policy = policyAsked();
-  const [found, setFound] = useState(null);
-  const [error, setError] = useState("");
   const asked = questionText(question);
-  useEffect(() => {
-    if (!asked) return undefined;
-    const ending = new AbortController();
-    const timer = setTimeout(async () => {
-      try {
-        setFound(await post("draft/stages", about({ question: asked }), ending.signal));
-        setError("");
-      } catch (failure) {
-        if (!ending.signal.aborted && failure.code !== "invalid_policy") setError(failure.message);
-      }
-    }, 200);
-    return () => {
-      clearTimeout(timer);
-      ending.abort();
-    };
-  }, [asked, policy, overlay, factsVersion, online]);
+  const ask = asked && ((signal) => post("draft/stages", about({ question: asked }), signal));
+  const { found, error } = useAsked(ask, 200, [asked, policy, overlay, factsVersion, online]);
   if (!asked) return <Empty title="No question yet">Ask one above to see the SQL that answers it, and how the compiler got there.</Empty>;
   if (error) return <Failure text={error} />;
   if (!found) return <Waiting broken={broken}>Compiling…</Waiting>;

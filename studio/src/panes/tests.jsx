@@ -108,14 +108,14 @@ function lineOf(name) {
   return lines.findIndex((line) => line.startsWith("test ") && line.includes(name)) + 1;
 }
 
-/** The facts that an answer read: of its proof, or those that rules found before something was missing. */
+/** The facts that an answer read: those of its proof, or those that rules matched before a condition failed. */
 function factsOf(why) {
-  const facts = new Map();
+  const facts = new Set();
   const steps = why.steps.filter(({ source }) => source);
   for (const { fact } of steps) {
-    if (fact.args.every(({ type, id }) => type !== null && id !== null)) facts.set(polarFact(fact), fact);
+    if (fact.args.every(({ type, id }) => type !== null && id !== null)) facts.add(polarFact(fact));
   }
-  return [...facts.keys()];
+  return [...facts];
 }
 
 /** Adds the question to the draft as a test, with the facts that its answer rests on. */

@@ -106,7 +106,7 @@ inside(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \
     Pattern {
         shape: "pattern-staff-in-some-containers",
         title: "Staff may read the documents of suspended tenants",
-        why: "For staff, the folders of suspended tenants are listed. For all others the list is empty without reading a folder, and indexes find the documents. A test of each document's folder would read all documents, whoever asks.",
+        why: "The list of folders in suspended tenants is made only for staff. For other users it is empty, no folder is read, and indexes find the documents. Testing the folder of each document instead would read every document for every user.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "has_permission(u: User, \"read\", d: Document) if staff(u)

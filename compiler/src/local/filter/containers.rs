@@ -1,5 +1,6 @@
 //! Makes a set of the containers that pass a test which starts from the row's own column.
 
+use super::row::sees_row;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::id_vec::IdVec;
@@ -41,18 +42,20 @@ fn keyed(branch: &Select, outside: &[From], keys: Keys<'_>) -> Option<(Expr, Sel
         branch.filter.iter().enumerate().find_map(|(place, condition)| match *condition {
             Condition::Compare { op: CompareOp::Equal, left, right } => [(left, right), (right, left)]
                 .into_iter()
-                .find(|(key, of_row)| is_key(*key, &branch.from, keys) && is_column(*of_row, outside))
+                .find(|(key, of_row)| is_typed_key(*key, &branch.from, keys) && is_column(*of_row, outside))
                 .map(|(key, of_row)| (place, key, of_row)),
             _ => None,
         })?;
     let mut set = branch.clone();
     set.filter.remove(place);
     set.output = IdVec::from(vec![key]);
-    let is_alone = free_aliases(&Condition::Any(vec![set.clone()])).is_empty() && !asks_row(&set.filter);
+    let is_alone = !sees_row(&set)
+        && !asks_row(&set.filter)
+        && free_aliases(&Condition::Any(vec![set.clone()])).is_empty();
     is_alone.then_some((of_row, set))
 }
 
-fn is_key(key: Expr, from: &[From], keys: Keys<'_>) -> bool {
+fn is_typed_key(key: Expr, from: &[From], keys: Keys<'_>) -> bool {
     let Expr::Column { alias, column } = key else { return false };
     from.iter().any(|from| match from.kind {
         FromKind::Source(source) => from.alias == alias && keys.is_typed_key(source, column),

@@ -73,7 +73,7 @@ pub(super) fn needs_row(select: &Select) -> bool {
         })
 }
 
-fn sees_row(select: &Select) -> bool {
+pub(super) fn sees_row(select: &Select) -> bool {
     let mut sees = false;
     select.for_each_source(&mut |from| sees |= matches!(from.kind, FromKind::Row { .. }));
     sees

@@ -73,8 +73,13 @@ impl StaticTests<'_> {
     /// that an index answers, and all others are.
     fn list_containers(&mut self, rows: &mut [Select], around: &[From]) {
         let Some(keys) = self.keys else { return };
+        let anchors = self.anchors;
+        let is_indexed = |row: &Select| anchors.has_index_among(row, around);
+        if rows.iter().all(is_indexed) {
+            return;
+        }
         let listed = |row: &Select| {
-            if self.anchors.has_index_among(row, around) {
+            if is_indexed(row) {
                 return Some(row.clone());
             }
             let is_guarded = row.filter.iter().any(is_test_of_actor);
@@ -135,7 +140,7 @@ fn is_static_test(condition: &Condition) -> bool {
     reads && is_same_for_all_rows(condition)
 }
 
-/// Whether a static test passes only if a row says so: not everybody does.
+/// Whether a static test needs a row about the actor, so that not everybody passes it.
 fn is_test_of_actor(condition: &Condition) -> bool {
     matches!(condition, Condition::Any(_)) && is_static_test(condition)
 }

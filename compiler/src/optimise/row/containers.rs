@@ -48,7 +48,7 @@ impl Prober<'_> {
         let finders: Vec<&Condition> =
             others.into_iter().filter(|condition| self.finds_few(condition, &rows)).collect();
         let is_probed = !sets.is_empty() && (is_found || !finders.is_empty());
-        // What finds the rows must stay a list, if it is one.
+        // A condition that finds the rows keeps its own lists.
         let is_found = is_found || finders.into_iter().any(|condition| !self.has_list(condition));
         for condition in &mut select.filter {
             if let Condition::Any(branches) = condition

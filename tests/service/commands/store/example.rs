@@ -2,12 +2,12 @@
 //! replica and the balancer.
 
 use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::ports::free_port;
 use portcullis_testkit::program::{Caller, Program, Service, portcullis};
 use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::{fact_json, question};
 use serde_json::json;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
@@ -19,11 +19,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 fn file(name: &str) -> String {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/scale-out/example");
     fs::read_to_string(folder.join(name)).unwrap()
-}
-
-/// A port that was free a moment ago.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// A file in which each of these places is replaced by a port of this machine.
@@ -80,16 +75,16 @@ fn until_done(what: &str, mut request: impl FnMut() -> u16) {
 
 #[test]
 fn the_example_serves_on_without_a_node_and_without_the_primary() {
-    let (primary, replica, port) = (free_port(), free_port(), free_port());
     let settings = settings();
     let mut settings: Vec<&str> = settings.iter().map(String::as_str).collect();
     // Else the log is sent a while after the commit.
     settings.push("synchronous_commit=on");
-    let first = Cluster::start_at(primary, &settings).unwrap();
+    let (first, primary) = Cluster::with_port(&settings).unwrap();
     let server = |port: u16, database: &str| format!("postgres://postgres@127.0.0.1:{port}/{database}");
     super::sql(&server(primary, "postgres"), "CREATE ROLE portcullis LOGIN");
     super::sql(&server(primary, "postgres"), "CREATE DATABASE portcullis OWNER portcullis");
-    let _second = Cluster::standby_at(replica, primary, &settings).unwrap();
+    let (_second, replica) = Cluster::standby_of(primary, &settings).unwrap();
+    let port = free_port();
     let folder = tempfile::tempdir().unwrap();
     let config = placed("portcullis.toml", &[("primary:5432", primary), ("replica:5432", replica)]);
     fs::write(folder.path().join("portcullis.toml"), config).unwrap();

@@ -16,7 +16,6 @@ mod serving;
 
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::program::portcullis;
-use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::sync::LazyLock;
 use tokio::runtime::Runtime;
@@ -33,10 +32,9 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        // A port that was free a moment ago.
-        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let cluster = Cluster::start_at(port, &["shared_buffers=16MB", "max_connections=100"]);
-        Self { cluster: cluster.expect("a PostgreSQL"), port }
+        let started = Cluster::with_port(&["shared_buffers=16MB", "max_connections=100"]);
+        let (cluster, port) = started.expect("a PostgreSQL");
+        Self { cluster, port }
     }
 
     /// The address of a database for a role, on this machine's socket.
