@@ -7,6 +7,7 @@ use super::catalogue::{DOCUMENT, Pattern, patterns};
 use super::embeddings::{USERS, database, filter, service};
 use super::service::{Service, column};
 use portcullis_testkit::local::caller::Caller;
+use portcullis_testkit::local::ways::Way;
 
 /// All tables of the catalogue.
 const TABLES: &str = "documents, folders, tenants, folder_roles, bans, blocks, limits, tenant_members, staff, quotas, deputies, parents, role_permissions, loans";
@@ -53,7 +54,7 @@ fn policies_of_row_level_security_show_the_rows_that_an_expert_shows() {
         let service = service(pattern);
         for user in USERS {
             let ours = filter(&service, user, "documents");
-            if reads_its_table(pattern, &ours) {
+            if reads_its_table(&service, pattern, &ours) {
                 continue;
             }
             let expert = pattern.expert(user, "documents");
@@ -97,7 +98,7 @@ fn policies_accept_the_new_rows_that_an_expert_accepts() {
         let service = service(pattern);
         for user in USERS {
             let ours = filter(&service, user, "documents");
-            if reads_its_table(pattern, &ours) {
+            if reads_its_table(&service, pattern, &ours) {
                 continue;
             }
             let rows = accepted(&ours);
@@ -150,7 +151,12 @@ fn a_policy_reads_its_own_table_through_a_view() {
             .replace("SELECT folder_id, parent_id FROM parents", query)
             .replace("Folder: folders.id", "Folder: nested.id");
         let service = Service::new(&policy, "", &document);
-        let condition = service.filter("allow(User:1, \"read\", Folder:?)", "nested.id");
+        let question = "allow(User:1, \"read\", Folder:?)";
+        let condition = service.filter(question, "nested.id");
+        let notes = service.explain_over(question, Way::List, "nested.id").notes;
+        let says_so =
+            notes.iter().any(|note| note.starts_with("the filter also reads other rows of `nested`"));
+        assert_eq!(says_so, query.ends_with("FROM nested"), "{notes:?}");
         visible(&caller, "reader_of_folders", "nested", &condition)
     };
     let error = shown("SELECT id, parent_id FROM nested").unwrap_err();
@@ -169,9 +175,12 @@ fn pattern(shape: &str) -> &'static Pattern {
 
 /// Whether a filter reads the documents that it filters. As a policy, the database refuses it for rows that
 /// are read, and it does not see rows that are inserted.
-fn reads_its_table(pattern: &Pattern, filter: &str) -> bool {
+fn reads_its_table(service: &Service, pattern: &Pattern, filter: &str) -> bool {
     let reads = filter.contains("documents AS");
     assert_eq!(reads, pattern.shape == "pattern-flag-in-a-hierarchy", "{}: {filter}", pattern.shape);
+    let explained = service.explain_over("allow(User:1, \"read\", Document:?)", Way::List, "documents.id");
+    let says_so = |note: &String| note.starts_with("the filter also reads other rows of `documents`");
+    assert_eq!(reads, explained.notes.iter().any(says_so), "{}: {:?}", pattern.shape, explained.notes);
     reads
 }
 

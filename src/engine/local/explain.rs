@@ -16,6 +16,7 @@ impl Engine {
         planned: Planned,
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
+        let row = planned.row_table().cloned();
         let program = &plans.policy.program;
         let (sql, text) = self.local_sql(attempt, planned, SqlDetail::Explained).await?;
         let mut rules: Vec<LocalRule> = sql
@@ -38,6 +39,7 @@ impl Engine {
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
         notes.extend(sql.end.as_ref().map(notes::end));
+        notes.extend(row.and_then(|row| notes::own_table(&document.bindings, &row, &sql.outline)));
         Ok(LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
             plan: sql.plan,

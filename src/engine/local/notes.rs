@@ -1,8 +1,8 @@
 //! Notes for the author of bindings: which parts were ignored, what would make the SQL faster, and from which
 //! end stored facts were read.
 
-use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family};
-use portcullis_compiler::local::{End, StartingEnd};
+use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, RowTable, SqlName};
+use portcullis_compiler::local::{End, Outline, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
 
@@ -18,6 +18,29 @@ pub(super) fn end(end: &End) -> String {
         "stored facts are followed from {taken}, which puts {} values into the SQL; from {left} the number is {other}",
         end.n_values
     )
+}
+
+/// Says whether a filter over rows of this table reads the table for other rows as well. In a policy of
+/// row-level security such a filter fails, or does not see the row that is inserted.
+pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) -> Option<String> {
+    let sets = outline.sets.iter().map(|set| &set.reads);
+    let probes = outline.probes.iter().map(|probe| &probe.reads);
+    let mut read = sets.chain(probes).flat_map(|reads| &reads.bindings);
+    read.any(|binding| reads(&bindings.facts[*binding], row)).then(|| {
+        format!(
+            "the filter also reads other rows of `{}`: use it in queries, but not in a policy of row-level security.              PostgreSQL refuses a policy for reading that reads its own table, and one `FOR INSERT` does not see              the new row, and may accept it wrongly",
+            SqlName::path(&row.table)
+        )
+    })
+}
+
+/// Whether a bound query reads a table. It does if it names it: a schema before the name may be left out.
+fn reads(binding: &Binding, row: &RowTable) -> bool {
+    let Some(name) = row.table.last() else { return false };
+    match &binding.query.plain {
+        Some(plain) => plain.table.last() == Some(name),
+        None => binding.query.words.contains(&name.folded().to_lowercase()),
+    }
 }
 
 /// Distinct notes on the bindings that a statement reads.

@@ -13,6 +13,7 @@ use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError};
 use portcullis_compiler::Stage;
+use portcullis_compiler::bindings::RowTable;
 use portcullis_compiler::local::{
     Fetched, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
 };
@@ -197,6 +198,13 @@ impl Engine {
 }
 
 impl Planned {
+    /// The table whose rows a filter is about, if the document promises it.
+    pub(super) fn row_table(&self) -> Option<&RowTable> {
+        let SqlForm::Filter { var, .. } = self.wanted.form else { return None };
+        let ty = self.wanted.question().vars[var].ty.as_ref()?;
+        self.document.bindings.tables.get(ty)
+    }
+
     /// The same at another time.
     pub(super) fn at(self, now: i64) -> Self {
         Self { view: self.view.at(Some(now)), ..self }
