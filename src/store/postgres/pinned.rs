@@ -45,12 +45,16 @@ pub(super) struct PinnedConnection {
 impl ReaderSource {
     /// Connects, and sets what all statements of readers rely on: names are qualified, plans do not depend
     /// on values, and no part of a plan runs in parallel.
+    ///
+    /// A look-up in an index counts hardly more than the next page of a table. With the server's default, made
+    /// for disks, each step of a recursion would read all of a table of a thousand rows to find one.
     pub(super) async fn connect(&self, mark: &SessionMark) -> Result<PinnedConnection, StoreError> {
         let (client, server) = connect(&self.address, self.wanted).await?;
         let limit = self.limit.as_millis().max(1);
         let settings = format!(
             "SET search_path = pg_catalog; SET default_transaction_read_only = on; SET jit = off;
              SET plan_cache_mode = force_generic_plan; SET max_parallel_workers_per_gather = 0;
+             SET random_page_cost = 1.1;
              SET statement_timeout = {limit}; SET idle_in_transaction_session_timeout = {limit};
              {}",
             mark.set()
