@@ -9,18 +9,23 @@
 //! one finds a reader free however slow the questions of the first are. If too many questions wait, the
 //! longest line loses its last one.
 //!
-//! Each question that finds a free reader gets a thread, which continues with the waiting questions and then
-//! ends. Starting a thread takes about ten microseconds, and a long question takes more than a thousand.
+//! Each question that finds a free reader gets a thread, which continues with the waiting questions. Then it
+//! waits for others for a while, because starting a thread takes as long as a brief question.
+
+mod rotation;
+mod turn;
 
 use super::error::StoreError;
 use crate::share::{Asker, give_way};
 use parking_lot::{Condvar, Mutex};
+use rotation::{Lent, Rotation, WaitingTask};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
+use turn::turn;
 
 /// How many questions may wait: half of the concurrent requests with default settings. A request that waits
 /// here asks nothing else meanwhile, which is cheaper than refusing it again and again.
@@ -28,6 +33,9 @@ const MOST_WAITING: usize = 256;
 
 /// The name of the threads.
 const THREAD: &str = "store-question";
+
+/// How long a thread waits for another question until it ends.
+const IDLE: Duration = Duration::from_secs(2);
 
 /// How long closing waits for cancelled questions: many times what one needs to stop.
 const CLOSE_TIME: Duration = Duration::from_secs(1);
@@ -72,43 +80,10 @@ struct QueueState<R> {
     state: Mutex<Rotation<R>>,
     /// Notified when a reader is returned.
     back: Condvar,
+    /// Notified when a question is handed to an idle thread.
+    handed: Condvar,
     /// Whether the threads have a low priority.
     gives_way: bool,
-}
-
-#[derive(Debug)]
-struct Rotation<R> {
-    free: Vec<R>,
-    n_readers: usize,
-    /// The askers with waiting or running questions, the next to have a turn first.
-    lines: VecDeque<AskerLine<R>>,
-    /// How many questions there were, which numbers them.
-    n_asked: u64,
-    n_waits: u64,
-    waited: Duration,
-    is_closed: bool,
-}
-
-/// The questions of one asker.
-struct AskerLine<R> {
-    asker: Asker,
-    n_running: usize,
-    waiting: VecDeque<WaitingTask<R>>,
-}
-
-/// A question that waits, which every one does for a moment.
-struct WaitingTask<R> {
-    number: u64,
-    since: Instant,
-    job: Task<R>,
-}
-
-impl<R> std::fmt::Debug for AskerLine<R> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { asker, n_running, waiting } = self;
-        let shown = format_args!("{asker:?}: {n_running} running, {} waiting", waiting.len());
-        shown.fmt(f)
-    }
 }
 
 /// A place in a line; dropping it leaves the line.
@@ -140,13 +115,15 @@ impl<R: Send + 'static> LongQueue<R> {
             free,
             n_readers,
             lines: VecDeque::new(),
+            handed: VecDeque::new(),
+            n_idle: 0,
             n_asked: 0,
             n_waits: 0,
             waited: Duration::ZERO,
             is_closed: false,
         };
-        let (state, back) = (Mutex::new(state), Condvar::new());
-        Self { shared: Arc::new(QueueState { state, back, gives_way }) }
+        let (state, back, handed) = (Mutex::new(state), Condvar::new(), Condvar::new());
+        Self { shared: Arc::new(QueueState { state, back, handed, gives_way }) }
     }
 
     /// Queues a task. A task that is dropped without running was shed for another asker's, or the store is
@@ -162,11 +139,15 @@ impl<R: Send + 'static> LongQueue<R> {
             state.wait(asker, WaitingTask { number, since: Instant::now(), job });
             let next = state.next();
             state.n_waits += u64::from(next.is_none());
+            let next = next.and_then(|lent| state.hand(lent));
+            if !state.handed.is_empty() {
+                self.shared.handed.notify_one();
+            }
             // Drop it after unlocking: it may hold the last handle of this store.
             (number, state.shed(), next)
         };
         drop(lost);
-        if let Some((asker, reader, job)) = next {
+        if let Some(Lent { asker, reader, job }) = next {
             let turn = Lease { turns: self.clone(), asker, reader: Some(reader) };
             let thread = thread::Builder::new().name(THREAD.into()).spawn(move || turn.serve(job));
             thread.map_err(|error| StoreError::no_thread(&error))?;
@@ -188,20 +169,24 @@ impl<R: Send + 'static> LongQueue<R> {
         T: Send + 'static,
         G: Send + 'static,
     {
-        let (begins, begun) = oneshot::channel();
-        let (answers, answer) = oneshot::channel();
+        // Dropping this future leaves the question.
+        let (asked, run) = turn::<G>();
+        let (answers, mut answer) = oneshot::channel();
         let job = move |reader: &R| {
-            if begins.send(begin(reader)).is_ok() {
+            if run.begin(|| begin(reader)) {
                 // If the receiver is gone, no one waits for the answer.
                 let _ = answers.send(read(reader));
             }
         };
         let _place = self.queue(asker, Box::new(job))?;
-        let overloaded = || StoreError::Overloaded(wait);
-        // Dropping this future drops it.
-        let running = timeout(wait, begun).await.map_err(|_| overloaded())?;
-        let _running: G = running.map_err(|_| overloaded())?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        // Only the answer wakes this task: most come before the wait is over.
+        let answered = match timeout(wait, &mut answer).await {
+            Ok(answered) => answered,
+            Err(_) if asked.has_begun() => answer.await,
+            Err(_) => return Err(StoreError::Overloaded(wait)),
+        };
+        let gone = || if asked.has_begun() { StoreError::Closed } else { StoreError::Overloaded(wait) };
+        answered.map_err(|_| gone())?
     }
 
     /// How its readers are used.
@@ -225,6 +210,7 @@ impl<R: Send + 'static> LongQueue<R> {
                 state.lines.iter_mut().map(|line| std::mem::take(&mut line.waiting)).collect();
             (std::mem::take(&mut state.free), waiting)
         };
+        self.shared.handed.notify_all();
         drop((free, waiting));
         // This thread may itself run a question, if that holds the last handle of the store.
         let n_own = usize::from(thread::current().name() == Some(THREAD));
@@ -232,58 +218,6 @@ impl<R: Send + 'static> LongQueue<R> {
         let is_lent =
             |state: &mut Rotation<R>| state.lines.iter().map(|line| line.n_running).sum::<usize>() > n_own;
         self.shared.back.wait_while_for(&mut state, is_lent, CLOSE_TIME);
-    }
-}
-
-impl<R> Rotation<R> {
-    fn n_waiting(&self) -> usize {
-        self.lines.iter().map(|line| line.waiting.len()).sum()
-    }
-
-    /// Adds a task to its asker's line; a new line is added at the end.
-    fn wait(&mut self, asker: Asker, task: WaitingTask<R>) {
-        if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
-            line.waiting.push_back(task);
-        } else {
-            let waiting = VecDeque::from([task]);
-            self.lines.push_back(AskerLine { asker, n_running: 0, waiting });
-        }
-    }
-
-    /// The next question that can run, with its reader.
-    fn next(&mut self) -> Option<(Asker, R, Task<R>)> {
-        let most = self.n_readers.saturating_sub(1).max(1);
-        let can_ask = |line: &AskerLine<R>| !line.waiting.is_empty() && line.n_running < most;
-        let at = self.lines.iter().position(can_ask).filter(|_| !self.free.is_empty())?;
-        let mut line = self.lines.remove(at)?;
-        let first = line.waiting.pop_front();
-        self.waited += first.as_ref().map_or(Duration::ZERO, |first| first.since.elapsed());
-        line.n_running += usize::from(first.is_some());
-        let asker = line.asker;
-        self.lines.push_back(line);
-        Some((asker, self.free.pop()?, first?.job))
-    }
-
-    /// Removes the last question of the longest line, if too many wait.
-    fn shed(&mut self) -> Option<Task<R>> {
-        if self.n_waiting() <= MOST_WAITING {
-            return None;
-        }
-        let longest = self.lines.iter_mut().max_by_key(|line| line.waiting.len())?;
-        longest.waiting.pop_back().map(|task| task.job)
-    }
-
-    /// Takes a reader back; returns it if the store has closed.
-    fn take_back(&mut self, asker: Asker, reader: R) -> Option<R> {
-        if let Some(line) = self.lines.iter_mut().find(|line| line.asker == asker) {
-            line.n_running = line.n_running.saturating_sub(1);
-        }
-        self.lines.retain(|line| line.n_running > 0 || !line.waiting.is_empty());
-        if self.is_closed {
-            return Some(reader);
-        }
-        self.free.push(reader);
-        None
     }
 }
 
@@ -301,9 +235,20 @@ impl<R> Lease<R> {
             };
             drop(closed);
             self.turns.shared.back.notify_all();
-            let Some((asker, reader, next)) = next else { return };
-            (self.asker, self.reader, job) = (asker, Some(reader), next);
+            let Some(next) = next.or_else(|| self.wait()) else { return };
+            (self.asker, self.reader, job) = (next.asker, Some(next.reader), next.job);
         }
+    }
+
+    /// Waits a while for another question.
+    fn wait(&self) -> Option<Lent<R>> {
+        let QueueState { state, handed, .. } = &*self.turns.shared;
+        let mut state = state.lock();
+        state.n_idle += 1;
+        let has_nothing = |state: &mut Rotation<R>| state.handed.is_empty() && !state.is_closed;
+        handed.wait_while_for(&mut state, has_nothing, IDLE);
+        state.n_idle -= 1;
+        state.handed.pop_front()
     }
 }
 
