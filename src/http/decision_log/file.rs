@@ -38,9 +38,15 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes these lines, in one file if they fit. Another program may have emptied the file.
+    /// Writes these lines, in one file if they fit. Another program may have emptied the file, or removed it:
+    /// then it is created again.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
-        self.length = self.file.metadata()?.len();
+        let metadata = self.file.metadata()?;
+        if is_removed(&metadata) {
+            self.reopen()?;
+        } else {
+            self.length = metadata.len();
+        }
         let mut text = String::new();
         for line in lines {
             text.push_str(line);
@@ -99,6 +105,14 @@ fn append(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
+/// Whether an open file has no name any more: what is written to it is lost.
+fn is_removed(metadata: &fs::Metadata) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::fs::MetadataExt::nlink(metadata) == 0;
+    #[cfg(not(unix))]
+    return false;
+}
+
 /// Whether the last byte of a file is the end of a line.
 fn ends_a_line(path: &Path) -> io::Result<bool> {
     let mut file = File::open(path)?;
@@ -127,6 +141,25 @@ mod tests {
         fs::remove_file(&path).unwrap();
         log.write(["x".repeat(1_000).as_str()].into_iter()).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap().len(), 1_001, "a missing file is created again, too");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_was_removed_is_created_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let inside = folder.path().join("logs");
+        fs::create_dir(&inside).unwrap();
+        let path = inside.join("decisions.log");
+        let mut log = LogFile::open(&path, 1_000, 0).unwrap();
+        log.write(["one"].into_iter()).unwrap();
+        fs::remove_file(&path).unwrap();
+        log.write(["two"].into_iter()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "two\n");
+        fs::remove_dir_all(&inside).unwrap();
+        assert!(log.write(["lost"].into_iter()).is_err(), "without its folder, lines are lost, and counted");
+        fs::create_dir(&inside).unwrap();
+        log.write(["three"].into_iter()).unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "three\n");
     }
 
     #[test]

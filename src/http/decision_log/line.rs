@@ -160,6 +160,17 @@ pub(super) struct Line {
 }
 
 impl Line {
+    /// About how many bytes it takes while it waits.
+    pub(super) fn n_bytes(&self) -> u64 {
+        let value = |value: &Value| value.ty.len() + value.id.len();
+        let fact = |fact: &Fact| fact.predicate.len() + fact.args.iter().map(value).sum::<usize>();
+        let texts = [self.request_id.len(), self.environment.len(), self.action.len()];
+        let error = self.error.as_ref().map_or(0, String::len);
+        let context = self.context.0.iter().map(fact).sum::<usize>();
+        let all = texts.iter().sum::<usize>() + value(&self.actor) + value(&self.resource) + error + context;
+        (size_of::<Self>() + all) as u64
+    }
+
     /// Its time, and its text without the end of the line.
     pub(super) fn text(&self) -> (Timestamp, String) {
         let (context, n_left_out) = &self.context;

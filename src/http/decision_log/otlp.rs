@@ -13,6 +13,9 @@ use ureq::http::StatusCode;
 /// How long the collector may take for a batch.
 const TIME: Duration = Duration::from_secs(5);
 
+/// How much of an answer is read.
+const MOST_ANSWER: u64 = 64 << 10;
+
 /// OTLP's number for INFO.
 const INFO: u8 = 9;
 
@@ -33,6 +36,19 @@ pub(super) enum CollectorError {
     /// It answers that it did not take them.
     #[error("the collector answers {0}")]
     Refused(StatusCode),
+    /// It answers that it did not take some of them.
+    #[error("the collector rejects {0} of the lines: {1}")]
+    Rejected(u64, String),
+}
+
+impl CollectorError {
+    /// How many lines are lost, if not all of them are.
+    pub(super) fn n_lost(&self) -> Option<u64> {
+        match self {
+            Self::Rejected(n_lines, _) => Some(*n_lines),
+            Self::NoAnswer(_) | Self::Refused(_) => None,
+        }
+    }
 }
 
 impl Collector {
@@ -45,9 +61,25 @@ impl Collector {
         let CollectorHeaders(headers) = &self.headers;
         let empty = self.agent.post(&self.url);
         let post = headers.iter().fold(empty, |post, (name, value)| post.header(name, value));
-        let status = post.send_json(request(lines))?.status();
-        if status.is_success() { Ok(()) } else { Err(CollectorError::Refused(status)) }
+        let mut response = post.send_json(request(lines))?;
+        if !response.status().is_success() {
+            return Err(CollectorError::Refused(response.status()));
+        }
+        // A collector may take the lines and say nothing.
+        let said = response.body_mut().with_config().limit(MOST_ANSWER).read_json::<Value>();
+        let (n_rejected, message) = said.as_ref().map(rejected).unwrap_or_default();
+        if n_rejected == 0 { Ok(()) } else { Err(CollectorError::Rejected(n_rejected, message)) }
     }
+}
+
+/// How many lines an answer rejects, and why (`ExportLogsServiceResponse.partial_success`).
+fn rejected(answer: &Value) -> (u64, String) {
+    let partial = &answer["partialSuccess"];
+    let n_rejected = match &partial["rejectedLogRecords"] {
+        Value::String(number) => number.parse().unwrap_or(0),
+        number => number.as_u64().unwrap_or(0),
+    };
+    (n_rejected, partial["errorMessage"].as_str().unwrap_or("it does not say why").to_owned())
 }
 
 fn request(lines: &[(Timestamp, String)]) -> Value {
@@ -65,4 +97,21 @@ fn request(lines: &[(Timestamp, String)]) -> Value {
             "scopeLogs": [{ "scope": { "name": "portcullis.decisions" }, "logRecords": records }],
         }],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_may_reject_some_lines() {
+        let answer = json!({ "partialSuccess": { "rejectedLogRecords": "20", "errorMessage": "too old" } });
+        assert_eq!(rejected(&answer), (20, "too old".to_owned()));
+        assert_eq!(rejected(&json!({ "partialSuccess": { "rejectedLogRecords": 2 } })).0, 2);
+        for nothing in
+            [json!({}), json!({ "partialSuccess": {} }), json!([]), json!({ "partialSuccess": null })]
+        {
+            assert_eq!(rejected(&nothing).0, 0, "{nothing}");
+        }
+    }
 }

@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 /// How many lines may wait: a second of a busy service.
 const QUEUE: usize = 16_384;
 
+/// How many bytes they may have together: callers choose how long their ids are.
+const QUEUE_BYTES: u64 = 32 << 20;
+
 /// The most lines that are written or sent together.
 const BATCH: usize = 512;
 
@@ -45,6 +48,8 @@ pub(super) struct Sink {
 struct Shared {
     /// How many lines are neither written nor dropped yet.
     waiting: AtomicU64,
+    /// How many bytes they have.
+    waiting_bytes: AtomicU64,
     /// How many lines were dropped.
     dropped: AtomicU64,
     /// Whether the place must be opened again.
@@ -68,10 +73,14 @@ impl Sink {
 
     /// Takes a line, or drops and counts it if the queue is full.
     pub(super) fn take(&self, line: &Arc<Line>) {
+        let n_bytes = line.n_bytes();
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-        let is_taken = self.queue.as_ref().is_some_and(|queue| queue.try_send(Arc::clone(line)).is_ok());
+        let others = self.shared.waiting_bytes.fetch_add(n_bytes, Ordering::Relaxed);
+        let fits = others.saturating_add(n_bytes) <= QUEUE_BYTES;
+        let queue = self.queue.as_ref().filter(|_| fits);
+        let is_taken = queue.is_some_and(|queue| queue.try_send(Arc::clone(line)).is_ok());
         if !is_taken {
-            self.shared.done(1);
+            self.shared.done(1, n_bytes);
             self.shared.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -100,8 +109,9 @@ impl Sink {
 }
 
 impl Shared {
-    fn done(&self, n_lines: u64) {
+    fn done(&self, n_lines: u64, n_bytes: u64) {
         self.waiting.fetch_sub(n_lines, Ordering::Relaxed);
+        self.waiting_bytes.fetch_sub(n_bytes, Ordering::Relaxed);
     }
 }
 
@@ -117,9 +127,17 @@ impl LogDestination {
     fn serve(&mut self, lines: &flume::Receiver<Arc<Line>>, shared: &Shared) {
         while let Ok(first) = lines.recv() {
             thread::sleep(GATHERING);
-            let mut waiting = [first].into_iter().chain(lines.try_iter()).map(|line| line.text());
+            let mut waiting = [first].into_iter().chain(lines.try_iter());
             loop {
-                let texts: Vec<_> = waiting.by_ref().take(BATCH).collect();
+                let mut n_bytes = 0;
+                let texts: Vec<_> = waiting
+                    .by_ref()
+                    .take(BATCH)
+                    .map(|line| {
+                        n_bytes += line.n_bytes();
+                        line.text()
+                    })
+                    .collect();
                 if texts.is_empty() {
                     break;
                 }
@@ -127,6 +145,7 @@ impl LogDestination {
                     self.reopen(shared);
                 }
                 self.write(&texts, shared);
+                shared.done(texts.len() as u64, n_bytes);
             }
         }
     }
@@ -147,23 +166,22 @@ impl LogDestination {
 
     fn write(&mut self, texts: &[(Timestamp, String)], shared: &Shared) {
         let n_lines = texts.len() as u64;
-        let lost = |what: &str, error: &dyn Display| {
+        let lost = |what: &str, error: &dyn Display, n_lines: u64| {
             shared.dropped.fetch_add(n_lines, Ordering::Relaxed);
             tracing::warn!(%error, n_lines, "{what}: the lines are dropped");
         };
         match self {
             Self::File(file) => {
                 if let Err(error) = file.write(texts.iter().map(|(_, text)| text.as_str())) {
-                    lost("cannot write the decision log", &error);
+                    lost("cannot write the decision log", &error, n_lines);
                 }
             }
             Self::Collector(collector) => {
                 if let Err(error) = collector.send(texts) {
-                    lost("cannot send decisions to the collector", &error);
+                    lost("cannot send decisions to the collector", &error, error.n_lost().unwrap_or(n_lines));
                 }
             }
         }
-        shared.done(n_lines);
     }
 }
 
