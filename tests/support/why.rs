@@ -167,22 +167,32 @@ impl Judge<'_> {
         let is_true = match &literal.kind {
             LiteralKind::Atom { polarity: Polarity::Positive, .. } => true,
             LiteralKind::Atom { polarity: Polarity::Negated, pred, args } => {
-                let WhyCondition::Absent(atom) = condition else {
-                    return Err("a negation that is none".into());
-                };
                 let open = |term: &Term| matches!(term, Term::Var(_)) && self.value(env, *term).is_none();
                 // A value that several conditions test, and nothing gives, is any new one.
                 let is_new = args.iter().any(|arg| open(arg) && n_uses(rule, *arg) > 1);
                 let looked: Vec<Cell> =
                     args.iter().map(|arg| self.value(env, *arg).unwrap_or(Cell::Any)).collect();
+                // Neither is `p(_, _)` absent if `p(y, y)` is.
+                let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
+                let atom = match condition {
+                    WhyCondition::Test(text) if is_new || repeats => {
+                        let names_it = text.starts_with(&format!("not {}(", self.name(pred.index())));
+                        let names_new = !is_new || text.ends_with(" that no fact names");
+                        return if names_it && names_new {
+                            Ok(())
+                        } else {
+                            Err(format!("{text:?} of a negation"))
+                        };
+                    }
+                    WhyCondition::Absent(atom) if !is_new && !repeats => atom,
+                    other => return Err(format!("{other:?} of a negation")),
+                };
                 let (_, heights) = self.oracle.heights_of(&self.name(pred.index()), &looked);
                 let shown = cells(atom)
                     .iter()
                     .zip(&looked)
                     .all(|(shown, looked)| shown.covers(looked) || looked.covers(shown));
-                // `p(_, _)` with one variable twice asks for less.
-                let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
-                shown && (is_new || repeats || heights.is_empty())
+                shown && heights.is_empty()
             }
             LiteralKind::Compare { .. }
             | LiteralKind::OneOf { .. }

@@ -1,6 +1,6 @@
 //! Rules and goals with their values, as people write them.
 
-use super::explanation::{Arg, Atom};
+use super::explanation::{Arg, Atom, MetCondition};
 use super::rows::Rows;
 use super::state::{AnswerId, Derivations, Env, FrameId};
 use super::values::Value;
@@ -12,6 +12,7 @@ use crate::ir::{
 };
 use crate::question::QuestionVarId;
 use crate::specialise::TracedClause;
+use std::fmt;
 
 /// One attempt: its clause, its rule if it has one, and the values of its variables.
 #[derive(Clone, Copy, Debug)]
@@ -108,6 +109,85 @@ pub(super) fn literal_atom<R: Rows>(
     }
 }
 
+/// A negation with the values of an attempt: nothing like this holds. If one of its values is any that no
+/// fact names, or it asks for one value twice, it says so in words: facts with other values may exist.
+pub(super) fn absent<R: Rows>(
+    world: &mut World<'_, R>,
+    attempted: &Attempted<'_>,
+    literal: BodyLiteralId,
+) -> Option<MetCondition> {
+    let atom = literal_atom(world, attempted, literal)?;
+    let Some(rule) = attempted.rule else { return Some(MetCondition::Absent(atom)) };
+    let LiteralKind::Atom { args, .. } = &rule.body[literal].kind else { return None };
+    let mut new = NewValues::default();
+    let mut is_named = false;
+    let mut shown = Vec::with_capacity(args.len());
+    for (at, arg) in args.iter().enumerate() {
+        let repeats = args.iter().enumerate().any(|(other, same)| other != at && same == arg);
+        let open = new.note(world, attempted, rule, *arg);
+        shown.push(match open {
+            Some((name, is_new)) if is_new || repeats => {
+                is_named = true;
+                name
+            }
+            Some(_) | None => rule_arg(world, attempted, *arg).to_string(),
+        });
+    }
+    if !is_named {
+        return Some(MetCondition::Absent(atom));
+    }
+    Some(MetCondition::Test(format!("not {}({}){new}", atom.predicate, shown.join(", "))))
+}
+
+/// The variables of a condition that have no value, and that other conditions test as well. The rule holds
+/// with any value that no fact names.
+#[derive(Debug, Default)]
+struct NewValues(Vec<String>);
+
+impl NewValues {
+    /// The name of a variable without a value, and whether it stands for any new value, which is noted.
+    fn note<R: Rows>(
+        &mut self,
+        world: &mut World<'_, R>,
+        attempted: &Attempted<'_>,
+        rule: &Rule,
+        term: Term,
+    ) -> Option<(String, bool)> {
+        let Term::Var(var) = term else { return None };
+        let Arg { ty, id: None } = variable(world, attempted, var) else { return None };
+        let name = rule.vars[var].name.clone();
+        let is_new = n_uses(rule, term) > 1;
+        if is_new {
+            let shown = format!("any {} {name}", ty.as_deref().unwrap_or("value"));
+            if !self.0.contains(&shown) {
+                self.0.push(shown);
+            }
+        }
+        Some((name, is_new))
+    }
+}
+
+impl fmt::Display for NewValues {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_slice() {
+            [] => Ok(()),
+            new => write!(f, ", for {} that no fact names", new.join(" and ")),
+        }
+    }
+}
+
+/// In how many conditions of a rule a term stands, its head included.
+fn n_uses(rule: &Rule, term: Term) -> usize {
+    let stands = |literal: &&Literal| match &literal.kind {
+        LiteralKind::Atom { args, .. } => args.contains(&term),
+        LiteralKind::Compare { left, right, .. } => [*left, *right].contains(&term),
+        LiteralKind::OneOf { term: tested, .. } => *tested == term,
+        LiteralKind::NotOfType { var, .. } => Term::Var(*var) == term,
+        LiteralKind::False => false,
+    };
+    rule.body.iter().filter(stands).count() + usize::from(rule.params.contains(&term))
+}
+
 /// A condition that is not a predicate, with the values of an attempt.
 pub(super) fn test<R: Rows>(
     world: &mut World<'_, R>,
@@ -116,8 +196,12 @@ pub(super) fn test<R: Rows>(
 ) -> String {
     match &literal.kind {
         LiteralKind::Compare { op, left, right } => {
-            let [left, right] = [left, right].map(|term| rule_arg(world, attempted, *term));
-            format!("{left} {op} {right}")
+            let mut new = NewValues::default();
+            let [left, right] = [left, right].map(|term| {
+                let open = attempted.rule.and_then(|rule| new.note(world, attempted, rule, *term));
+                open.map_or_else(|| rule_arg(world, attempted, *term).to_string(), |(name, _)| name)
+            });
+            format!("{left} {op} {right}{new}")
         }
         LiteralKind::OneOf { polarity, term, values } => {
             let term = rule_arg(world, attempted, *term);

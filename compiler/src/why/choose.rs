@@ -116,8 +116,12 @@ impl Left {
     /// The conditions that may each lead to another assumed fact.
     fn ways(&self) -> Vec<GoalId> {
         let scans = self.scans.iter().map(|(id, _)| *id);
-        let partial = self.later.iter().filter(|(rank, _)| *rank == Rank::PartialCall).map(|(_, id)| *id);
-        scans.chain(self.calls.iter().copied()).chain(partial).collect()
+        let gives_values = |rank: Rank| match rank {
+            Rank::PartialCall | Rank::WholeScan | Rank::OpenCall => true,
+            Rank::NegatedScan | Rank::NegatedCall => false,
+        };
+        let later = self.later.iter().filter(|(rank, _)| gives_values(*rank)).map(|(_, id)| *id);
+        scans.chain(self.calls.iter().copied()).chain(later).collect()
     }
 
     /// The look-up with the fewest rows, where reading some shows which; else the first of the others.

@@ -7,6 +7,7 @@
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
 use super::explanation::{Atom, Attempt, FailedGoal, FailureId, Lack, MetCondition, Step, StepId};
+use super::narrow::narrowed;
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
@@ -18,14 +19,14 @@ use crate::datalog::{Goal, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{BodyLiteralId, LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
-use crate::specialise::TracedClause;
+use crate::specialise::{GoalId, TracedClause};
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// How many attempts of a rule are shown.
-const SHOWN: usize = 3;
+pub(super) const SHOWN: usize = 3;
 
 /// How many goals are explained.
 const GOALS: usize = 500;
@@ -129,7 +130,7 @@ impl Failures {
             let mut attempts = Vec::new();
             for frame in frames {
                 run.world.work(1)?;
-                attempts.extend(self.attempt(run, goal, frame)?);
+                attempts.append(&mut self.attempt(run, goal, frame)?);
             }
             if !attempts.is_empty() {
                 return Ok(attempts);
@@ -149,25 +150,55 @@ impl Failures {
         *id
     }
 
-    /// What an attempt at a goal satisfied and lacks; `None` if what it lacks is there in another relation,
-    /// where another attempt came further.
+    /// What an attempt at a goal satisfied and lacks; nothing if what it lacks is there in another relation,
+    /// where another attempt came further. A look-up without rows ends an attempt before others: if one of
+    /// those gives what it lacks a value, the attempt is shown with each of the first such values.
     fn attempt<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
         goal: Option<&Atom>,
         frame: FrameId,
-    ) -> Result<Option<Attempt>, Fault<R::Error>> {
+    ) -> Result<Vec<Attempt>, Fault<R::Error>> {
         let attempted = Attempted::of(run.world, &run.state, frame);
         let env = goal.map(|goal| attempted.asked_for(run.world, goal));
         let env = env.unwrap_or_else(|| attempted.env.clone());
-        let attempted = Attempted::with(run.world, &run.state, frame, &env);
-        let Some(next) = run.state.frames[frame].next else { return Ok(None) };
-        let met = met(run.world, &run.state, &attempted, frame);
+        let Some(next) = run.state.frames[frame].next else { return Ok(Vec::new()) };
+        let mut attempts = Vec::new();
+        for (literal, env) in narrowed(run, frame, next, &env)? {
+            let attempted = Attempted::with(run.world, &run.state, frame, &env);
+            let mut met = met(run.world, &run.state, &attempted, frame);
+            met.extend(atoms::literal_atom(run.world, &attempted, literal).map(MetCondition::Holds));
+            attempts.extend(self.lacking(run, &attempted, frame, next)?.map(|lacks| Attempt {
+                rule: attempted.traced.clause.rule,
+                met,
+                lacks,
+            }));
+        }
+        if attempts.is_empty() {
+            let attempted = Attempted::with(run.world, &run.state, frame, &env);
+            let met = met(run.world, &run.state, &attempted, frame);
+            attempts.extend(self.lacking(run, &attempted, frame, next)?.map(|lacks| Attempt {
+                rule: attempted.traced.clause.rule,
+                met,
+                lacks,
+            }));
+        }
+        Ok(attempts)
+    }
+
+    /// What the condition lacks that an attempt took up last.
+    fn lacking<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        attempted: &Attempted<'_>,
+        frame: FrameId,
+        next: GoalId,
+    ) -> Result<Option<Lack>, Fault<R::Error>> {
         let literal = attempted.traced.literals[next];
-        let lacks = match attempted.traced.goal(next) {
+        Ok(match attempted.traced.goal(next) {
             wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
             | Goal::Call { polarity: Polarity::Positive, .. }) => match literal {
-                Some(literal) => self.missing(run, &attempted, literal, wanted)?,
+                Some(literal) => self.missing(run, attempted, literal, wanted)?,
                 None => None,
             },
             Goal::Scan { polarity: Polarity::Negated, source, args, .. } => {
@@ -188,14 +219,13 @@ impl Failures {
                 let written = literal.zip(attempted.rule).map(|(literal, rule)| &rule.body[literal]);
                 Some(Lack::Test(match written {
                     Some(literal) if !matches!(literal.kind, LiteralKind::Atom { .. }) => {
-                        atoms::test(run.world, &attempted, literal)
+                        atoms::test(run.world, attempted, literal)
                     }
-                    _ => atoms::comparison(run.world, &attempted, *op, *left, *right),
+                    _ => atoms::comparison(run.world, attempted, *op, *left, *right),
                 }))
             }
             Goal::Values { .. } => None,
-        };
-        Ok(lacks.map(|lacks| Attempt { rule: attempted.traced.clause.rule, met, lacks }))
+        })
     }
 
     /// A condition that nothing answers.
@@ -247,7 +277,10 @@ fn met<R: Rows>(
                 let Some(rule) = attempted.rule else { continue };
                 MetCondition::Test(atoms::test(world, attempted, &rule.body[literal]))
             }
-            (Via::Test, Some(atom)) => MetCondition::Absent(atom),
+            (Via::Test, Some(_)) => {
+                let Some(absent) = atoms::absent(world, attempted, literal) else { continue };
+                absent
+            }
             (Via::Row(_) | Via::Answer(_) | Via::Assumed, Some(atom)) => MetCondition::Holds(atom),
             (Via::Row(_) | Via::Answer(_) | Via::Assumed, None) => continue,
         };

@@ -15,6 +15,7 @@ mod evaluate;
 mod explanation;
 mod failure;
 mod height;
+mod narrow;
 mod possible;
 mod proof;
 mod rows;

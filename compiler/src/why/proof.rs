@@ -104,14 +104,13 @@ impl Steps {
         let mut conditions = Vec::with_capacity(rule.body.len());
         for (id, literal) in rule.body.enumerate() {
             conditions.push(match &literal.kind {
-                LiteralKind::Atom { polarity, .. } => {
-                    let atom = atoms::literal_atom(world, &attempted, id)?;
-                    match (polarity, steps.get(&id)) {
-                        (Polarity::Negated, _) => MetCondition::Absent(atom),
-                        (Polarity::Positive, Some(step)) => MetCondition::Step(*step),
-                        (Polarity::Positive, None) => MetCondition::Holds(atom),
+                LiteralKind::Atom { polarity, .. } => match (polarity, steps.get(&id)) {
+                    (Polarity::Negated, _) => atoms::absent(world, &attempted, id)?,
+                    (Polarity::Positive, Some(step)) => MetCondition::Step(*step),
+                    (Polarity::Positive, None) => {
+                        MetCondition::Holds(atoms::literal_atom(world, &attempted, id)?)
                     }
-                }
+                },
                 LiteralKind::Compare { .. }
                 | LiteralKind::OneOf { .. }
                 | LiteralKind::NotOfType { .. }

@@ -70,6 +70,8 @@ pub(super) struct Run<'r, 'w, R> {
     pub(super) most_assumed: usize,
     /// Which facts an answer may assume.
     assumable: Assumable,
+    /// Whether an attempt that may assume facts did not continue with all rows of a look-up.
+    pub(super) skips_rows: bool,
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,
     turn: usize,
@@ -95,6 +97,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             refuted: FxHashMap::default(),
             most_assumed,
             assumable,
+            skips_rows: false,
             made: FxHashSet::default(),
             turn: 0,
             open: None,

@@ -13,6 +13,10 @@ use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::question::Slot;
 use crate::specialise::GoalId;
 
+/// How many rows of a look-up an attempt continues with that may assume facts. A widely shared fact would
+/// take up the whole search otherwise, and the facts that it leads to are all alike.
+const ASSUMING_ROWS: usize = 500;
+
 /// Continues an attempt.
 pub(super) fn step<R: Rows>(run: &mut Run<'_, '_, R>, frame: FrameId) -> Result<(), Fault<R::Error>> {
     let traced = run.world.clause(&run.state, frame);
@@ -119,7 +123,13 @@ fn look_up<R: Rows>(
     let env = run.state.frames[frame].env.clone();
     let query = (source, scan_values(run.world, args, &env));
     let columns: Vec<Term> = args.iter().filter_map(plain).collect();
-    let rows = run.world.fetch_all(&query)?.rows;
+    let rows = if run.may_assume() > 0 {
+        let fetched = run.world.fetch(&query, ASSUMING_ROWS)?;
+        run.skips_rows |= !fetched.whole;
+        fetched.rows
+    } else {
+        run.world.fetch_all(&query)?.rows
+    };
     for row in rows.iter() {
         let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
         if let Some(env) = bound(run.world, &columns, &row, env.clone()) {

@@ -11,8 +11,9 @@ use super::{AskedWhy, tree};
 use crate::cli::error::{CliError, LoggedError};
 use crate::cli::facts_file::FactJson;
 use crate::cli::output;
-use crate::engine::{Fact, Value, WhyQuestion};
+use crate::engine::{Fact, Value, WhyQuestion, builtin};
 use crate::http::WhyOut;
+use portcullis_compiler::why::{Arg, Atom};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt::Write;
@@ -71,12 +72,14 @@ pub(super) fn explained(
     log: &Path,
     request: &str,
 ) -> Result<Vec<ExplainedDecision>, CliError> {
-    let decisions = decisions(log, request)?;
+    let mut other = None;
+    let decisions = decisions(log, request, replay.environment(), &mut other)?;
     if decisions.is_empty() {
-        return Err(LoggedError::UnknownRequest { log: log.into(), request: request.to_owned() }.into());
+        return Err(match other {
+            Some(decided_in) => replay.other_environment(request, decided_in).into(),
+            None => LoggedError::UnknownRequest { log: log.into(), request: request.to_owned() }.into(),
+        });
     }
-    let decisions = of_environment(decisions, replay.environment())
-        .map_err(|decided_in| replay.other_environment(request, decided_in))?;
     let n = decisions.len();
     if n > MOST {
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
@@ -90,20 +93,15 @@ pub(super) fn explained(
     decisions.into_iter().take(MOST).map(explain).collect()
 }
 
-/// The decisions in an environment, or if there are only others the environment of one of them. Clients
-/// choose ids of requests, so two environments may have the same one.
-fn of_environment(decisions: Vec<LoggedDecision>, environment: &str) -> Result<Vec<LoggedDecision>, String> {
-    let (own, others): (Vec<_>, Vec<_>) =
-        decisions.into_iter().partition(|decision| decision.environment == environment);
-    match others.first() {
-        Some(other) if own.is_empty() => Err(other.environment.clone()),
-        Some(_) | None => Ok(own),
-    }
-}
-
-/// The lines of a request, from the newest file that has any. Those that begin a file may continue lines at
-/// the end of the older one.
-fn decisions(log: &Path, request: &str) -> Result<Vec<LoggedDecision>, CliError> {
+/// The lines of a request in an environment, from the newest file that has any. Those that begin a file may
+/// continue lines at the end of the older one. Clients choose ids of requests, so two environments may have
+/// the same one: `other` becomes one of the others.
+fn decisions(
+    log: &Path,
+    request: &str,
+    environment: &str,
+    other: &mut Option<String>,
+) -> Result<Vec<LoggedDecision>, CliError> {
     let mut decisions = Vec::new();
     for n in 0.. {
         let path = if n == 0 { log.to_owned() } else { PathBuf::from(format!("{}.{n}", log.display())) };
@@ -112,6 +110,13 @@ fn decisions(log: &Path, request: &str) -> Result<Vec<LoggedDecision>, CliError>
             opened => opened.map_err(|error| CliError::unreadable(&path, error))?,
         };
         let (mut found, begins) = in_file(file, &path, request)?;
+        found.retain(|decision| {
+            let is_own = decision.environment == environment;
+            if !is_own {
+                *other = Some(decision.environment.clone());
+            }
+            is_own
+        });
         if found.is_empty() && !decisions.is_empty() {
             break;
         }
@@ -173,7 +178,13 @@ impl LoggedDecision {
 
     fn question(&self) -> String {
         let Self { actor, action, resource, .. } = self;
-        format!("allow({}:{}, {action:?}, {}:{})", actor.ty, actor.id, resource.ty, resource.id)
+        let arg = |ty: &str, id: &str| Arg { ty: Some(ty.to_owned()), id: Some(id.to_owned()) };
+        let args = vec![
+            arg(&actor.ty, &actor.id),
+            arg(portcullis_compiler::primitive::STRING, action),
+            arg(&resource.ty, &resource.id),
+        ];
+        Atom { predicate: builtin::ALLOW.to_owned(), args }.to_string()
     }
 }
 
@@ -194,6 +205,8 @@ impl ExplainedDecision {
         };
         let mut text = format!("{then} at {time}, by policy {policy}\n");
         // Writing to a String cannot fail.
+        // What the log left out counted then.
+        let is_whole = decision.context_facts_left_out == 0;
         let _ = match decision.offset.filter(|offset| *offset != explanation.offset) {
             None => writeln!(text, "Nothing has been written since."),
             Some(then) => writeln!(
@@ -210,7 +223,9 @@ impl ExplainedDecision {
             );
         }
         if explanation.allowed != decision.allowed {
-            text.push_str("With the current facts the answer is different.\n");
+            let without =
+                if is_whole { "With the current facts" } else { "Without them, or with the current facts," };
+            let _ = writeln!(text, "{without} the answer is different.");
         }
         text.push('\n');
         text.push_str(&tree::text(&question, explanation, colours));
@@ -242,15 +257,29 @@ mod tests {
     }
 
     #[test]
-    fn only_decisions_of_one_environment_are_explained() {
-        let decision = |environment: &str, id: &str| {
-            let decision: LoggedDecision = serde_json::from_str(&line("r", id)).unwrap();
-            LoggedDecision { environment: environment.to_owned(), ..decision }
+    fn another_environment_does_not_hide_a_decision() {
+        let folder = tempfile::tempdir().unwrap();
+        let log = folder.path().join("decisions.log");
+        std::fs::write(&log, line("r", "2").replace(r#""environment":"a""#, r#""environment":"b""#)).unwrap();
+        std::fs::write(folder.path().join("decisions.log.1"), line("r", "1")).unwrap();
+        let found = |environment: &str| {
+            let mut other = None;
+            let decisions = decisions(&log, "r", environment, &mut other).unwrap();
+            let ids: Vec<String> = decisions.into_iter().map(|decision| decision.resource.id).collect();
+            (ids, other)
         };
-        let both = || vec![decision("a", "1"), decision("b", "2")];
-        let own = of_environment(both(), "b").unwrap();
-        assert_eq!(own.iter().map(|own| own.resource.id.as_str()).collect::<Vec<_>>(), ["2"]);
-        assert_eq!(of_environment(both(), "c").unwrap_err(), "a");
+        assert_eq!(found("a"), (vec!["1".to_owned()], Some("b".to_owned())));
+        assert_eq!(found("b").0, ["2"]);
+        assert!(found("c").0.is_empty() && found("c").1.is_some());
+    }
+
+    #[test]
+    fn a_hostile_id_is_printed_on_one_line() {
+        let decision: LoggedDecision = serde_json::from_str(&line("r", "1")).unwrap();
+        let id = "x\u{1b}[2J\nyes: allow(".to_owned();
+        let actor = Entity { ty: "User".to_owned(), id };
+        let question = LoggedDecision { actor, ..decision }.question();
+        assert!(!question.contains(['\n', '\u{1b}']), "{question:?}");
     }
 
     #[test]
@@ -269,7 +298,8 @@ mod tests {
         // Without the second byte of `é`.
         std::fs::write(&log, &with_part.as_bytes()[..with_part.len() - 1]).unwrap();
         let found = |request: &str| -> Vec<String> {
-            decisions(&log, request).unwrap().into_iter().map(|decision| decision.resource.id).collect()
+            let found = decisions(&log, request, "a", &mut None).unwrap();
+            found.into_iter().map(|decision| decision.resource.id).collect()
         };
         assert_eq!(found("split"), ["2", "3"]);
         assert_eq!(found("whole"), ["5"]);

@@ -11,13 +11,14 @@ mod replay;
 mod tests;
 mod tree;
 
+use super::ask::names;
 use super::error::{CliError, UsageError};
 use super::facts_file::{self, FactJson};
 use super::folder::EnvironmentState;
 use super::origin::{Origin, OriginArgs};
 use super::output::{self, Format, FormatArgs};
 use super::{Verdict, compile, folder, local, serve};
-use crate::engine::{Engine, Fact, WhyQuestion, builtin, conjunction_of, given_value};
+use crate::engine::{Engine, Fact, QuestionNames, WhyQuestion, builtin, conjunction_of, given_value};
 use crate::http::WhyOut;
 use database::Explainer;
 use portcullis_compiler::question::{Question, QuestionAtom};
@@ -109,8 +110,12 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
             }
         }
         (origin, Some(text), _, _) => {
-            let asked = AskedWhy { question: question(origin.policy(), &text)?, context };
+            let question = parsed(origin.policy(), &text)?;
+            let asked = AskedWhy { question: why_question(&question, &text)?, context };
             let why = explanation(origin, bindings.zip(database), asked)?;
+            if let (false, Origin::Service(service)) = (why.allowed, origin) {
+                names::warn(&QuestionNames::of_question(&question), &service.policy());
+            }
             match format {
                 Format::Text => tree::text(&text, &why, colours),
                 Format::Json => format!("{:#}", json!(why)),
@@ -141,16 +146,20 @@ fn explanation(
     }
 }
 
-/// The question in an argument: a check, or a conjunction.
-fn question(policy: Option<&Path>, text: &str) -> Result<WhyQuestion, CliError> {
-    let question = match policy {
-        Some(policy) => compile::question_on(policy, text)?,
-        None => compile::question(text)?,
-    };
-    if let Some(check) = check(&question) {
+/// The question in an argument.
+fn parsed(policy: Option<&Path>, text: &str) -> Result<Question, CliError> {
+    match policy {
+        Some(policy) => compile::question_on(policy, text),
+        None => compile::question(text),
+    }
+}
+
+/// What a question asks: a check, or a conjunction.
+fn why_question(question: &Question, text: &str) -> Result<WhyQuestion, CliError> {
+    if let Some(check) = check(question) {
         return Ok(check);
     }
-    let query = conjunction_of(&question);
+    let query = conjunction_of(question);
     let refused = |reason| CliError::Unexplained { question: text.to_owned(), reason };
     query.map(WhyQuestion::Evaluate).map_err(refused)
 }

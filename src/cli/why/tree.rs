@@ -74,7 +74,11 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         why.proof.iter().map(|step| Item::Step(*step)).collect()
     };
     tree.draw(roots, &mut text);
-    if why.truncated {
+    if why.truncated && why.proof.is_empty() && why.failures.is_empty() {
+        text.push_str(
+            "The explanation ended at its limit before it found a reason. The answer is certain.\n",
+        );
+    } else if why.truncated {
         text.push_str("\nThe explanation ended at its limit: there may be more reasons, and shorter ones.\n");
     }
     if !why.suggestions.is_empty() {
@@ -96,6 +100,8 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
         text.push_str("\nThe search for facts that would change the answer ended at its limit.\n");
     } else if why.suggestions_truncated {
         text.push_str("  There may be more: the search ended at its limit.\n");
+    } else if !why.allowed && why.suggestions.is_empty() && why.policy_version.is_some() {
+        text.push_str("\nNo one to three facts whose values are all known would change the answer.\n");
     }
     text
 }

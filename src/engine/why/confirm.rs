@@ -44,7 +44,15 @@ impl Engine {
                 }
                 let asked = self.confirmation(attempt, question, context, &suggestion);
                 match timeout_at(end, asked).await {
-                    Ok(Ok(Confirmation::Holds)) => confirmed.sets.push(suggestion),
+                    Ok(Ok(Confirmation::Holds)) => {
+                        let smallest = self.smallest(attempt, question, context, suggestion.clone());
+                        let (set, is_late) = match timeout_at(end, smallest).await {
+                            Ok(smallest) => (smallest?, false),
+                            Err(_) => (suggestion, true),
+                        };
+                        add(&mut confirmed.sets, set);
+                        confirmed.truncated |= is_late;
+                    }
                     Ok(Ok(Confirmation::Fails)) => {}
                     Ok(Ok(Confirmation::Unknown)) => confirmed.truncated = true,
                     Ok(Err(error)) => return Err(error),
@@ -82,6 +90,27 @@ impl Engine {
         read(attempt, Expected::Brief, find).await
     }
 
+    /// The suggestion without the facts that it does not need. The search leaves some in where it did not see
+    /// that the others suffice.
+    async fn smallest(
+        &self,
+        attempt: &ConsistentRead<'_>,
+        question: &Question,
+        context: &[Fact],
+        mut suggestion: Suggestion,
+    ) -> Result<Suggestion, EngineError> {
+        let mut at = 0;
+        while suggestion.len() > 1 && at < suggestion.len() {
+            let mut fewer = suggestion.clone();
+            fewer.remove(at);
+            match self.confirmation(attempt, question, context, &fewer).await? {
+                Confirmation::Holds => suggestion = fewer,
+                Confirmation::Fails | Confirmation::Unknown => at += 1,
+            }
+        }
+        Ok(suggestion)
+    }
+
     /// Whether the question holds with further context facts. Facts with which the engine refuses the
     /// question are not suggested.
     async fn confirmation(
@@ -105,6 +134,16 @@ impl Engine {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Adds a set, unless one of its parts is there; drops those that it is a part of.
+fn add(sets: &mut Vec<Suggestion>, set: Suggestion) {
+    let is_part = |part: &Suggestion, of: &Suggestion| part.iter().all(|fact| of.contains(fact));
+    if sets.iter().any(|known| is_part(known, &set)) {
+        return;
+    }
+    sets.retain(|known| !is_part(&set, known));
+    sets.push(set);
 }
 
 /// The context facts together with those of a suggestion.

@@ -77,8 +77,12 @@ impl Engine {
     /// Those of [`Engine::local`] and [`Engine::explain`]; [`EngineError::Contradiction`] if the rows do not
     /// fit the decision.
     pub async fn explain_on_caller(&self, request: LocalWhyRequest) -> Result<LocalWhy, EngineError> {
-        let Some(question) = self.why_question(request.question.clone())? else {
-            return Ok(LocalWhy::Explained(Box::default()));
+        let question = match self.why_question(request.question.clone())? {
+            Ok(question) => question,
+            Err(unanswerable) => {
+                let why = self.unanswerable(unanswerable, &request.context).await?;
+                return Ok(LocalWhy::Explained(Box::new(why)));
+            }
         };
         let answers = Arc::new(CallerAnswers::of(&request.rows)?);
         let (request, question, answers) = (&request, &question, &answers);

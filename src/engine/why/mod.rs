@@ -27,11 +27,13 @@ pub use portcullis_compiler::why::{
     Lack as WhyLack, MetCondition as WhyCondition, Step as WhyStep, Suggestion, Suggestions, Verdict,
 };
 
+use portcullis_compiler::builtin::{ALLOW, is_abstract};
 use portcullis_compiler::catalog::BindingId;
 use portcullis_compiler::ir::{Program, RuleId};
+use portcullis_compiler::primitive::STRING;
 use portcullis_compiler::question::{Domain, Question};
 use portcullis_compiler::refusal::Refusal;
-use portcullis_compiler::why::{Budget, Reasons, SuggestionSearch, WhyError};
+use portcullis_compiler::why::{Arg as WhyArg, Budget, Reasons, SuggestionSearch, WhyError};
 use rows::StoredRows;
 use std::sync::Arc;
 
@@ -88,6 +90,26 @@ pub struct WhyRule {
     pub text: String,
 }
 
+/// A question that nothing could answer.
+#[derive(Clone, Debug)]
+struct Unanswerable {
+    /// What it asks, if that is one atom.
+    atom: Option<WhyAtom>,
+    reason: String,
+}
+
+impl Unanswerable {
+    /// A check of which one type is abstract.
+    fn check(actor: Value, action: String, resource: Value) -> Self {
+        let abstract_type = if is_abstract(&actor.ty) { &actor.ty } else { &resource.ty };
+        let reason = format!("no value has the type `{abstract_type}`, which stands for several types");
+        let action = Value { ty: STRING.to_owned(), id: action };
+        let arg = |Value { ty, id }: Value| WhyArg { ty: Some(ty), id: Some(id) };
+        let args = [actor, action, resource].map(arg).into();
+        Self { atom: Some(WhyAtom { predicate: ALLOW.to_owned(), args }), reason }
+    }
+}
+
 /// An answer and its reasons, by one look at the facts.
 struct ExplainedAnswer {
     allowed: bool,
@@ -139,7 +161,10 @@ impl Why {
 impl Engine {
     /// Answers a question and says why.
     pub async fn explain(&self, asked: WhyQuestion, context: Vec<Fact>) -> Result<Why, EngineError> {
-        let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
+        let question = match self.why_question(asked)? {
+            Ok(question) => question,
+            Err(unanswerable) => return self.unanswerable(unanswerable, &context).await,
+        };
         self.consistently(async |attempt| self.reasoned(&attempt, &question, &context).await).await
     }
 
@@ -154,7 +179,10 @@ impl Engine {
         };
         let check = ActionsQuestion { actor: actor.clone(), resource: resource.clone() };
         let action = action.clone();
-        let Some(question) = self.why_question(asked)? else { return Ok(Why::default()) };
+        let question = match self.why_question(asked)? {
+            Ok(question) => question,
+            Err(unanswerable) => return self.unanswerable(unanswerable, &context).await,
+        };
         let told = async |attempt: ConsistentRead<'_>| {
             let why = self.reasoned(&attempt, &question, &context).await?;
             let effects = self.effects(&attempt, &check, &action, &context, &why.suggestions).await?;
@@ -163,19 +191,41 @@ impl Engine {
         self.consistently(told).await
     }
 
-    /// The question, with *some value* for each that it asks for; `None` if nothing could answer it.
-    fn why_question(&self, asked: WhyQuestion) -> Result<Option<Question>, EngineError> {
+    /// The answer no to a question that nothing could answer, with the reason.
+    async fn unanswerable(&self, question: Unanswerable, context: &[Fact]) -> Result<Why, EngineError> {
+        let Unanswerable { atom, reason } = question;
+        let attempt = WhyAttempt { rule: None, met: Vec::new(), lacks: WhyLack::Test(reason) };
+        let goal = FailedGoal { atom, attempts: vec![attempt], ..FailedGoal::default() };
+        let failures = vec![goal].into();
+        let explanation = Explanation { verdict: Verdict::Fails, failures, ..Explanation::default() };
+        self.consistently(async |attempt| {
+            let view = self.view(&attempt, context)?;
+            let policy = view.as_ref().map(|view| Arc::clone(&view.plans().policy.program));
+            let (version, offset) = (view.as_ref().map(View::version), attempt.offset());
+            Ok(Why { explanation: explanation.clone(), version, offset, policy, ..Why::default() })
+        })
+        .await
+    }
+
+    /// The question, with *some value* for each that it asks for, or why nothing could answer it.
+    fn why_question(&self, asked: WhyQuestion) -> Result<Result<Question, Unanswerable>, EngineError> {
         let question = match asked {
             WhyQuestion::Authorize { actor, action, resource } => {
                 facts::check_entity("actor", &actor)?;
                 facts::check_action(&action)?;
                 facts::check_entity("resource", &resource)?;
-                questions::authorize(&actor, &action, &resource)
+                let question = questions::authorize(&actor, &action, &resource);
+                question.ok_or_else(|| Unanswerable::check(actor, action, resource))
             }
             WhyQuestion::Evaluate(query) => {
                 query.check(self.settings().question_atoms)?;
                 let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
-                (!is_empty).then(|| query.question().1)
+                if is_empty {
+                    let reason = "the question asks for one of no values".to_owned();
+                    Err(Unanswerable { atom: None, reason })
+                } else {
+                    Ok(query.question().1)
+                }
             }
         };
         Ok(question.map(|mut question| {

@@ -7,7 +7,7 @@
 use super::{Env, Judge, cells, is_open, narrows};
 use crate::notation::Cell;
 use portcullis::engine::{FailedGoal, Why, WhyAtom, WhyAttempt, WhyCondition, WhyLack};
-use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule};
+use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule, Term};
 use portcullis_compiler::question::Question;
 
 /// The end of the condition that an attempt lacks if its values differ where they must be equal.
@@ -189,7 +189,13 @@ impl Judge<'_> {
                 | LiteralKind::False,
             )
             | (Said::Differs, LiteralKind::Atom { polarity: Polarity::Negated, .. })
-            | (Said::Passed | Said::Failed(_), LiteralKind::Atom { .. }) => None,
+            | (Said::Failed(_), LiteralKind::Atom { .. })
+            | (Said::Passed, LiteralKind::Atom { polarity: Polarity::Positive, .. }) => None,
+            // A negation of a value that no fact names, or of one value twice, is said in words.
+            (Said::Passed, LiteralKind::Atom { polarity: Polarity::Negated, args, .. }) => {
+                let is_open = |arg: &Term| matches!(arg, Term::Var(_)) && self.value(&env, *arg).is_none();
+                args.iter().any(is_open).then_some(env)
+            }
         }
     }
 }

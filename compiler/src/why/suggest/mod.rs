@@ -45,10 +45,10 @@ pub(super) fn suggest<R: Rows>(
             Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
             Err(Fault::Rows(error)) => return Err(error),
         };
-        let Run { state, root, .. } = run;
+        let Run { state, root, skips_rows, .. } = run;
         let mut sets = root.map_or_else(Vec::new, |root| smallest(&state, root));
         sets.retain(|set| set.len() == search.n_facts && search.finds(&state, set, &rules.helpers));
-        found.truncated |= is_cut || sets.len() > search.most;
+        found.truncated |= is_cut || skips_rows || sets.len() > search.most;
         found.sets = sets.into_iter().take(search.most).map(|set| facts(&state, set)).collect();
         next = if is_cut { search.next_kind() } else { search.next() };
         // Without helper predicates there are no other facts.

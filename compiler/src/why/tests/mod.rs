@@ -105,8 +105,8 @@ with is_public(Document:plan)"#,
    line 7: has [], lacks has_relation(Folder:b, "parent", Folder:_)
    line 16: has [], lacks in_group(User:bob, Group:_)
 with has_role(User:bob, "editor", Folder:a)
-with has_role(User:bob, "editor", Folder:b)
-with in_group(User:bob, Group:staff)"#,
+with in_group(User:bob, Group:staff)
+with has_role(User:bob, "editor", Folder:b)"#,
     );
     says(
         &bench,
@@ -115,6 +115,55 @@ with in_group(User:bob, Group:staff)"#,
 0: allow(User:bob, "fly", Document:plan), no fact
    implied: has [], lacks goal 1
 1: has_permission(User:bob, "fly", Document:plan), no fact"#,
+    );
+}
+
+/// The look-up without rows ends the attempt, but another one says which organization it is about.
+#[test]
+fn what_is_lacking_has_the_values_that_other_conditions_give() {
+    let policy = "actor User {}\nresource Org { roles = [\"member\"]; }\nresource Repo {\n\
+        permissions = [\"read\"]; relations = { org: Org };\n\"read\" if \"member\" on \"org\"; }";
+    says(
+        &Bench::new(policy, r#"has_relation(Repo:1, "org", Org:1)"#),
+        r#"allow(User:1, "read", Repo:1)"#,
+        r#"
+0: allow(User:1, "read", Repo:1), no fact
+   implied: has [], lacks goal 1
+1: has_permission(User:1, "read", Repo:1), no fact
+   line 5: has [has_relation(Repo:1, "org", Org:1)], lacks has_role(User:1, "member", Org:1)
+with has_role(User:1, "member", Org:1)"#,
+    );
+}
+
+#[test]
+fn a_fact_is_suggested_whose_values_only_an_open_condition_gives() {
+    let policy = "actor User {}\nresource Folder {}\nresource Doc {}\n\
+        allow(_: User, \"read\", d: Doc) if in_folder(d, f) and is_public(f);\n\
+        declare in_folder(Doc, Folder); declare is_public(Folder);";
+    says(
+        &Bench::new(policy, "is_public(Folder:pub)"),
+        r#"allow(User:z, "read", Doc:9)"#,
+        r#"
+0: allow(User:z, "read", Doc:9), no fact
+   line 4: has [], lacks in_folder(Doc:9, Folder:_)
+with in_folder(Doc:9, Folder:pub)"#,
+    );
+}
+
+/// `y` may be any folder that no fact names, though others are locked.
+#[test]
+fn a_negation_of_a_new_value_says_so() {
+    let policy = "actor User {}\nresource Fold {}\nopen(_: Fold) if flag(\"on\");\n\
+        allow(_: User, \"read\", _: Fold) if open(y) and not locked(y, _);\n\
+        declare locked(Fold, User); declare flag(String);";
+    says(
+        &Bench::new(policy, "flag(\"on\")\nlocked(Fold:1, User:2)"),
+        r#"allow(User:1, "read", Fold:9)"#,
+        r#"
+allow(User:_, "read", Fold:_) line 4, height 2
+  open(Fold:_) line 3, height 1
+    flag("on") fact
+  not locked(y, User:_), for any Fold y that no fact names"#,
     );
 }
 

@@ -4,9 +4,13 @@ mod tree;
 
 use super::*;
 
+fn question(text: &str) -> Result<WhyQuestion, CliError> {
+    why_question(&parsed(None, text)?, text)
+}
+
 fn asked(text: &str, context: &[&str]) -> AskedWhy {
     let context = context.iter().map(|fact| facts_file::fact(fact).unwrap());
-    AskedWhy { question: question(None, text).unwrap(), context: context.collect() }
+    AskedWhy { question: question(text).unwrap(), context: context.collect() }
 }
 
 #[test]
@@ -15,7 +19,7 @@ fn a_check_and_a_conjunction_are_asked_as_their_endpoints_ask() {
     assert_eq!((&check["resource_id"], check.get("context_facts")), (&json!("x"), None));
     let open = body(&asked(r#"allow(User:ada, "read", Repo:_) and is_public(Repo:y)"#, &[]));
     assert_eq!((&open["predicate"][0], &open["calls"][0][0]), (&json!("allow"), &json!("is_public")));
-    assert!(question(None, "p(_)").unwrap_err().to_string().contains("needs a type"));
+    assert!(question("p(_)").unwrap_err().to_string().contains("needs a type"));
 }
 
 #[test]
