@@ -2,7 +2,7 @@
 
 use super::socket::{self, MAX_BYTES};
 use super::{AdminCommand, AdminReply, ListedKey, default_stays, unknown_key};
-use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name};
+use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name, open_environment};
 use crate::http::{AppState, DEFAULT_ENVIRONMENT, Environment, ErrorCode};
 use crate::store::{self, Access, Key, StoreError};
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -215,7 +215,7 @@ impl AdminService {
         if missing == MissingEnvironment::Refused && !dir.is_dir() {
             return Err(unknown_environment(name));
         }
-        let engine = Engine::open(&dir, self.settings.clone()).await?;
+        let engine = open_environment(&self.data, name, &self.settings).await?;
         self.app.add(Environment { name: name.to_owned(), engine: engine.clone() });
         tracing::info!(environment = name, "environment opened");
         Ok(engine)

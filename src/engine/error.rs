@@ -103,6 +103,7 @@ impl From<StoreError> for EngineError {
             | StoreError::Lost { .. }
             | StoreError::Moved(_)
             | StoreError::NotAStore(_)
+            | StoreError::OtherName { .. }
             | StoreError::Missing(_)
             | StoreError::Exists(_)
             | StoreError::FileExists(_)

@@ -59,7 +59,7 @@ pub use counters::{Counters, DecisionCount, Lookups};
 pub use draft::{AnsweredValue, Answers, Draft, PolicyNames, TestEdits};
 pub use environments::{
     check_name as check_environment_name, connect_environments, environment_names, environments_at,
-    open_environments,
+    open_environment, open_environments,
 };
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};

@@ -306,6 +306,7 @@ impl From<StoreError> for ApiError {
             | StoreError::Damaged { .. }
             | StoreError::Lost { .. }
             | StoreError::NotAStore(_)
+            | StoreError::OtherName { .. }
             | StoreError::Missing(_)
             | StoreError::Exists(_)
             | StoreError::FileExists(_)

@@ -70,6 +70,19 @@ pub enum StoreError {
     /// The file belongs to another program.
     #[error("`{}` is not a Portcullis store: use another data folder, or move this file away", .0.display())]
     NotAStore(PathBuf),
+    /// The directory was copied from, or was, an environment of another name.
+    #[error(
+        "`{}` is a copy of the environment `{name}`, or was renamed: move it out of the data folder; \
+         `portcullis restore` makes an environment of any name from a backup. If it must be served as it is, remove \
+         `store.db-name` in it first",
+        .dir.display()
+    )]
+    OtherName {
+        /// The directory.
+        dir: PathBuf,
+        /// What it was called when it was first served.
+        name: String,
+    },
     /// Another process serves this directory.
     #[error("another process has the store in `{}` open: stop it first, or use another data folder", .0.display())]
     Locked(PathBuf),

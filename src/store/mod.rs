@@ -37,7 +37,10 @@ mod token;
 pub use consistent_read::ConsistentRead;
 pub use database_error::{DatabaseError, OLDEST_SERVER};
 pub use digest::KeyDigest;
-pub use embedded::{Existing, Holdings, Remains, Snapshot, accept_loss, delete, find_loss, restore};
+pub use embedded::{
+    Existing, Holdings, Remains, Snapshot, accept_loss, check_own_name, delete, find_loss, is_store,
+    note_name, restore,
+};
 pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
 pub use key::{Access, Key, NewKey};

@@ -178,6 +178,7 @@ pub(in crate::cli) fn of_store(error: StoreError) -> Cow<'static, str> {
         | StoreError::Lost { .. }
         | StoreError::Moved(_)
         | StoreError::NotAStore(_)
+        | StoreError::OtherName { .. }
         | StoreError::BadBackup { .. }
         | StoreError::NewerFormat { .. }
         | StoreError::OlderFormat { .. }

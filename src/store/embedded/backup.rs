@@ -14,7 +14,7 @@
 
 use super::connect::{DATABASE, lock, open_file, private_file, sync_directory};
 use super::snapshot::{Holdings, Snapshot, holdings};
-use super::{mark, migrate, remains};
+use super::{mark, migrate, name, remains};
 use crate::store::error::StoreError;
 use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
@@ -102,6 +102,7 @@ pub fn restore(file: &Path, dir: &Path, existing: Existing) -> Result<Holdings, 
         settle_former(&database);
     }
     forget_log(&database)?;
+    name::rename(dir)?;
     rename(&part, &database)?;
     Ok(held)
 }

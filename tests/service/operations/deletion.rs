@@ -49,12 +49,16 @@ fn an_environment_that_cannot_be_read_does_not_hide_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
     key(folder, ENVIRONMENT);
-    std::fs::create_dir(folder.join("d/broken")).unwrap();
+    for name in ["broken", "no-store"] {
+        std::fs::create_dir(folder.join("d").join(name)).unwrap();
+    }
+    std::fs::write(folder.join("d/broken/lock"), "").unwrap();
     let (code, out, err) = run(folder, &["environments", "list", "--data", "d"]);
     assert!(
         code == 1 && out.starts_with("`0123456789`") && err.starts_with("error: `broken`: "),
         "{out}{err}"
     );
+    assert!(!err.contains("no-store"), "a folder without files of a store is no environment: {err}");
     let (_, out, _) = run(folder, &["environments", "list", "--data", "d", "--format", "json"]);
     let json: Json = serde_json::from_str(&out).unwrap();
     assert_eq!((&json[0]["keys"], &json[1]["error"]["code"]), (&json!(1), &json!("unknown_environment")));
@@ -79,11 +83,15 @@ fn a_folder_with_other_files_is_not_deleted() {
     let reason = "`d/docs/notes.md` is not a Portcullis store: ";
     assert!(refused("docs").starts_with(reason) && is_untouched("docs"), "{}", refused("docs"));
 
-    // The service takes every folder that is there at its start for an environment.
-    let _service = Service::start(folder, &[]);
-    let stopped = "the environment `docs` is not served any more, but was not deleted: ";
-    let said = refused("docs");
-    assert!(said.starts_with(stopped) && said.contains(reason), "{said}");
+    // A running service does not take it for an environment, and says so.
+    key(folder, "mixed");
+    std::fs::write(folder.join("d/mixed/notes.md"), "mine").unwrap();
+    let service = Service::start(folder, &[]);
+    service.program.logs("a folder in the data folder is not served: it has no files of a store");
+    assert!(refused("docs").starts_with(reason) && is_untouched("docs"), "{}", refused("docs"));
+    let stopped = "the environment `mixed` is not served any more, but was not deleted: ";
+    let said = refused("mixed");
+    assert!(said.starts_with(stopped) && said.contains("`d/mixed/notes.md` is not a"), "{said}");
     add("later");
     let said = refused("later");
     assert!(
