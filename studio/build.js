@@ -9,7 +9,7 @@ const here = dirname(fileURLToPath(import.meta.url));
 const out = process.argv[2] ?? join(here, "dist");
 
 const { outputFiles } = await build({
-  entryPoints: { studio: join(here, "src/main.jsx") },
+  entryPoints: { studio: join(here, "src/main.jsx"), layout: join(here, "src/layout.js") },
   absWorkingDir: here,
   bundle: true,
   minify: true,

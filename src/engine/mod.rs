@@ -27,6 +27,7 @@ mod facts;
 mod following;
 #[cfg(test)]
 mod fixture;
+mod impact;
 mod keys;
 mod local;
 pub mod notation;
@@ -64,6 +65,7 @@ pub use environments::{
 pub use error::{EngineError, PolicyRefusal};
 pub use evaluate::{AnsweredFact, Assignment, EvaluateQuery, EvaluateVar};
 pub use facts::check_fact;
+pub use impact::{ChangedAnswer, Impact, PastQuestion, PossibleAnswer};
 pub use local::{
     LocalEmbedded, LocalEnd, LocalExplanation, LocalMode, LocalProbe, LocalQuestion, LocalRequest, LocalRule,
     LocalSet, LocalSlow, allow_question, conjunction_of, given_value, local_question, wanted_columns,

@@ -125,6 +125,11 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
 }
 
 impl QuestionAccess {
+    /// The environment.
+    pub(super) fn opened(&self) -> &Environment {
+        &self.environment
+    }
+
     /// The name of the environment.
     pub(super) fn environment(&self) -> &str {
         &self.environment.name

@@ -81,7 +81,7 @@ async fn authorize(
     let allowed = decision.answer;
     app.decisions.keep(access.environment(), &request, allowed);
     witness.note(Decided {
-        environment: access.environment(),
+        environment: access.opened(),
         actor: &actor,
         action: &asked.action,
         resource: &resource,
@@ -139,7 +139,7 @@ async fn authorize_resources(
     let mut rest = allowed.iter().peekable();
     for resource in &noted {
         let outcome = Outcome::Answer { allowed: rest.next_if_eq(&resource).is_some(), policy, offset };
-        let (environment, actor, action) = (access.environment(), &actor, asked.action.as_str());
+        let (environment, actor, action) = (access.opened(), &actor, asked.action.as_str());
         let context = context.as_slice();
         witness.note(Decided { environment, actor, action, resource, outcome, context });
     }

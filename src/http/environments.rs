@@ -14,7 +14,9 @@ impl AppState {
     /// begun still hold it.
     pub fn remove(&self, name: &str) -> Option<Arc<Environment>> {
         let removed = self.environments.write().remove(name);
-        self.decisions.forget(name);
+        if let Some(removed) = &removed {
+            self.forget(removed);
+        }
         removed
     }
 
@@ -27,9 +29,17 @@ impl AppState {
             .is_some_and(|open| open.engine.secret() == closed.engine.secret());
         if is_there {
             environments.remove(&closed.name);
-            self.decisions.forget(&closed.name);
+            self.forget(closed);
         }
         is_there
+    }
+
+    /// Forgets what was decided in an environment.
+    fn forget(&self, removed: &Environment) {
+        self.decisions.forget(&removed.name);
+        if let Some(log) = &self.decision_log {
+            log.forget(removed);
+        }
     }
 
     /// Cancels the environments' questions, for a shutdown that has waited long enough.

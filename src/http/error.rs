@@ -65,6 +65,8 @@ pub(super) enum ApiError {
     UnsupportedMediaType,
     /// 429: the key is over its rate limit; it may try again after this wait.
     TooManyRequests { each_second: NonZeroU32, wait: Duration },
+    /// 429: too many people sign in to the studio, or a program guesses keys.
+    TooManySignIns(Duration),
     /// 500: a fault of the service; the text is for the log.
     Internal(String),
     /// 503: temporarily unavailable; the text is for the log.
@@ -97,7 +99,7 @@ impl ApiError {
             Self::SlowBody(_) => ErrorCode::SlowBody,
             Self::TooLarge(_) => ErrorCode::LimitExceeded,
             Self::UnsupportedMediaType => ErrorCode::UnsupportedMediaType,
-            Self::TooManyRequests { .. } => ErrorCode::RateLimited,
+            Self::TooManyRequests { .. } | Self::TooManySignIns(_) => ErrorCode::RateLimited,
             Self::Internal(_) => ErrorCode::InternalError,
             Self::Unavailable(_) => ErrorCode::Unavailable,
             Self::CannotStore(_) => ErrorCode::CannotStore,
@@ -132,6 +134,10 @@ impl ApiError {
             Self::TooManyRequests { each_second, .. } => {
                 format!("this key is over its rate limit of {each_second} requests per second: {WAIT}")
             }
+            Self::TooManySignIns(wait) => format!(
+                "too many keys were tried at this page lately: try again in {} s",
+                whole_seconds(wait)
+            ),
             Self::Internal(_) => {
                 "internal error; the service's log has the details under this request's id".to_owned()
             }
@@ -188,7 +194,8 @@ impl ApiError {
             | Self::SlowBody(_)
             | Self::TooLarge(_)
             | Self::UnsupportedMediaType
-            | Self::TooManyRequests { .. } => {}
+            | Self::TooManyRequests { .. }
+            | Self::TooManySignIns(_) => {}
         }
     }
 
@@ -199,7 +206,7 @@ impl ApiError {
     ) -> Response {
         self.log();
         let retry = match self {
-            Self::TooManyRequests { wait, .. } => Some(whole_seconds(wait)),
+            Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Some(whole_seconds(wait)),
             Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) | Self::RestartRequired(_) => {
                 Some(RETRY_SECONDS)
             }

@@ -286,9 +286,10 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
     if path.as_ref().is_some_and(|path| path.as_str().starts_with(authzen::PREFIX)) {
         response = authzen::as_text(response);
     }
+    let inner = response.extensions_mut().remove::<studio::InnerPath>().map(|inner| inner.text());
     let took = started.elapsed();
     span.in_scope(|| {
-        let path = path.as_ref().map_or(UNKNOWN_PATH, MatchedPath::as_str);
+        let path = inner.as_deref().or(path.as_ref().map(MatchedPath::as_str)).unwrap_or(UNKNOWN_PATH);
         let status = response.status();
         app.metrics.answered(&method, path, status, took);
         if traced {

@@ -6,6 +6,7 @@ import { keepUpToDate, loadStored } from "./live.js";
 import { QuestionBar } from "./question.jsx";
 import { AnswerPane } from "./panes/answer.jsx";
 import { BindingsPane } from "./panes/bindings.jsx";
+import { DecisionsPane } from "./panes/decisions.jsx";
 import { FactsPane } from "./panes/facts.jsx";
 import { RulesPane } from "./panes/rules.jsx";
 import { StagesPane } from "./panes/stages.jsx";
@@ -22,8 +23,12 @@ const PANES = [
   { id: "tests", title: "Tests", Pane: TestsPane },
   { id: "facts", title: "Facts", Pane: FactsPane },
   { id: "rules", title: "Rules", Pane: RulesPane },
+  { id: "decisions", title: "Decisions", Pane: DecisionsPane },
   { id: "bindings", title: "Your database", Pane: BindingsPane },
 ];
+
+/** Those that are not about the draft. */
+const ABOUT_STORED = ["facts", "decisions"];
 
 /** Loads the stored policy, or what a shared address shows. */
 async function load() {
@@ -198,9 +203,10 @@ function Panes() {
   const marks = { tests: failed || null, facts: overlay.length ? `+${overlay.length}` : null };
   const onKeyDown = (event) => {
     const at = PANES.findIndex(({ id }) => id === pane);
-    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-    if (!step) return;
-    const next = PANES[(at + step + PANES.length) % PANES.length];
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const next = PANES.at(to % PANES.length);
     set({ pane: next.id });
     document.getElementById(`tab-${next.id}`)?.focus();
   };
@@ -217,7 +223,7 @@ function Panes() {
         ))}
       </div>
       <div class="pane" id="pane" role="tabpanel" aria-label={title} tabIndex={0}>
-        <Stale />
+        {!ABOUT_STORED.includes(id) && <Stale />}
         <Pane key={id} />
       </div>
     </>
@@ -238,7 +244,7 @@ function Stale() {
 }
 
 function Status() {
-  const { problems, checkedIn, editorOnline, tests } = useStudio();
+  const { problems, checkedIn, editorOnline, editorTrouble, tests } = useStudio();
   const errors = problems.filter(({ severity }) => severity === "error").length;
   const warnings = problems.length - errors;
   const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
@@ -257,8 +263,9 @@ function Status() {
       {tests && <span>{tests.length ? passed === tests.length ? `${count(passed, "test")} passed` : `${tests.length - passed} of ${count(tests.length, "test")} failed` : "No tests"}</span>}
       <span class="space" />
       <span data-checked={Math.round(checkedIn)}>
-        {editorOnline ? (checkedIn ? `checked in ${Math.max(1, Math.round(checkedIn))} ms` : "") : "connecting to the language server…"}
+        {editorOnline ? (checkedIn ? `checked in ${Math.max(1, Math.round(checkedIn))} ms` : "") : editorTrouble ? "" : "connecting to the language server…"}
       </span>
+      {!editorOnline && editorTrouble && <span class="warn" role="status">{editorTrouble}</span>}
     </footer>
   );
 }

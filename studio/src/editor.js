@@ -251,7 +251,7 @@ export function mount(element) {
   server = new LanguageServer({
     text: () => view?.state.doc.toString() ?? "",
     onDiagnostics: show,
-    onStatus: (editorOnline) => set({ editorOnline }),
+    onStatus: (editorOnline, editorTrouble = "") => set({ editorOnline, editorTrouble }),
     mayConnect: () => Boolean(state.session),
   });
   let { session } = state;

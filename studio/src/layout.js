@@ -1,31 +1,33 @@
-// Places the nodes of a graph in layers, and the lines between them.
+// A worker that places the nodes of a graph in layers, and the lines between them. It is a file of its own, so
+// that a large graph does not block the page.
 
 import dagre from "@dagrejs/dagre";
 
-const HEIGHT = 38;
+/** The height of a node with so many lines, in pixels. */
+const heightOf = (lines) => 10 + 14 * lines.length;
 
-/** The width of a node with these texts, in pixels. */
-const widthOf = (...texts) => Math.min(260, 24 + 7.2 * Math.max(...texts.map((text) => text.length)));
+/** Its width. */
+const widthOf = (lines) => 24 + 7.3 * Math.max(...lines.map((text) => text.length));
 
 /**
- * @param {{title: string, detail: string}[]} nodes
+ * @param {string[][]} nodes the lines of each
  * @param {{from: number, to: number}[]} edges
  */
-export function layOut(nodes, edges) {
+function layOut(nodes, edges) {
   const graph = new dagre.graphlib.Graph({ multigraph: true });
   graph.setGraph({ rankdir: "BT", nodesep: 18, ranksep: 44, marginx: 12, marginy: 12 });
   graph.setDefaultEdgeLabel(() => ({}));
-  nodes.forEach(({ title, detail }, at) => graph.setNode(String(at), { width: widthOf(title, detail), height: HEIGHT }));
+  nodes.forEach((lines, at) => graph.setNode(String(at), { width: widthOf(lines), height: heightOf(lines) }));
   edges.forEach(({ from, to }, at) => graph.setEdge(String(from), String(to), {}, String(at)));
   dagre.layout(graph);
   const { width, height } = graph.graph();
+  const place = ({ x, y, width, height }) => ({ x, y, width, height });
   return {
     width: Math.max(width, 1),
     height: Math.max(height, 1),
-    nodes: nodes.map((node, at) => ({ ...node, ...graph.node(String(at)) })),
-    edges: edges.map((edge, at) => ({
-      ...edge,
-      points: graph.edge({ v: String(edge.from), w: String(edge.to), name: String(at) }).points,
-    })),
+    places: nodes.map((_, at) => place(graph.node(String(at)))),
+    paths: edges.map(({ from, to }, at) => graph.edge({ v: String(from), w: String(to), name: String(at) }).points),
   };
 }
+
+self.onmessage = ({ data: { nodes, edges } }) => self.postMessage(layOut(nodes, edges));

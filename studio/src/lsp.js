@@ -8,7 +8,7 @@ const MOST = 2_000_000;
 /** A session with the language server. */
 export class LanguageServer {
   /**
-   * @param {{text: () => string, onDiagnostics: (found: object[]) => void, onStatus: (online: boolean) => void,
+   * @param {{text: () => string, onDiagnostics: (found: object[]) => void, onStatus: (online: boolean, trouble?: string) => void,
    *   mayConnect: () => boolean}} editor
    */
   constructor(editor) {
@@ -33,7 +33,7 @@ export class LanguageServer {
     this.socket = new WebSocket(url);
     this.socket.onopen = () => this.begin();
     this.socket.onmessage = ({ data }) => this.receive(JSON.parse(data));
-    this.socket.onclose = () => this.lose();
+    this.socket.onclose = ({ reason }) => this.lose(reason);
   }
 
   async begin() {
@@ -43,7 +43,11 @@ export class LanguageServer {
       completion: { completionItem: { snippetSupport: false } },
       codeAction: { codeActionLiteralSupport: { codeActionKind: { valueSet: ["quickfix"] } } },
     };
-    await this.request("initialize", { processId: null, rootUri: null, capabilities: { textDocument } });
+    try {
+      await this.request("initialize", { processId: null, rootUri: null, capabilities: { textDocument } });
+    } catch {
+      return;
+    }
     this.notify("initialized", {});
     this.isOpen = true;
     this.sent = this.text();
@@ -59,12 +63,13 @@ export class LanguageServer {
     return text.slice(0, MOST).replace(/[\ud800-\udbff]$/, "");
   }
 
-  lose() {
+  /** The connection has ended. The service says why only if it refused the editor. */
+  lose(reason) {
     this.isOpen = false;
     this.socket = null;
     for (const { reject } of this.pending.values()) reject(new Error("the connection was lost"));
     this.pending.clear();
-    this.editor.onStatus(false);
+    this.editor.onStatus(false, reason);
     if (this.ended) return;
     this.timer = setTimeout(() => this.connect(), this.delay);
     this.delay = Math.min(this.delay * 2, 4000);

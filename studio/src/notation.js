@@ -124,12 +124,26 @@ export function parseFact(text) {
   return fact;
 }
 
+/** What is wrong with a text that should be one value, or `?`; empty if nothing. */
+export function valueFault(text) {
+  const shape = /[\s,()]/.test(text.trim()) ? 'Put quotes around this id, as in User:"a b"' : "Write it as Type:id, like User:alice";
+  try {
+    const { args } = parseCall(`x(${text})`);
+    const [value] = args;
+    if (args.length !== 1) return shape;
+    return value.type === null || value.id === null || !["String", "Integer", "Boolean"].includes(value.type) ? "" : shape;
+  } catch (error) {
+    if (error instanceof NotationError) return shape;
+    throw error;
+  }
+}
+
 /** The text of a question; empty if a part is missing. */
 export function questionText({ mode, actor, action, resource, text }) {
   if (mode === "any") return text.trim();
   const [who, what, on] = [actor, action, resource].map((part) => part.trim());
   // A value whose id is still missing is not asked about.
-  if (!who || !what || !on || who.endsWith(":") || on.endsWith(":")) return "";
+  if (!who || !what || !on || valueFault(who) || valueFault(on)) return "";
   const act = /^[?_]$/.test(what) ? what : /^".*"$/s.test(what) ? what : quoted(what);
   return `allow(${who}, ${act}, ${on})`;
 }

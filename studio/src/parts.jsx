@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 import { goTo } from "./editor.js";
 import { visible, writtenFact, written } from "./notation.js";
+import { notify } from "./state.js";
 
 /** How many characters of a text are shown before someone asks for more. */
 const SHOWN = 160;
@@ -59,7 +60,7 @@ export function Copy({ text, label = "Copy" }) {
       setDone(true);
       setTimeout(() => setDone(false), 1500);
     } catch {
-      setDone(false);
+      notify("This browser does not allow this page to copy. Select the text and copy it yourself.");
     }
   };
   return <button class="quiet" onClick={copy}>{done ? "Copied" : label}</button>;
@@ -74,6 +75,29 @@ export function StoreForEveryone({ onStore }) {
       <button class="quiet bad" onClick={() => (setSure(false), onStore())}>Store for everyone</button>
       <button class="quiet" onClick={() => setSure(false)}>Cancel</button>
     </>
+  );
+}
+
+/**
+ * A choice of one among a few. Arrow keys choose, as everywhere.
+ * @param {{label: string, options: [string, string][], value: string, onChange: (value: string) => void}} props
+ */
+export function Switch({ label, options, value, onChange }) {
+  const at = options.findIndex(([one]) => one === value);
+  const onKeyDown = (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = (at + step + options.length) % options.length;
+    onChange(options[next][0]);
+    event.currentTarget.children[next].focus();
+  };
+  return (
+    <div class="switch" role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
+      {options.map(([one, text]) => (
+        <button key={one} role="radio" aria-checked={one === value} tabIndex={one === value ? 0 : -1} onClick={() => onChange(one)}>{text}</button>
+      ))}
+    </div>
   );
 }
 

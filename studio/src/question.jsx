@@ -1,11 +1,17 @@
 // The question bar: who may do what to what, or any predicate.
 
-import { accessFields, questionText, visible } from "./notation.js";
+import { accessFields, questionText, valueFault, visible } from "./notation.js";
+import { Switch } from "./parts.jsx";
 import { set, state, useStudio } from "./state.js";
 import { Suggest } from "./suggest.jsx";
 import { suggestAction, suggestActor, suggestCall, suggestResource } from "./suggestions.js";
 
 const change = (patch) => set({ question: { ...state.question, ...patch } });
+
+const KINDS = [["access", "Access"], ["any", "Any predicate"]];
+
+/** What is wrong with the text of a field, if there is one. */
+const faultOf = (text) => (text.trim() ? valueFault(text) : "");
 
 /** The type of a value, as text in front of its colon. */
 const typeOf = (text) => /^([A-Za-z_][\w:]*?):/.exec(text.trim())?.[1];
@@ -25,20 +31,17 @@ export function QuestionBar() {
     <div class="question">
       <div class="pane-head">
         <h2>Question</h2>
-        <div class="switch" role="radiogroup" aria-label="Kind of question">
-          <button role="radio" aria-checked={mode === "access"} onClick={toAccess}>Access</button>
-          <button role="radio" aria-checked={mode === "any"} onClick={toAny}>Any predicate</button>
-        </div>
+        <Switch label="Kind of question" options={KINDS} value={mode} onChange={(kind) => (kind === "any" ? toAny() : toAccess())} />
         <span class="space" />
         <kbd>Ctrl K</kbd>
       </div>
       {mode === "access" ? (
         <div class="fields">
-          <Suggest label="Actor" name="actor" value={actor} placeholder="User:alice" suggest={suggestActor}
+          <Suggest label="Actor" name="actor" value={actor} placeholder="User:alice" suggest={suggestActor} fault={faultOf(actor)}
             onChange={(value) => change({ actor: value })} />
           <Suggest label="Action" name="action" value={action} placeholder="read" suggest={suggestAction}
             onChange={(value) => change({ action: value })} />
-          <Suggest label="Resource" name="resource" value={resource} placeholder="Repository:docs" suggest={suggestResource}
+          <Suggest label="Resource" name="resource" value={resource} placeholder="Repository:docs" suggest={suggestResource} fault={faultOf(resource)}
             onChange={(value) => change({ resource: value })} />
         </div>
       ) : (

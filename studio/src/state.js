@@ -38,6 +38,8 @@ export const state = {
   /** The answer, and the draft that it is about. */
   answer: null,
   answerError: "",
+  /** A decision of the past whose question is asked again. */
+  past: null,
   /** Whether the draft has errors, so that answers are those of an earlier one. */
   broken: false,
   /** The draft's tests, the stored ones that it removes, and the draft that they are of. */
@@ -53,7 +55,11 @@ export const state = {
   problems: [],
   checkedIn: 0,
   editorOnline: false,
+  /** Why the service refused the editor, in its own words. */
+  editorTrouble: "",
   pane: "answer",
+  /** What the graph is of: the rules, or the proof of the answer. */
+  graphOf: "rules",
   /** The data bindings of the caller's database, and the column of a condition. */
   bindings: "",
   filter: "",

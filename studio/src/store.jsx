@@ -2,6 +2,7 @@
 
 import { useEffect, useRef, useState } from "preact/hooks";
 import { post } from "./api.js";
+import { Impact, useImpact } from "./impact.jsx";
 import { loadStored } from "./live.js";
 import { Failure, Shown } from "./parts.jsx";
 import { notify, set, useStudio } from "./state.js";
@@ -19,7 +20,7 @@ function changeOf({ name, active, edited, failures }) {
 
 /** The button, and its dialog. */
 export function StorePolicy({ disabled, title }) {
-  const { draft, tests, removed, testsOf, testsError, watches, watchesOf, overtaken, session } = useStudio();
+  const { draft, tests, removed, testsOf, testsError, watches, watchesOf, overtaken, session, stored } = useStudio();
   const [open, setOpen] = useState(false);
   const [error, setError] = useState("");
   const [force, setForce] = useState(false);
@@ -40,6 +41,7 @@ export function StorePolicy({ disabled, title }) {
   const gone = checking ? [] : removed;
   const nChanges = changes.length + gone.length;
   const answers = watches.filter(({ allowed, active }) => !checking && allowed !== null && active !== null && allowed !== active);
+  const impact = useImpact(open, draft, stored);
   const close = () => {
     setOpen(false);
     setError("");
@@ -97,6 +99,7 @@ export function StorePolicy({ disabled, title }) {
               </ul>
             </>
           )}
+          {impact.isReady ? <Impact {...impact} /> : <p class="muted" role="status">Comparing recent decisions…</p>}
           {failing.length > 0 && (
             <label class="check">
               <input type="checkbox" checked={force} onChange={() => setForce(!force)} />
@@ -106,7 +109,7 @@ export function StorePolicy({ disabled, title }) {
           <Failure text={error} />
           <div class="buttons">
             <button onClick={close}>Cancel</button>
-            <button class="primary" disabled={checking || (failing.length > 0 && !force)} onClick={store}>Store the policy</button>
+            <button class="primary" disabled={checking || !impact.isReady || (failing.length > 0 && !force)} onClick={store}>Store the policy</button>
           </div>
         </dialog>
       )}

@@ -10,14 +10,17 @@ import { useStudio } from "./state.js";
  *
  * @param {{label: string, value: string, onChange: (value: string) => void, onEnter?: () => void,
  *   suggest: (value: string, at: number) => Promise<Suggestion[]>, placeholder?: string, hidden?: boolean,
- *   name?: string, invalid?: boolean}} props
+ *   name?: string, invalid?: boolean, fault?: string}} props
+ * A `fault` is shown once the person has left the field.
  */
-export function Suggest({ label, value, onChange, onEnter, suggest, placeholder, hidden, name, invalid }) {
+export function Suggest({ label, value, onChange, onEnter, suggest, placeholder, hidden, name, invalid, fault }) {
   const [found, setFound] = useState([]);
   const [at, setAt] = useState(-1);
   const field = useRef(null);
   const asked = useRef(0);
+  const [left, setLeft] = useState(true);
   const id = useId();
+  const wrong = left ? fault : "";
   const close = () => {
     asked.current++;
     setFound([]);
@@ -76,10 +79,11 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
       <label for={id} class={hidden ? "unseen" : ""}>{label}</label>
       <input id={id} ref={field} name={name} value={value} placeholder={placeholder} role="combobox"
         aria-expanded={found.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list" spellcheck={false}
-        aria-invalid={invalid ? "true" : undefined}
+        aria-invalid={invalid || wrong ? "true" : undefined} aria-describedby={wrong ? `${id}-fault` : undefined}
         aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined} autocomplete="off" autocapitalize="off"
         onInput={(event) => (onChange(event.currentTarget.value), look())}
-        onFocus={look} onBlur={close} onKeyDown={onKeyDown} />
+        onFocus={() => (setLeft(false), look())} onBlur={() => (setLeft(true), close())} onKeyDown={onKeyDown} />
+      {wrong && <p class="fault" id={`${id}-fault`}>{wrong}</p>}
       <ul id={`${id}-list`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={found.length === 0}>
         {found.map((suggestion, n) => (
           <li key={suggestion.text} id={`${id}-${n}`} role="option" aria-selected={n === at}

@@ -47,7 +47,7 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa", &["src/http/"]),
     ("utoipa_axum", &["src/http/"]),
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
-    ("governor", &["src/http/rate.rs"]),
+    ("governor", &["src/http/rate.rs", "src/http/studio/sign_ins.rs"]),
     // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages
     // by `hmac`. All others digest what is not secret: a policy, a backup, a file that is imported.
     ("subtle", &["src/store/digest.rs"]),

@@ -1,13 +1,12 @@
 //! What a hostile page, and a client without rights, are refused.
 
+use super::client::{CLOSE, connect, first_frame, open, origin, send};
 use super::serve;
 use libtest_mimic::{Failed, Trial};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::{Service, key, portcullis};
 use serde_json::{Value as Json, json};
-use std::io::{Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub(super) fn trials() -> Vec<Trial> {
     vec![
@@ -27,83 +26,16 @@ pub(super) fn trials() -> Vec<Trial> {
             rights_are_those_of_the_key();
             Ok(())
         }),
+        Trial::test("a_key_has_a_few_editors", || {
+            a_key_has_a_few_editors();
+            Ok(())
+        }),
+        Trial::test("keys_are_not_tried_for_ever", || {
+            keys_are_not_tried_for_ever();
+            Ok(())
+        }),
         Trial::test("it_is_off_unless_asked_for", it_is_off_unless_asked_for),
     ]
-}
-
-/// The status, the head and the body of an answer to a request that is written as it is sent.
-struct Reply {
-    status: u16,
-    head: String,
-    body: String,
-}
-
-impl Reply {
-    fn header(&self, name: &str) -> Option<&str> {
-        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
-        lines.into_iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value)
-    }
-
-    fn json(&self) -> Json {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
-    }
-}
-
-/// Sends a request, whose `Host` is the service's address if the headers have none.
-fn send(service: &Service, request: &str, headers: &[(&str, &str)], body: Option<&Json>) -> Reply {
-    let address = service.caller.address();
-    let mut socket = TcpStream::connect(address).unwrap();
-    socket.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-    let has = |name: &str| headers.iter().any(|(known, _)| *known == name);
-    let host = (!has("Host")).then(|| format!("Host: {address}"));
-    let end = (!has("Connection")).then(|| "Connection: close".to_owned());
-    let body = body.map(Json::to_string);
-    let kind = body.as_ref().map(|_| "Content-Type: application/json".to_owned());
-    let length = body.as_ref().map(|body| format!("Content-Length: {}", body.len()));
-    let given = headers.iter().map(|(name, value)| format!("{name}: {value}"));
-    let first = std::iter::once(format!("{request} HTTP/1.1"));
-    let lines: Vec<String> = first.chain(host).chain(end).chain(given).chain(kind).chain(length).collect();
-    let text = format!("{}\r\n\r\n{}", lines.join("\r\n"), body.unwrap_or_default());
-    socket.write_all(text.as_bytes()).unwrap();
-    let mut bytes = Vec::new();
-    let mut part = [0; 4096];
-    // The answer to an upgrade does not end the connection.
-    while !is_whole(&bytes) {
-        match socket.read(&mut part).unwrap() {
-            0 => break,
-            n_bytes => bytes.extend_from_slice(&part[..n_bytes]),
-        }
-    }
-    let answer = String::from_utf8_lossy(&bytes).into_owned();
-    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-    let status = head.split(' ').nth(1).unwrap().parse().unwrap();
-    Reply { status, head: head.to_owned(), body: body.to_owned() }
-}
-
-/// Whether these are all bytes of an answer, as its head says.
-fn is_whole(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes).to_lowercase();
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    head.starts_with("http/1.1 101") || length.is_some_and(|length| body.len() >= length.parse().unwrap())
-}
-
-fn origin(service: &Service) -> String {
-    service.caller.url.clone()
-}
-
-/// Opens a session; the cookie as the browser sends it back.
-fn open(service: &Service, what: &Json) -> Result<String, Reply> {
-    let origin = origin(service);
-    let reply = send(service, "POST /studio/session", &[("Origin", &origin)], Some(what));
-    if reply.status != 200 {
-        return Err(reply);
-    }
-    let cookie = reply.header("Set-Cookie").unwrap();
-    for part in ["; Path=/studio", "; HttpOnly", "; SameSite=Strict", "; Max-Age=43200"] {
-        assert!(cookie.contains(part), "{cookie}");
-    }
-    Ok(cookie.split(';').next().unwrap().to_owned())
 }
 
 fn a_link_opens_one_session() {
@@ -147,6 +79,9 @@ fn a_cookie_is_good_for_the_studio_alone() {
     let alone = [("Authorization", format!("Bearer {DEVELOPMENT_KEY}"))];
     let alone: Vec<(&str, &str)> = alone.iter().map(|(name, value)| (*name, value.as_str())).collect();
     assert_eq!(send(&service, "GET /studio/api/policy", &alone, None).status, 401);
+    // The log and the metrics say which interface was used.
+    let metrics = service.caller.send(DEVELOPMENT_KEY, "GET /metrics", &[], None).unwrap().1;
+    assert!(metrics.contains(r#"path="/studio/api/policy""#), "{metrics}");
     let origin = origin(&service);
     let end = [("Cookie", cookie.as_str()), ("Origin", origin.as_str())];
     assert_eq!(send(&service, "DELETE /studio/session", &end, None).status, 200);
@@ -209,6 +144,40 @@ fn rights_are_those_of_the_key() {
     // The draft was not stored by any of this.
     let (_, stored) = service.caller.get(DEVELOPMENT_KEY, "policy");
     assert_eq!(stored, json!({ "policy": null }));
+}
+
+fn a_key_has_a_few_editors() {
+    let (service, _, reader) = serve().unwrap();
+    let writer = open(&service, &json!({ "key": DEVELOPMENT_KEY })).ok().unwrap();
+    let other = open(&service, &json!({ "key": reader })).ok().unwrap();
+    let mut editors: Vec<_> = (0..8).map(|_| connect(&service, &writer)).collect();
+    let (kind, text) = first_frame(&mut connect(&service, &writer));
+    let (code, reason) = text.split_at(2);
+    assert_eq!((kind, code), (CLOSE, 1013_u16.to_be_bytes().as_slice()));
+    let reason = String::from_utf8_lossy(reason);
+    assert!(reason.starts_with("this key has 8 editors open"), "{reason}");
+    let is_open = |cookie: &str| first_frame(&mut connect(&service, cookie)).0 != CLOSE;
+    assert!(is_open(&other), "another key has seats of its own");
+    editors.pop();
+    // The service sees soon that the editor has gone.
+    let end = Instant::now() + Duration::from_secs(10);
+    while !is_open(&writer) {
+        assert!(Instant::now() < end, "its place is free again");
+    }
+}
+
+fn keys_are_not_tried_for_ever() {
+    let (service, link, _) = serve().unwrap();
+    let (_, token) = link.split_once("#token=").unwrap();
+    let guess = |n: usize| open(&service, &json!({ "key": format!("e_0123456789_1_{n}") })).unwrap_err();
+    let answers: Vec<_> = (0..45).map(guess).collect();
+    let refused = answers.iter().find(|answer| answer.status != 401).unwrap();
+    assert_eq!((refused.status, refused.json()["code"].clone()), (429, json!("rate_limited")));
+    assert_eq!(refused.header("Retry-After"), Some("1"));
+    assert!(answers.iter().take(30).all(|answer| answer.status == 401), "a few are free");
+    // Neither the printed link nor the rest of the service depends on it.
+    assert!(open(&service, &json!({ "token": token })).is_ok());
+    assert_eq!(service.caller.get(DEVELOPMENT_KEY, "policy").0, 200);
 }
 
 fn it_is_off_unless_asked_for() -> Result<(), Failed> {

@@ -19,6 +19,8 @@
 
 mod attacks;
 mod bundle;
+mod client;
+mod decisions;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis::http::DEVELOPMENT_KEY;
@@ -39,7 +41,11 @@ fn main() -> ExitCode {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         Trial::test(format!("journeys_{name}"), move || run(&file))
     });
-    let trials = journeys.chain(attacks::trials()).chain([Trial::test("bundle", bundle::is_fresh)]).collect();
+    let trials = journeys
+        .chain(attacks::trials())
+        .chain(decisions::trials())
+        .chain([Trial::test("bundle", bundle::is_fresh)])
+        .collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 

@@ -2,6 +2,7 @@
 
 use super::input::{ActionIn, EntityIn, Properties, Taken};
 use crate::engine::{Decision, Engine, EngineError, Value};
+use crate::http::Environment;
 use crate::http::auth::QuestionAccess;
 use crate::http::decision_log::{Decided, Outcome, Witness};
 use crate::http::error::ApiError;
@@ -67,7 +68,7 @@ impl PreparedEvaluation {
         access.ask(decide).await
     }
 
-    fn note(&self, environment: &str, witness: &Witness, outcome: Outcome<'_>) {
+    fn note(&self, environment: &Environment, witness: &Witness, outcome: Outcome<'_>) {
         if !witness.is_watching() {
             return;
         }
@@ -87,7 +88,7 @@ pub(super) async fn decide(
 ) -> Result<bool, ApiError> {
     let (asked, decision) = PreparedEvaluation::decided(access, asked).await?;
     let decision = decision?;
-    asked.note(access.environment(), witness, (&decision).into());
+    asked.note(access.opened(), witness, (&decision).into());
     Ok(decision.answer)
 }
 
@@ -104,12 +105,12 @@ pub(super) async fn decide_part(
     };
     match decision {
         Ok(decision) => {
-            asked.note(access.environment(), witness, (&decision).into());
+            asked.note(access.opened(), witness, (&decision).into());
             Ok(EvaluationOut { decision: decision.answer, context: None })
         }
         Err(error) => {
             let mistake = Mistake::of(error.into())?;
-            asked.note(access.environment(), witness, Outcome::Mistake(&mistake.message));
+            asked.note(access.opened(), witness, Outcome::Mistake(&mistake.message));
             Ok(mistake.into())
         }
     }

@@ -2,14 +2,14 @@
 
 use super::DecisionLog;
 use crate::config::LoggedFacts;
-use crate::engine::{Decision, Fact, Value};
-use crate::http::AppState;
+use crate::engine::{Decision, Fact, PastQuestion, Value};
 use crate::http::auth::KeyName;
 use crate::http::headers::RequestId;
 use crate::http::values::{FactText, ValueText};
+use crate::http::{AppState, Environment};
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,7 +19,7 @@ use time::format_description::well_known::Rfc3339;
 /// What one decision was about, and how it ended.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Decided<'d> {
-    pub(in crate::http) environment: &'d str,
+    pub(in crate::http) environment: &'d Environment,
     pub(in crate::http) actor: &'d Value,
     pub(in crate::http) action: &'d str,
     pub(in crate::http) resource: &'d Value,
@@ -93,10 +93,10 @@ impl Witness {
             Outcome::Answer { allowed, policy, offset } => (allowed, policy, Some(offset), None),
             Outcome::Mistake(message) => (false, None, None, Some(message.to_owned())),
         };
-        log.note(Line {
+        let line = Line {
             time: Timestamp::now(),
             request_id: request.as_str().to_owned(),
-            environment: environment.to_owned(),
+            environment: environment.name.clone(),
             key: key.clone(),
             policy,
             offset,
@@ -107,7 +107,8 @@ impl Witness {
             error,
             took: started.elapsed(),
             context: logged(&log.facts, context),
-        });
+        };
+        log.note(environment, line);
     }
 }
 
@@ -143,7 +144,7 @@ impl Timestamp {
 
 /// A decision on its way to the log, with everything that it may mention.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(in crate::http) struct Line {
     time: Timestamp,
     request_id: String,
     environment: String,
@@ -173,8 +174,39 @@ impl Line {
 
     /// Its time, and its text without the end of the line.
     pub(super) fn text(&self) -> (Timestamp, String) {
+        // Strings and numbers always encode.
+        (self.time, serde_json::to_string(&self.as_json()).unwrap_or_default())
+    }
+
+    /// What was asked, as far as the log has it.
+    pub(in crate::http) fn question(&self) -> PastQuestion {
+        let (actor, action, resource) = (self.actor.clone(), self.action.clone(), self.resource.clone());
+        PastQuestion { actor, action, resource, context: self.context.0.clone() }
+    }
+
+    /// Whether the log has all of what was asked, and the policy decided.
+    pub(in crate::http) fn is_whole(&self) -> bool {
+        self.error.is_none() && self.context.1 == 0
+    }
+
+    /// About how many bytes of memory it takes.
+    pub(super) fn n_bytes(&self) -> usize {
+        let value = |value: &Value| size_of::<Value>() + value.ty.len() + value.id.len();
+        let fact = |fact: &Fact| {
+            size_of::<Fact>() + fact.predicate.len() + fact.args.iter().map(value).sum::<usize>()
+        };
+        let texts = [&self.request_id, &self.environment, &self.action].map(String::len);
+        size_of::<Self>()
+            + texts.iter().sum::<usize>()
+            + value(&self.actor)
+            + value(&self.resource)
+            + self.error.as_ref().map_or(0, String::len)
+            + self.context.0.iter().map(fact).sum::<usize>()
+    }
+
+    fn as_json(&self) -> LineJson<'_> {
         let (context, n_left_out) = &self.context;
-        let json = LineJson {
+        LineJson {
             time: self.time.text(),
             request_id: &self.request_id,
             environment: &self.environment,
@@ -189,9 +221,14 @@ impl Line {
             took_us: u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
             context_facts: context.iter().map(FactText::from).collect(),
             context_facts_left_out: *n_left_out,
-        };
-        // Strings and numbers always encode.
-        (self.time, serde_json::to_string(&json).unwrap_or_default())
+        }
+    }
+}
+
+/// As in the log.
+impl Serialize for Line {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.as_json().serialize(serializer)
     }
 }
 
@@ -220,4 +257,29 @@ struct LineJson<'l> {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_none(n: &usize) -> bool {
     *n == 0
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+
+    /// A decision about an action, with an id of so many bytes.
+    pub(in super::super) fn line(action: &str, n_bytes: usize) -> Arc<Line> {
+        let value = |id: String| Value { ty: "T".into(), id };
+        Arc::new(Line {
+            time: Timestamp::now(),
+            request_id: "1".into(),
+            environment: "e".into(),
+            key: None,
+            policy: Some(1),
+            offset: Some(1),
+            actor: value("a".into()),
+            action: action.into(),
+            resource: value("x".repeat(n_bytes)),
+            allowed: true,
+            error: None,
+            took: Duration::ZERO,
+            context: (Vec::new(), 0),
+        })
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! handler ─try_send─┬▶ queue (bounded) ─▶ thread ─▶ file, rotated at a maximum size (file)
-//!                   └▶ queue (bounded) ─▶ thread ─▶ collector, in batches (otlp)
+//!                   ├▶ queue (bounded) ─▶ thread ─▶ collector, in batches (otlp)
+//!                   └▶ the latest ones, in memory, for the studio (recent)
 //! ```
 //!
 //! An answer never waits for its line, and the file never waits for the collector: if one of them is too
@@ -10,19 +11,22 @@
 //! could not be written or sent. Off by default, because the lines say who uses what. Only single
 //! decisions are logged: `/authorize`, each resource of `/authorize_resources`, and each evaluation of
 //! AuthZEN. Lists, actions and queries are not decisions about one resource, and local checks are decided in
-//! the caller's database.
+//! the caller's database. In development the latest decisions are kept for the studio without any file.
 
 mod file;
 mod line;
 mod otlp;
+mod recent;
 mod sink;
 
-pub(super) use line::{Decided, Outcome, Witness};
+pub(super) use line::{Decided, Line, Outcome, Witness};
+pub(super) use recent::{MOST_DECISIONS, Numbered};
 
+use super::Environment;
 use crate::config::{Config, LoggedFacts};
 use file::LogFile;
-use line::Line;
 use otlp::Collector;
+use recent::RecentDecisions;
 use sink::{LogDestination, Sink};
 use std::io;
 use std::sync::Arc;
@@ -48,6 +52,8 @@ pub enum DecisionLogError {
 #[derive(Debug)]
 pub struct DecisionLog {
     sinks: Vec<Sink>,
+    /// The latest decisions, if there is a studio that shows them.
+    recent: Option<RecentDecisions>,
     /// Context facts of these predicates are logged.
     facts: LoggedFacts,
     /// How long closing waits for the last lines.
@@ -55,7 +61,8 @@ pub struct DecisionLog {
 }
 
 impl DecisionLog {
-    /// The log of a configuration; `None` if it has neither a file nor a collector.
+    /// The log of a configuration; `None` if nobody reads it: there is neither a file, nor a collector, nor
+    /// the studio of a developer.
     pub fn open(config: &Config) -> Result<Option<Self>, DecisionLogError> {
         let mut places = Vec::new();
         if let Some(path) = &config.decision_log {
@@ -67,13 +74,14 @@ impl DecisionLog {
             let headers = config.decision_log_headers.clone();
             places.push(LogDestination::Collector(Collector::new(url, headers)));
         }
-        if places.is_empty() {
+        if places.is_empty() && !config.dev {
             return Ok(None);
         }
+        let recent = (config.studio || config.dev).then(RecentDecisions::default);
         let sinks = places.into_iter().map(Sink::start).collect::<io::Result<_>>();
         let sinks = sinks.map_err(DecisionLogError::Thread)?;
         let (facts, end_time) = (config.decision_log_facts.clone(), config.end_time());
-        Ok(Some(Self { sinks, facts, end_time }))
+        Ok(Some(Self { sinks, recent, facts, end_time }))
     }
 
     /// Opens the file again before the next line, because it may have been moved away.
@@ -83,12 +91,29 @@ impl DecisionLog {
 
     /// The name of each sink, and how many of its lines were dropped.
     pub(super) fn dropped(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.sinks.iter().map(|sink| (sink.name, sink.n_dropped()))
+        let in_memory = self.recent.as_ref().map(|recent| ("studio", recent.n_dropped()));
+        self.sinks.iter().map(|sink| (sink.name, sink.n_dropped())).chain(in_memory)
     }
 
-    fn note(&self, line: Line) {
+    /// The latest decisions of an environment after the one with this number, newest first, and the latest
+    /// number; `None` if none are kept.
+    pub(super) fn since(&self, environment: &Environment, number: u64) -> Option<(Vec<Numbered>, u64)> {
+        Some(self.recent.as_ref()?.since(environment, number))
+    }
+
+    /// Forgets the latest decisions of an environment that is removed.
+    pub(super) fn forget(&self, environment: &Environment) {
+        if let Some(recent) = &self.recent {
+            recent.forget(environment);
+        }
+    }
+
+    fn note(&self, environment: &Environment, line: Line) {
         let line = Arc::new(line);
         self.sinks.iter().for_each(|sink| sink.take(&line));
+        if let Some(recent) = &self.recent {
+            recent.keep(environment, &line);
+        }
     }
 }
 

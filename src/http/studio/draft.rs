@@ -1,9 +1,10 @@
 //! `/studio/draft/…`: questions about a policy that is not stored, and about the stored facts.
 //!
 //! Each body has the draft's text; questions are in the notation of the command line. Nothing is stored, so a
-//! read-only key may ask.
+//! read-only key may ask, except about decisions.
 
 use super::bindings::local;
+use super::decisions::{decisions, impact};
 use crate::engine::{
     AnsweredValue, Answers, Draft, Engine, Fact, FactSearch, PolicyNames, Question, QuestionStages, RuleEdge,
     RuleGraph, RuleNode, TestReport, notation,
@@ -38,6 +39,8 @@ pub(super) fn router() -> Router<Arc<AppState>> {
         .route("/local", post(local))
         .route("/facts", post(search))
         .route("/ids", post(ids))
+        .route("/decisions", post(decisions))
+        .route("/decisions/changed", post(impact))
 }
 
 /// A draft, and perhaps a question.

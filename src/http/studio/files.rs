@@ -37,6 +37,7 @@ macro_rules! files {
 const FILES: &[StudioFile] = files! {
     "index.html": "text/html; charset=utf-8",
     "studio.js": "text/javascript; charset=utf-8",
+    "layout.js": "text/javascript; charset=utf-8",
     "studio.css": "text/css; charset=utf-8",
     "icon.svg": "image/svg+xml",
 };

@@ -15,11 +15,14 @@
 //! These paths serve the page and nothing else, so they are not in the OpenAPI document.
 
 mod bindings;
+mod decisions;
 mod draft;
+mod editors;
 mod files;
 mod guard;
 mod session;
 mod sessions;
+mod sign_ins;
 mod socket;
 
 use super::AppState;
@@ -27,16 +30,18 @@ use super::auth::opens;
 use super::error::ApiError;
 use crate::lsp::Workbench;
 use axum::Router;
-use axum::extract::{Request, State};
+use axum::extract::{MatchedPath, Request, State};
 use axum::http::Uri;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::uri::PathAndQuery;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
+use editors::Editors;
 use sessions::Sessions;
+use sign_ins::SignIns;
 use std::sync::Arc;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tower::ServiceExt;
 
 /// The path below which everything of the studio is.
@@ -45,14 +50,12 @@ const STUDIO: &str = "/studio";
 /// The pages that describe the HTTP interface.
 const DOCS: &str = "/api/docs";
 
-/// How many editors may be connected at once. Each has two threads.
-const SOCKETS: usize = 32;
-
 /// The studio of a service.
 pub struct Studio {
     workbench: Arc<dyn Workbench + Send + Sync>,
     sessions: Sessions,
-    sockets: Arc<Semaphore>,
+    sign_ins: SignIns,
+    editors: Arc<Editors>,
     /// Set when the service stops.
     stopping: watch::Sender<bool>,
 }
@@ -66,8 +69,13 @@ impl std::fmt::Debug for Studio {
 impl Studio {
     /// A studio without a session. The workbench runs the commands of its editors.
     pub fn new(workbench: Arc<dyn Workbench + Send + Sync>) -> Self {
-        let sockets = Arc::new(Semaphore::new(SOCKETS));
-        Self { workbench, sessions: Sessions::default(), sockets, stopping: watch::Sender::default() }
+        Self {
+            workbench,
+            sessions: Sessions::default(),
+            sign_ins: SignIns::default(),
+            editors: Arc::default(),
+            stopping: watch::Sender::default(),
+        }
     }
 
     /// A path that opens one session with this key, once.
@@ -101,7 +109,8 @@ where
 {
     let Some(studio) = app.studio.clone() else { return Router::new() };
     let drafts = Router::new().nest("/draft", draft::router()).with_state(Arc::clone(app));
-    let state = StudioState { app: Arc::clone(app), studio, inner: api.merge(drafts) };
+    let inner = api.merge(drafts).layer(from_fn(with_path));
+    let state = StudioState { app: Arc::clone(app), studio, inner };
     let below = |path: &str| format!("{STUDIO}/{path}");
     Router::new()
         .route(STUDIO, get(files::to_page))
@@ -113,6 +122,27 @@ where
         .route(&below("{file}"), get(files::file))
         .layer(from_fn_with_state(state.clone(), guard::guarded))
         .with_state(state)
+}
+
+/// The declared path that a request of the page reached behind the cookie, for the log and the metrics.
+#[derive(Clone, Debug)]
+pub(super) struct InnerPath(MatchedPath);
+
+impl InnerPath {
+    /// As the page asks for it.
+    pub(super) fn text(&self) -> String {
+        format!("{STUDIO}{}", self.0.as_str())
+    }
+}
+
+/// Notes in an answer which path it comes from.
+async fn with_path(request: Request, next: Next) -> Response {
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let mut response = next.run(request).await;
+    if let Some(path) = path {
+        response.extensions_mut().insert(InnerPath(path));
+    }
+    response
 }
 
 /// A request of the page, with the rights of its session's key.
@@ -133,6 +163,8 @@ async fn inside(State(state): State<StudioState>, mut request: Request) -> Respo
         Ok(uri) => *request.uri_mut() = uri,
         Err(_) => return ApiError::NotFound(NO_PATH.to_owned()).into_response(),
     }
+    // Otherwise the path of the route behind the cookie would be put behind this one.
+    request.extensions_mut().remove::<MatchedPath>();
     let mut response = state.inner.clone().oneshot(request).await.into_response();
     // A large answer is encoded later: its length is not that of what is there now.
     response.headers_mut().remove(CONTENT_LENGTH);

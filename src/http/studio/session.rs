@@ -45,7 +45,10 @@ pub(super) async fn open(State(state): State<StudioState>, request: Request) -> 
         (Some(token), None) => sessions.redeem(&token).ok_or(ApiError::Unauthorized(
             "this link was used before, or belongs to an earlier start: give a key, or start the service again",
         ))?,
-        (None, Some(key)) => key.trim().to_owned(),
+        (None, Some(key)) => {
+            state.studio.sign_ins.count()?;
+            key.trim().to_owned()
+        }
         (Some(_), Some(_)) | (None, None) => {
             return Err(ApiError::BadRequest("exactly one of `token` and `key` is expected".to_owned()));
         }

@@ -4,13 +4,14 @@
 //! another one passes on what it says. A browser that sends faster than the server answers has to wait: only
 //! a few messages are queued in each direction. The server sees what the browser sends and nothing else.
 
+use super::editors::{EditorSeat, NoSeat};
 use super::{NO_SESSION, StudioState};
 use crate::http::error::ApiError;
 use crate::lsp::{self, Settings, Workbench};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade, close_code};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse, Response};
 use crossbeam_channel::{Receiver, Sender, TrySendError, bounded};
@@ -18,7 +19,7 @@ use lsp_server::Connection;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 
 /// The largest message: a policy of the largest size, escaped.
@@ -33,6 +34,9 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often the browser is asked whether it is still there, and how long it may take to read a message.
 const PING: Duration = Duration::from_secs(20);
 
+/// How long an editor that is refused may take to leave.
+const LEAVING: Duration = Duration::from_secs(2);
+
 /// Connects an editor
 pub(super) async fn connect(
     State(state): State<StudioState>,
@@ -42,15 +46,27 @@ pub(super) async fn connect(
     let key = state.studio.sessions.key(&headers).ok_or(ApiError::Unauthorized(NO_SESSION))?;
     super::opens(&key, &state.app).await?;
     let upgrade = upgrade.map_err(|error| ApiError::BadRequest(error.to_string()))?;
-    let seat = Arc::clone(&state.studio.sockets).try_acquire_owned();
-    let seat =
-        seat.map_err(|_| ApiError::Unavailable("too many editors of the studio at once".to_owned()))?;
     let upgrade = upgrade.max_message_size(MOST_BYTES).max_frame_size(MOST_BYTES);
-    Ok(upgrade.on_upgrade(move |socket| serve(socket, state, headers, seat)).into_response())
+    Ok(match state.studio.editors.take(&key) {
+        Ok(seat) => upgrade.on_upgrade(move |socket| serve(socket, state, headers, seat)).into_response(),
+        Err(refused) => upgrade.on_upgrade(move |socket| refuse(socket, refused)).into_response(),
+    })
+}
+
+/// Says why there is no editor. A page never sees the answer to a request for a socket that is refused, so
+/// the socket is opened, and closed with the reason.
+async fn refuse(mut socket: WebSocket, refused: NoSeat) {
+    let reason = CloseFrame { code: close_code::AGAIN, reason: refused.to_string().into() };
+    if is_sent(&mut socket, Message::Close(Some(reason))).await {
+        // What the browser has sent meanwhile is read: unread bytes would break the connection off before the
+        // reason arrives.
+        let leaving = async { while let Some(Ok(_)) = socket.recv().await {} };
+        drop(timeout(LEAVING, leaving).await);
+    }
 }
 
 /// Serves an editor until it disconnects, its session has ended, or the service stops.
-async fn serve(mut socket: WebSocket, state: StudioState, headers: HeaderMap, _seat: OwnedSemaphorePermit) {
+async fn serve(mut socket: WebSocket, state: StudioState, headers: HeaderMap, _seat: EditorSeat) {
     let (to_server, mut from_server) = match start(Arc::clone(&state.studio.workbench)) {
         Ok(started) => started,
         Err(error) => return tracing::warn!(%error, "cannot start a language server for the studio"),

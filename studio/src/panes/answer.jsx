@@ -4,9 +4,10 @@ import { post } from "../api.js";
 import { showExample } from "../example.js";
 import { loadStored } from "../live.js";
 import { ask } from "../question.jsx";
-import { questionText, written, writtenFact } from "../notation.js";
+import { questionText, valueFault, written, writtenFact } from "../notation.js";
 import { Empty, FactText, Failure, RuleLink, Shown, StoreForEveryone, ValueText, Waiting } from "../parts.jsx";
 import { addWhatIf, notify, set, state, useStudio } from "../state.js";
+import { Past } from "./decisions.jsx";
 import { addTest, watch } from "./tests.jsx";
 
 /** How many levels of a proof are open at first. */
@@ -15,13 +16,14 @@ const OPEN = 3;
 export function AnswerPane() {
   const { answer, answerError, question, stored, broken, overlay } = useStudio();
   if (answerError) return <><Failure text={answerError} />{overlay.length > 0 && <WithWhatIf />}</>;
-  if (!questionText(question)) return <NoQuestion />;
+  if (!questionText(question)) return <NoQuestion question={question} />;
   if (!answer) return <Waiting broken={broken}>Asking…</Waiting>;
   const differs = answer.active !== null && answer.active !== answer.allowed && answer.stored === stored;
   const says = <strong>{answer.active ? "allowed" : "denied"}</strong>;
   return (
     <article class="answer" aria-live="polite">
       <Verdict answer={answer} />
+      <Past answer={answer} />
       {overlay.length > 0 && <WithWhatIf />}
       {differs && answer.draft !== stored && (
         <p class="note">The stored policy says otherwise: {says}. Storing this draft changes the answer.</p>
@@ -53,8 +55,18 @@ function WithWhatIf() {
   );
 }
 
-function NoQuestion() {
+function NoQuestion({ question }) {
   const { names } = useStudio();
+  const { mode, actor, action, resource } = question;
+  if (mode === "access" && (actor || action || resource)) {
+    const missing = [["an actor", actor], ["an action", action], ["a resource", resource]];
+    const words = missing.filter(([what, text]) => (what === "an action" ? !text.trim() : !text.trim() || valueFault(text))).map(([what]) => what);
+    return (
+      <Empty title="Go on with the question">
+        It still needs {words.join(" and ")}. Write <code>?</code> for what you want to know.
+      </Empty>
+    );
+  }
   if (names && !names.types.length) {
     return (
       <Empty title="Start with a policy">
@@ -74,7 +86,7 @@ function NoQuestion() {
 
 function Verdict({ answer }) {
   const { allowed, columns, rows, more } = answer;
-  const n = `${rows.length}${more ? " and more" : ""}`;
+  const n = `${rows.length.toLocaleString("en")}${more ? " and more" : ""}`;
   const list = columns.length > 0 && !answer.refused;
   return (
     <div class={`verdict ${allowed ? "yes" : "no"}`}>
@@ -93,7 +105,8 @@ function Verdict({ answer }) {
 /** The answers as a table. A value leads to the question with it. */
 function Rows({ answer }) {
   const { columns, rows } = answer;
-  const named = columns.map((name, at) => (/^[?_]/.test(name) ? (rows[0][at].type ?? "value") : name));
+  const typeOf = (at) => (rows.every((row) => row[at].type === rows[0][at].type) ? rows[0][at].type : null);
+  const named = columns.map((name, at) => (/^[?_]/.test(name) ? (typeOf(at) ?? "value") : name));
   const put = (at, value) => {
     let n = -1;
     ask(answer.question.replace(/"(?:[^"\\]|\\.)*"|(?<=[(,\s]|^)(?:[A-Za-z_][\w:]*:)?\?\w*/g, (part) => {
@@ -166,8 +179,17 @@ function Condition({ why, condition, depth }) {
   return <li class="leaf"><code><Shown text={condition.test} /></code></li>;
 }
 
+/** Whether a fact is of the types that the policy declares: a suggestion of another one helps nobody. */
+function isDeclared({ predicate, args }, names) {
+  if (predicate !== "has_relation" || args.length !== 3) return true;
+  const [of, relation, to] = args;
+  const declared = names?.blocks.find(({ name }) => name === of.type)?.relations[relation.id];
+  return [undefined, to.type, "Actor", "Resource"].includes(declared);
+}
+
 function Reasons({ why }) {
-  const { session } = useStudio();
+  const { session, names } = useStudio();
+  const suggestions = [true, false].flatMap((fits) => why.suggestions.filter((facts) => facts.every((fact) => isDeclared(fact, names)) === fits));
   const store = async (facts) => {
     try {
       await post("api/batch", [{ inserts: facts.map(concrete) }]);
@@ -179,11 +201,11 @@ function Reasons({ why }) {
   };
   return (
     <>
-      {why.suggestions.length > 0 && (
+      {suggestions.length > 0 && (
         <section>
           <h3>It would be allowed with</h3>
           <ul class="suggestions">
-            {why.suggestions.map((facts, n) => (
+            {suggestions.map((facts, n) => (
               <li key={n}>
                 <div>{facts.map((fact) => <FactText key={writtenFact(fact)} fact={fact} />)}</div>
                 <button class="quiet" onClick={() => addWhatIf(facts.map(concrete))}>Try</button>

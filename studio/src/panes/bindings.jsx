@@ -7,15 +7,32 @@ import { questionText, visibleLines } from "../notation.js";
 import { Copy, Empty, Failure, RuleLink, Shown, Waiting } from "../parts.jsx";
 import { set, useStudio } from "../state.js";
 
-const EXAMPLE = `facts:
-  has_role(User:_, String:_, Organization:_):
-    query: SELECT user_id, role, organization_id FROM members
-  has_relation(Repository:_, organization, Organization:_):
-    query: SELECT id, organization_id FROM repositories
-`;
+/** A name as databases write it: `OrgUnit` is `org_unit`. */
+const snake = (name) => name.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replace(/\W+/g, "_").toLowerCase();
+const plural = (name) => (/[^aeiou]y$/.test(name) ? name.replace(/y$/, "ies") : /(s|x|ch|sh)$/.test(name) ? `${name}es` : `${name}s`);
+
+/** How many entries of a kind an example has. */
+const ENOUGH = 2;
+
+/** Data bindings to start from, for the roles and relations that the policy declares. */
+function example(names) {
+  const blocks = (names?.blocks ?? []).filter(({ name }) => name !== "global");
+  const actor = names?.actors[0] ?? "User";
+  const roles = blocks.filter(({ roles }) => roles.length).slice(0, ENOUGH).map(({ name }) => {
+    const [who, on] = [snake(actor), snake(name)];
+    return `  has_role(${actor}:_, String:_, ${name}:_):\n    query: SELECT ${who}_id, role, ${on}_id FROM ${on}_roles\n`;
+  });
+  const related = blocks.flatMap(({ name, relations }) => Object.entries(relations).map(([relation, to]) => ({ name, relation, to })));
+  const relations = related.slice(0, ENOUGH).map(({ name, relation, to }) =>
+    `  has_relation(${name}:_, ${relation}, ${to}:_):\n    query: SELECT id, ${snake(relation)}_id FROM ${plural(snake(name))}\n`);
+  const entries = [...roles, ...relations];
+  if (!entries.length) entries.push("  has_role(User:_, String:_, Organization:_):\n    query: SELECT user_id, role, organization_id FROM organization_roles\n");
+  return `facts:\n${entries.join("")}`;
+}
 
 export function BindingsPane() {
-  const { question, broken, overlay, factsVersion, online, bindings, filter } = useStudio();
+  const { question, broken, overlay, factsVersion, online, bindings, filter, names } = useStudio();
+  const start = example(names);
   const policy = policyAsked();
   const asked = questionText(question);
   const ready = asked && bindings.trim();
@@ -24,7 +41,7 @@ export function BindingsPane() {
   return (
     <div class="bindings">
       <label for="bindings">Data bindings</label>
-      <textarea id="bindings" rows={10} spellcheck={false} value={bindings} placeholder={EXAMPLE}
+      <textarea id="bindings" rows={10} spellcheck={false} value={bindings} placeholder={start}
         onInput={(event) => set({ bindings: event.currentTarget.value })} />
       <div class="search">
         <label for="filter">Condition over the column</label>
@@ -35,7 +52,7 @@ export function BindingsPane() {
         <Empty title="Ask your own tables">
           Say above which queries return the facts of the policy. The page then shows the SQL that answers the question
           in your database, and what it reads. Nothing is sent to your database.{" "}
-          <button class="link" onClick={() => set({ bindings: EXAMPLE })}>Start with an example</button>
+          <button class="link" onClick={() => set({ bindings: start })}>Start with an example</button>
         </Empty>
       )}
       {bindings.trim() && !asked && <Empty title="No question yet">Ask one above to see its SQL.</Empty>}
@@ -61,7 +78,14 @@ function Explanation({ found }) {
       ))}
       {notes.map((note) => <p class="note" key={note}>{visibleLines(note)}</p>)}
       <h3>It reads</h3>
-      <ul class="plain">{bindings.map((key) => <li key={key}><code><Shown text={key} /></code></li>)}</ul>
+      {bindings.length ? (
+        <ul class="plain">{bindings.map((key) => <li key={key}><code><Shown text={key} /></code></li>)}</ul>
+      ) : (
+        <p class="note warn">
+          None of these queries: the SQL knows only facts that are stored in this service. Write a query for a kind of fact that the
+          rules below read.
+        </p>
+      )}
       <h3>By the rules</h3>
       <ul class="plain">
         {rules.map((rule) => <li key={rule.line + rule.text}><RuleLink rule={rule} /> <code><Shown text={rule.text} /></code></li>)}

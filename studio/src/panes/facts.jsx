@@ -1,8 +1,9 @@
 // The stored facts: search, add, delete; and facts that are only sent with questions.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { call, post } from "../api.js";
 import { useAsked } from "../asking.js";
+import { LongList } from "../list.jsx";
 import { parseFact, writtenFact } from "../notation.js";
 import { Empty, FactText, Failure, Shown } from "../parts.jsx";
 import { addWhatIf, notify, set, state, useStudio } from "../state.js";
@@ -12,9 +13,6 @@ import { suggestFact } from "../suggestions.js";
 /** How many facts are asked for first, and at most. */
 const FIRST = 500;
 const MOST = 200_000;
-
-/** The height of a row, in CSS pixels. */
-const ROW = 28;
 
 export function FactsPane() {
   const { names, factsVersion, online, session } = useStudio();
@@ -50,7 +48,12 @@ export function FactsPane() {
         </Empty>
       )}
       {found && found.facts.length > 0 && (
-        <List found={found} canDelete={session?.can_write} onMore={() => setMost(Math.min(most * 20, MOST))} most={most} />
+        <LongList label="Stored facts" items={found.facts} keyOf={(_, at) => at} onDelete={startDelete}
+          row={(fact) => <FactRow key={writtenFact(fact)} fact={fact} canDelete={session?.can_write} />}
+          onEnd={() => found.more && most < MOST && setMost(Math.min(most * 20, MOST))} />
+      )}
+      {found?.more && most >= MOST && (
+        <p class="muted">These are the first {MOST.toLocaleString("en")}: search to see others.</p>
       )}
     </div>
   );
@@ -62,48 +65,28 @@ function counted({ facts, more }) {
   return `${facts.length.toLocaleString("en")}${more ? "+" : ""} facts`;
 }
 
-/** A long list, of which only what is seen is in the page. */
-function List({ found, canDelete, onMore, most }) {
-  const { facts, more } = found;
-  const place = useRef(null);
-  const [range, setRange] = useState([0, 60]);
-  const look = () => {
-    if (!place.current) return;
-    const { scrollTop, clientHeight } = place.current;
-    const first = Math.max(0, Math.floor(scrollTop / ROW) - 20);
-    const last = Math.ceil((scrollTop + clientHeight) / ROW) + 20;
-    setRange([first, last]);
-    if (more && most < MOST && last >= facts.length) onMore();
-  };
-  useEffect(look, [facts]);
-  const [first, last] = range;
-  const shown = facts.slice(first, last);
-  return (
-    <>
-      <div class="list" ref={place} onScroll={look} tabIndex={0} role="region" aria-label="Stored facts">
-        <ul class="window" ref={(list) => list && (list.style.height = `${facts.length * ROW}px`)}>
-          {shown.map((fact, n) => (
-            <li key={first + n} ref={(row) => row && (row.style.top = `${(first + n) * ROW}px`)}>
-              <FactRow fact={fact} canDelete={canDelete} />
-            </li>
-          ))}
-        </ul>
-      </div>
-      {more && most >= MOST && <p class="muted">These are the first {MOST.toLocaleString("en")}: search to see others.</p>}
-    </>
-  );
-}
+/** Asks whether the fact of a row is to be deleted, as its button does. */
+const startDelete = (row) => row.querySelector("[aria-label='Delete this fact']")?.click();
 
 function FactRow({ fact, canDelete }) {
   const [sure, setSure] = useState(false);
+  const confirm = useRef(null);
+  useLayoutEffect(() => confirm.current?.focus({ preventScroll: true }), [sure]);
+  /** Leaves the two buttons, which are gone, for their row, or for the list if that goes too. */
+  const leave = (place) => {
+    const next = confirm.current?.closest(place);
+    setSure(false);
+    next?.focus({ preventScroll: true });
+  };
   const remove = async () => {
     try {
       await call("DELETE", "api/facts", fact);
+      leave(".list");
       set({ factsVersion: state.factsVersion + 1 });
     } catch (error) {
+      leave("li");
       notify(error.message);
     }
-    setSure(false);
   };
   return (
     <div class="fact">
@@ -111,11 +94,11 @@ function FactRow({ fact, canDelete }) {
       <span class="space" />
       {canDelete && (sure ? (
         <>
-          <button class="quiet bad" onClick={remove}>Delete</button>
-          <button class="quiet" onClick={() => setSure(false)}>Keep</button>
+          <button class="quiet bad" ref={confirm} onClick={remove}>Delete</button>
+          <button class="quiet" onClick={() => leave("li")}>Keep</button>
         </>
       ) : (
-        <button class="quiet far" aria-label="Delete this fact" onClick={() => setSure(true)}>✕</button>
+        <button class="quiet far" tabIndex={-1} aria-label="Delete this fact" onClick={() => setSure(true)}>✕</button>
       ))}
     </div>
   );

@@ -104,8 +104,11 @@ function Test({ test }) {
 
 /** The line of a test. */
 function lineOf(name) {
-  const lines = state.draft.split("\n");
-  return lines.findIndex((line) => line.startsWith("test ") && line.includes(name)) + 1;
+  const named = (line) => {
+    const written = /^\s*test\s+"((?:[^"\\]|\\.)*)"/.exec(line)?.[1];
+    return written?.replace(/\\(.)/g, (_, char) => ({ n: "\n", r: "\r", t: "\t", 0: "\0" })[char] ?? char);
+  };
+  return state.draft.split("\n").findIndex((line) => named(line) === name) + 1;
 }
 
 /** The facts that an answer read: those of its proof, or those that rules matched before a condition failed. */

@@ -19,6 +19,10 @@ await run({
     await page.getByRole("button", { name: "line 18" }).click();
     const at = await page.evaluate(() => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent);
     assert.match(at, /"reader" if "member"/);
+    await ask(page, "alice", "read", "Repository:docs");
+    await page.getByText("It still needs an actor").waitFor();
+    await page.getByRole("combobox", { name: "Actor", description: /Type:id/ }).waitFor();
+    assert.equal(await page.getByRole("combobox", { name: "Actor" }).getAttribute("aria-invalid"), "true");
     await ask(page, "User:alice", "raed", "Repository:docs");
     await page.getByText("the policy does not name the action `raed`; did you mean `read`?").waitFor();
   },

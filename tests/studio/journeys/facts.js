@@ -1,6 +1,6 @@
 // The stored facts: to search, to add, to delete, however many there are.
 import assert from "node:assert/strict";
-import { api, fact, open, run } from "../browser.js";
+import { api, ask, fact, open, run } from "../browser.js";
 
 await run({
   async "facts are added, found and deleted, and mistakes are explained"(context, expected) {
@@ -25,10 +25,32 @@ await run({
     await page.getByText("6 facts").waitFor();
     await page.getByRole("searchbox", { name: "Search facts" }).fill("CAROL");
     await page.getByText("1 fact", { exact: true }).waitFor();
-    await page.getByRole("button", { name: "Delete this fact" }).click();
-    await page.getByRole("button", { name: "Delete", exact: true }).click();
+    // By keyboard: to the row, and Delete asks first.
+    await page.getByRole("region", { name: "Stored facts" }).focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Keep" }).click();
+    await page.keyboard.press("Delete");
+    await page.getByRole("button", { name: "Delete", exact: true }).waitFor();
+    await page.keyboard.press("Enter");
     await page.getByText("No fact matches").waitFor();
     assert.equal((await api("GET", "facts")).length, 5);
+  },
+
+  async "a what-if fact that the policy does not know is named as the reason"(context, expected) {
+    expected.push(/400 \(Bad Request\)/);
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "Repository:docs");
+    await page.locator(".verdict.yes").waitFor();
+    await page.getByRole("tab", { name: "Facts" }).click();
+    await page.getByRole("combobox", { name: "New fact" }).fill('has_role(Staff:bob, "nurse")');
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Try" }).click();
+    await page.getByRole("tab", { name: "Answer" }).click();
+    await page.getByRole("alert").getByText("is not used").waitFor();
+    await page.getByText("Asked with a what-if fact that is not stored").waitFor();
+    await page.getByRole("button", { name: "Ask without it" }).click();
+    await page.locator(".verdict.yes").waitFor();
   },
 
   async "100,000 facts scroll"(context) {
@@ -38,13 +60,18 @@ await run({
     await page.getByRole("tab", { name: "Facts" }).click();
     await page.getByText("500+ facts").waitFor();
     const list = page.getByRole("region", { name: "Stored facts" });
-    for (let n = 0; n < 3; n++) {
+    // Each time that the end is reached, more come.
+    for (let n = 0; n < 40 && !(await page.getByText("100,005 facts").isVisible()); n++) {
       await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
-      await page.waitForTimeout(700);
+      await page.waitForTimeout(300);
     }
     await page.getByText("100,005 facts").waitFor();
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.getByText("is_public(Repository:site)").waitFor();
     assert.ok((await page.locator(".window li").count()) < 120, "only what is seen is in the page");
+    // What scrolls until the pane is gone does no harm.
+    await list.evaluate((element) => (element.scrollTo(0, 0), setTimeout(() => element.dispatchEvent(new Event("scroll")), 300)));
+    await page.keyboard.press("Alt+1");
+    await page.waitForTimeout(400);
   },
 });

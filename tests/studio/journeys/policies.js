@@ -184,6 +184,39 @@ await run({
     await page.locator(".drawing").getByRole("button", { name: /invite/ }).press("Enter");
     const at = () => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent;
     assert.match(await page.evaluate(at), /"invite" if "admin"/);
+    // The proof alone, down to its facts.
+    await page.getByRole("radio", { name: "This answer" }).click();
+    await page.locator(".drawing .node.holds", { hasText: 'allow(User:alice, "read", Repository:docs)' }).waitFor();
+    assert.equal(await page.locator(".drawing .node.leaf.stored").count(), 2);
+    const width = async () => Number(await page.locator(".drawing svg").getAttribute("width"));
+    const first = await width();
+    await page.getByRole("button", { name: "Larger" }).click();
+    const larger = await width();
+    assert.ok(larger > first, `${larger} ${first}`);
+    await page.getByRole("region", { name: "Graph of the proof" }).press("0");
+    await page.getByRole("button", { name: "Smaller" }).click();
+    assert.ok((await width()) < larger);
+    await ask(page, "User:alice", "push", "Repository:docs");
+    await page.getByText("Denied: there is no proof").waitFor();
+    await page.getByRole("button", { name: "See what is missing" }).click();
+    await page.locator(".verdict.no").waitFor();
+  },
+
+  async "a large graph begins with a part, and does not block the page"(context) {
+    const block = (n) => `resource R${n} {\n  roles = ["a", "b"];\n  permissions = ["read", "write"];\n\n  "a" if "b";\n  "read" if "a";\n  "write" if "b";\n}\n`;
+    await reset(`actor User {}\n\n${Array.from({ length: 100 }, (_, n) => block(n)).join("\n")}`, []);
+    const page = await open(context);
+    await ask(page, "User:alice", "read", "R7:x");
+    await page.locator(".verdict.no").waitFor();
+    await page.getByRole("tab", { name: "Rules" }).click();
+    await page.locator(".drawing svg").waitFor();
+    assert.equal(await page.getByLabel("About").inputValue(), "R7");
+    await page.getByLabel("About").selectOption("");
+    await page.getByText(/Drawing \d+ nodes/).waitFor();
+    const began = performance.now();
+    await page.getByRole("tab", { name: "Tests" }).click();
+    await page.getByText("No tests yet").waitFor();
+    assert.ok(performance.now() - began < 1000, "the page answers while the graph is laid out");
   },
 
   async "data bindings give the SQL for one's own database"(context) {
@@ -192,6 +225,7 @@ await run({
     await page.getByText("2 answers").waitFor();
     await page.getByRole("tab", { name: "Your database" }).click();
     await page.getByRole("button", { name: "Start with an example" }).click();
+    assert.match(await page.getByLabel("Data bindings").inputValue(), /has_role\(User:_, String:_, Organization:_\)/);
     await page.getByLabel("SQL for your database").getByText(/FROM repositories/).waitFor();
     await page.getByLabel("Condition over the column").fill("r.id");
     await page.getByLabel("SQL for your database").getByText(/r\.id/).waitFor();
@@ -207,5 +241,9 @@ await run({
     await page.locator("pre[aria-label='Plan of the database']", { hasText: /SEARCH|SCAN/ }).waitFor();
     await page.getByText("the plan", { exact: true }).click();
     await page.locator("pre[aria-label='the plan']").waitFor();
+    // On an address without TLS a page has no clipboard.
+    await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
+    await page.getByRole("button", { name: "Copy" }).first().click();
+    await page.getByText("This browser does not allow this page to copy").waitFor();
   },
 });

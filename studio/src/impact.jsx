@@ -1,0 +1,65 @@
+// What a draft changes about the latest decisions of the service, before it is stored.
+
+import { useEffect, useState } from "preact/hooks";
+import { post } from "./api.js";
+import { Failure, Shown } from "./parts.jsx";
+import { decided } from "./panes/decisions.jsx";
+
+/** How many changes are listed at first. */
+const FIRST = 8;
+
+/** Compares while `open`: what was found, why nothing was, or neither as long as it goes on. */
+export function useImpact(open, draft, stored) {
+  const [result, setResult] = useState({});
+  useEffect(() => {
+    if (!open) return undefined;
+    setResult({});
+    const ending = new AbortController();
+    post("draft/decisions/changed", { policy: draft }, ending.signal).then(
+      (found) => setResult({ found }),
+      (failure) => !ending.signal.aborted && setResult({ error: failure.message }),
+    );
+    return () => ending.abort();
+  }, [open, draft, stored]);
+  return { ...result, isReady: Boolean(result.found || result.error) };
+}
+
+const WORDS = new Map([[true, "allowed"], [false, "denied"], [null, "refused"]]);
+
+/** The decisions that change. */
+export function Impact({ found, error }) {
+  const [all, setAll] = useState(false);
+  if (error) return <Failure text={`Decisions could not be compared: ${error}`} />;
+  if (!found?.is_kept) return null;
+  const { changes, decisions, questions, compared, not_whole } = found;
+  const count = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;
+  if (!decisions) return <p class="muted">There are no recent decisions to compare.</p>;
+  const shown = all ? changes : changes.slice(0, FIRST);
+  return (
+    <>
+      {changes.length > 0 && (
+        <>
+          <h3>Recent decisions that change</h3>
+          <ul class="plain changes">
+            {shown.map((change) => (
+              <li key={change.number ?? decided(change) + JSON.stringify(change.context_facts)}>
+                <span class={change.draft ? "good" : "bad"}>{WORDS.get(change.active)} now, {WORDS.get(change.draft)} with this draft</span>{" "}
+                <code><Shown text={decided(change)} /></code>
+                {change.times > 1 && <span class="muted"> {count(change.times, "time")}</span>}
+              </li>
+            ))}
+          </ul>
+          {shown.length < changes.length && (
+            <button class="link" onClick={() => setAll(true)}>Show all {changes.length}</button>
+          )}
+        </>
+      )}
+      <p class="muted small">
+        {changes.length === 0 && "No recent decision changes. "}
+        {compared < questions ? `Compared ${compared.toLocaleString("en")} of ${count(questions, "question")}` : `Compared ${count(questions, "question")}`}
+        {" "}from the latest {count(decisions, "decision")}.
+        {not_whole > 0 && ` ${count(not_whole, "decision")} could not be compared: the log does not have all that was asked.`}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,191 @@
+// The latest decisions of the service, as they are made. One press asks the question of one again.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { post } from "../api.js";
+import { LongList } from "../list.jsx";
+import { accessFields, questionText, visible, writtenFact } from "../notation.js";
+import { Empty, Failure, Shown, Switch } from "../parts.jsx";
+import { notify, set, state, useStudio } from "../state.js";
+
+/** How often the service is asked for new ones, in milliseconds. */
+const OFTEN = 2000;
+
+const RESULTS = [["", "All"], ["allowed", "Allowed"], ["denied", "Denied"]];
+
+const value = ({ type, id }) => ({ type, id });
+
+/** The question of a decision, in the notation. */
+export const decided = ({ actor, action, resource }) =>
+  writtenFact({ predicate: "allow", args: [actor, { type: "String", id: action }, resource] });
+
+/** How long a decision took. */
+const took = ({ took_us }) => (took_us < 100_000 ? `${(took_us / 1000).toFixed(took_us < 1000 ? 2 : 1)} ms` : `${(took_us / 1e6).toFixed(1)} s`);
+
+/** When a decision was made, in the time of the person. */
+const time = (decision) => new Date(decision.time).toLocaleTimeString("en-GB");
+
+/** Asks the question of a decision, with its context facts. */
+function again(decision) {
+  const text = decided(decision);
+  const fields = accessFields(text);
+  // An action may look like a question mark.
+  const isAccess = fields && questionText({ mode: "access", ...fields }) === text;
+  const context = (decision.context_facts ?? []).map(({ predicate, args }) => ({ predicate, args: args.map(value) }));
+  if (state.overlay.length) notify("Your what-if facts gave way to the context facts of this decision.");
+  set({
+    question: isAccess ? { mode: "access", ...fields, text: "" } : { ...state.question, mode: "any", text },
+    overlay: context,
+    past: { ...decision, question: text },
+    pane: "answer",
+  });
+}
+
+/** The latest decisions, which come in as long as this is shown. */
+function useDecisions(isLive) {
+  const { session, online } = useStudio();
+  const [found, setFound] = useState(null);
+  const [error, setError] = useState("");
+  const mayRead = Boolean(session?.can_write);
+  useEffect(() => {
+    if (!mayRead || !online || !isLive) return undefined;
+    const ending = new AbortController();
+    let timer;
+    let latest = 0;
+    let all = [];
+    const look = async () => {
+      try {
+        if (document.visibilityState === "visible") {
+          const now = await post("draft/decisions", { after: latest }, ending.signal);
+          // A service that was started again counts from the beginning.
+          if (now.latest < latest) all = [];
+          if (now.decisions.length || latest === 0) {
+            all = [...now.decisions, ...all].slice(0, now.most);
+            setFound({ all, isKept: now.is_kept, most: now.most });
+          }
+          latest = now.latest < latest ? 0 : now.latest;
+          setError("");
+        }
+      } catch (failure) {
+        if (ending.signal.aborted) return;
+        setError(failure.message);
+      }
+      timer = setTimeout(look, OFTEN);
+    };
+    look();
+    return () => {
+      clearTimeout(timer);
+      ending.abort();
+    };
+  }, [mayRead, online, isLive]);
+  return { found, error };
+}
+
+export function DecisionsPane() {
+  const { session } = useStudio();
+  const [text, setText] = useState("");
+  const [result, setResult] = useState("");
+  const [isLive, setLive] = useState(true);
+  const { found, error } = useDecisions(isLive);
+  const shown = useMemo(() => {
+    const part = text.trim().toLowerCase();
+    const fits = (decision) =>
+      (!result || decision.allowed === (result === "allowed")) &&
+      (!part || `${decided(decision)} ${decision.key ?? ""}`.toLowerCase().includes(part));
+    return found?.all.filter(fits) ?? [];
+  }, [found, text, result]);
+  if (session && !session.can_write) {
+    return (
+      <Empty title="Your key is read-only">
+        Decisions show what others ask this service. To see them, sign in with a key that may write.
+      </Empty>
+    );
+  }
+  if (!found) return error ? <Failure text={error} /> : <p class="opening">Reading the decisions…</p>;
+  const { all, isKept, most } = found;
+  if (!isKept) {
+    return (
+      <Empty title="Decisions are not kept">
+        Start the service with <code>--decision-log FILE</code>, or with <code>--dev</code>. The latest decisions are then shown
+        here as they are made.
+      </Empty>
+    );
+  }
+  if (!all.length) {
+    return (
+      <Empty title="No decisions yet">
+        Each check that a program asks of this environment appears here at once: for example <code>/api/authorize</code>. Your own
+        questions on this page do not count.
+      </Empty>
+    );
+  }
+  const n = (count) => `${count.toLocaleString("en")} ${count === 1 ? "decision" : "decisions"}`;
+  return (
+    <div class="facts decisions">
+      <div class="search">
+        <label class="unseen" for="decision-text">Search decisions</label>
+        <input id="decision-text" type="search" placeholder="Search by actor, action, resource or key" value={text} spellcheck={false}
+          onInput={(event) => setText(event.currentTarget.value)} />
+        <Switch label="Result" options={RESULTS} value={result} onChange={setResult} />
+        <button onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Go on"}</button>
+      </div>
+      <p class="muted" role="status">
+        {text || result ? `${shown.length.toLocaleString("en")} of ${n(all.length)}` : all.length === most ? `The latest ${n(most)}` : n(all.length)}
+        {isLive ? "" : ", paused"}. Press one to ask it again.
+      </p>
+      <Failure text={error} />
+      {shown.length ? (
+        <LongList label="Decisions" items={shown} keyOf={({ number }) => number} onEnter={again} row={(decision) => <Decision decision={decision} />} />
+      ) : (
+        <Empty title="No decision matches">Try a shorter text or another result.</Empty>
+      )}
+    </div>
+  );
+}
+
+function Decision({ decision }) {
+  const { allowed, key, error, context_facts, context_facts_left_out } = decision;
+  const n_context = (context_facts?.length ?? 0) + (context_facts_left_out ?? 0);
+  return (
+    <div class="fact" title={visible(error ?? "")}>
+      <time dateTime={decision.time} title={decision.time}>{time(decision)}</time>
+      <span class={allowed ? "good mark" : "bad mark"} aria-hidden="true">{allowed ? "✓" : "✕"}</span>
+      <span class="unseen">{error ? "denied for a mistake" : allowed ? "allowed" : "denied"}</span>
+      <button class="link" tabIndex={-1} onClick={() => again(decision)}><code><Parts decision={decision} /></code></button>
+      {error && <span class="chip lack">mistake</span>}
+      {n_context > 0 && (
+        <span class="chip context" title={`Asked with ${n_context === 1 ? "a context fact" : `${n_context} context facts`}`}>+{n_context}</span>
+      )}
+      <span class="space" />
+      {key && <span class="by"><Shown text={key} plain most={24} /></span>}
+      <span class="took">{took(decision)}</span>
+    </div>
+  );
+}
+
+/** Actor, action and resource, without what is the same in each question. */
+function Parts({ decision }) {
+  const { actor, action, resource } = decision;
+  const [who, on] = [actor, resource].map((one) => writtenFact({ predicate: "", args: [one] }).slice(1, -1));
+  return <><Shown text={who} plain most={60} /> <b><Shown text={action} plain most={40} /></b> <Shown text={on} plain most={60} /></>;
+}
+
+/** Says what was decided at the time of a decision, above the answer of today. */
+export function Past({ answer }) {
+  const { past } = useStudio();
+  if (!past || past.question !== answer.question) return null;
+  const now = answer.active ?? answer.allowed;
+  const words = (allowed) => (allowed ? "allowed" : "denied");
+  const left = past.context_facts_left_out ?? 0;
+  const changed = now !== past.allowed;
+  return (
+    <div class={changed ? "note warn" : "note"}>
+      {changed && <strong>{past.allowed ? "Allowed then, denied now. " : "Denied then, allowed now. "}</strong>}
+      The service {past.error ? "refused" : words(past.allowed)} this at {time(past)}
+      {past.key && <> for the key “<Shown text={past.key} plain />”</>}, in {took(past)}
+      {past.policy !== null && <>, by version {past.policy} of the policy</>}.
+      {past.error && <> The reason: <Shown text={past.error} /></>}
+      {left > 0 && ` ${left === 1 ? "One of its context facts is" : `${left} of its context facts are`} not in the log, so this answer is without ${left === 1 ? "it" : "them"}.`}
+      {" "}<button class="link" onClick={() => set({ past: null, pane: "decisions" })}>Back to the decisions</button>
+    </div>
+  );
+}
