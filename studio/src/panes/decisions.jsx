@@ -1,6 +1,6 @@
 // The latest decisions of the service, as they are made. One press asks the question of one again.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post } from "../api.js";
 import { LongList } from "../list.jsx";
 import { accessFields, questionText, visible, writtenFact } from "../notation.js";
@@ -40,8 +40,8 @@ function again(decision) {
   });
 }
 
-/** The latest decisions, which come in as long as this is shown. */
-function useDecisions(isLive) {
+/** The latest decisions, which come in as long as this is shown, and nobody points at one: it would move away. */
+function useDecisions(isLive, isPointed) {
   const { session, online } = useStudio();
   const [found, setFound] = useState(null);
   const [error, setError] = useState("");
@@ -54,7 +54,7 @@ function useDecisions(isLive) {
     let all = [];
     const look = async () => {
       try {
-        if (document.visibilityState === "visible") {
+        if (document.visibilityState === "visible" && !(isPointed.current && all.length)) {
           const now = await post("draft/decisions", { after: latest }, ending.signal);
           // A service that was started again counts from the beginning.
           if (now.latest < latest) all = [];
@@ -85,7 +85,8 @@ export function DecisionsPane() {
   const [text, setText] = useState("");
   const [result, setResult] = useState("");
   const [isLive, setLive] = useState(true);
-  const { found, error } = useDecisions(isLive);
+  const isPointed = useRef(false);
+  const { found, error } = useDecisions(isLive, isPointed);
   const shown = useMemo(() => {
     const part = text.trim().toLowerCase();
     const fits = (decision) =>
@@ -134,7 +135,9 @@ export function DecisionsPane() {
       </p>
       <Failure text={error} />
       {shown.length ? (
-        <LongList label="Decisions" items={shown} keyOf={({ number }) => number} onEnter={again} row={(decision) => <Decision decision={decision} />} />
+        <div class="held" onPointerEnter={() => (isPointed.current = true)} onPointerLeave={() => (isPointed.current = false)}>
+          <LongList label="Decisions" items={shown} keyOf={({ number }) => number} onEnter={again} row={(decision) => <Decision decision={decision} />} />
+        </div>
       ) : (
         <Empty title="No decision matches">Try a shorter text or another result.</Empty>
       )}

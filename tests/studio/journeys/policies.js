@@ -56,6 +56,16 @@ await run({
   async "tests run live, and a question becomes one"(context) {
     const page = await open(context);
     await page.getByText("1 test passed").waitFor();
+    // The name of a test leads to its line, not to that of another one that has the name in its own.
+    await write(page, `${POLICY}\ntest "push" {\n  assert_not allow(User{"x"}, "push", Repository{"y"});\n}\n`);
+    await page.getByText("2 tests passed").waitFor();
+    await page.getByRole("tab", { name: "Tests" }).click();
+    await page.getByRole("button", { name: "push", exact: true }).click();
+    const current = () => document.querySelector(".editor").shadowRoot.querySelector(".cm-activeLine").textContent;
+    assert.match(await page.evaluate(current), /^test "push"/);
+    await write(page, POLICY);
+    await page.getByText("1 test passed").waitFor();
+    await page.getByRole("tab", { name: "Answer" }).click();
     await ask(page, "User:alice", "push", "Repository:docs");
     await page.locator(".verdict.no").waitFor();
     await page.getByRole("button", { name: "Make this a test" }).click();
