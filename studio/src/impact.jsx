@@ -40,7 +40,7 @@ export function Impact({ found, error }) {
       {changes.length > 0 && (
         <>
           <h3>Recent decisions that change</h3>
-          <ul class="plain changes">
+          <ul class={all ? "plain changes all" : "plain changes"} tabIndex={all ? 0 : undefined} aria-label="Recent decisions that change">
             {shown.map((change) => (
               <li key={change.number ?? decided(change) + JSON.stringify(change.context_facts)}>
                 <span class={change.draft ? "good" : "bad"}>{WORDS.get(change.active)} now, {WORDS.get(change.draft)} with this draft</span>{" "}

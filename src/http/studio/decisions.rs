@@ -16,8 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How many different questions are asked under a draft, and for how long.
-const MOST_COMPARED: usize = 200;
+/// How long the questions of decisions are asked under a draft.
 const COMPARING: Duration = Duration::from_secs(3);
 
 /// Which decisions are wanted.
@@ -119,8 +118,7 @@ pub(super) async fn impact(
     let not_whole = decisions - whole.len();
     let Distinct { asked, latest } = Distinct::of(whole);
     let questions = asked.len();
-    let first = asked.get(..MOST_COMPARED).unwrap_or(&asked);
-    let Impact { changed, n_compared } = engine.impact(&draft, first, COMPARING).await?;
+    let Impact { changed, n_compared } = engine.impact(&draft, &asked, COMPARING).await?;
     let change = |ChangedAnswer { at, before, after }: ChangedAnswer| {
         let (line, times) = latest.get(at)?;
         Some(ChangeOut { times: *times, latest: Arc::clone(line), active: before, draft: after })
