@@ -42,6 +42,9 @@ struct LoggedDecision {
     /// Why an evaluation of AuthZEN was denied without being decided.
     #[serde(default)]
     error: Option<String>,
+    /// Whether the log has only the beginning of an id.
+    #[serde(default)]
+    cut: bool,
     took_us: u64,
     #[serde(default)]
     context_facts: Vec<FactJson>,
@@ -60,7 +63,8 @@ struct Entity {
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainedDecision {
     decision: LoggedDecision,
-    /// `None` if no policy decided: there was none, or the question was wrong.
+    /// `None` if no policy decided (there was none, or the question was wrong), or if the log has not all of
+    /// what was asked.
     explanation: Option<WhyOut>,
     /// Whether facts or the policy were changed since.
     changed_since: Option<bool>,
@@ -85,7 +89,9 @@ pub(super) fn explained(
         output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
     }
     let explain = |decision: LoggedDecision| {
-        let Some(policy) = decision.policy else { return Ok(ExplainedDecision::without(decision)) };
+        let Some(policy) = decision.policy.filter(|_| !decision.cut) else {
+            return Ok(ExplainedDecision::without(decision));
+        };
         let explanation = replay.explanation(decision.asked(), policy, decision.moment(log)?)?;
         let changed_since = Some(Some(explanation.offset) != decision.offset);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
@@ -200,7 +206,13 @@ impl ExplainedDecision {
         let then = if decision.allowed { "allowed" } else { "denied" };
         let (time, question) = (&decision.time, decision.question());
         let Some((explanation, policy)) = explanation.as_ref().zip(decision.policy) else {
-            let reason = decision.error.as_deref().unwrap_or("there was no policy, so nothing was allowed");
+            let reason = match &decision.error {
+                Some(error) => error,
+                None if decision.cut => {
+                    "the log has only the beginning of an id, so this cannot be explained"
+                }
+                None => "there was no policy, so nothing was allowed",
+            };
             return format!("{then} at {time}: {reason}\n\n{question}\n");
         };
         let mut text = format!("{then} at {time}, by policy {policy}\n");

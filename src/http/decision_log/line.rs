@@ -16,6 +16,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
+/// How many bytes of a text are kept.
+const MOST_TEXT: usize = 1_000;
+
 /// What one decision was about, and how it ended.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::http) struct Decided<'d> {
@@ -93,6 +96,7 @@ impl Witness {
             Outcome::Answer { allowed, policy, offset } => (allowed, policy, Some(offset), None),
             Outcome::Mistake(message) => (false, None, None, Some(message.to_owned())),
         };
+        let mut texts = KeptTexts::default();
         let line = Line {
             time: Timestamp::now(),
             request_id: request.as_str().to_owned(),
@@ -100,15 +104,37 @@ impl Witness {
             key: key.clone(),
             policy,
             offset,
-            actor: actor.clone(),
-            action: action.to_owned(),
-            resource: resource.clone(),
+            actor: texts.value(actor),
+            action: texts.text(action),
+            resource: texts.value(resource),
             allowed,
-            error,
+            error: error.map(|error| KeptTexts::default().text(&error)),
+            is_cut: texts.are_cut,
             took: started.elapsed(),
             context: logged(&log.facts, context),
         };
         log.note(environment, line);
+    }
+}
+
+/// What is kept of the texts of a question. A caller may send megabytes, and so push older decisions out of the
+/// log; no fact has an argument that is as long.
+#[derive(Debug, Default)]
+struct KeptTexts {
+    are_cut: bool,
+}
+
+impl KeptTexts {
+    fn text(&mut self, text: &str) -> String {
+        if text.len() <= MOST_TEXT {
+            return text.to_owned();
+        }
+        self.are_cut = true;
+        format!("{}…", &text[..text.floor_char_boundary(MOST_TEXT)])
+    }
+
+    fn value(&mut self, Value { ty, id }: &Value) -> Value {
+        Value { ty: self.text(ty), id: self.text(id) }
     }
 }
 
@@ -156,22 +182,13 @@ pub(in crate::http) struct Line {
     resource: Value,
     allowed: bool,
     error: Option<String>,
+    /// Whether the actor, the action or the resource is longer than what is kept of it.
+    is_cut: bool,
     took: Duration,
     context: (Vec<Fact>, usize),
 }
 
 impl Line {
-    /// About how many bytes it takes while it waits.
-    pub(super) fn n_bytes(&self) -> u64 {
-        let value = |value: &Value| value.ty.len() + value.id.len();
-        let fact = |fact: &Fact| fact.predicate.len() + fact.args.iter().map(value).sum::<usize>();
-        let texts = [self.request_id.len(), self.environment.len(), self.action.len()];
-        let error = self.error.as_ref().map_or(0, String::len);
-        let context = self.context.0.iter().map(fact).sum::<usize>();
-        let all = texts.iter().sum::<usize>() + value(&self.actor) + value(&self.resource) + error + context;
-        (size_of::<Self>() + all) as u64
-    }
-
     /// Its time, and its text without the end of the line.
     pub(super) fn text(&self) -> (Timestamp, String) {
         // Strings and numbers always encode.
@@ -186,7 +203,7 @@ impl Line {
 
     /// Whether the log has all of what was asked, and the policy decided.
     pub(in crate::http) fn is_whole(&self) -> bool {
-        self.error.is_none() && self.context.1 == 0
+        self.error.is_none() && !self.is_cut && self.context.1 == 0
     }
 
     /// About how many bytes of memory it takes.
@@ -218,6 +235,7 @@ impl Line {
             resource: ValueText::from(&self.resource),
             allowed: self.allowed,
             error: self.error.as_deref(),
+            cut: self.is_cut,
             took_us: u64::try_from(self.took.as_micros()).unwrap_or(u64::MAX),
             context_facts: context.iter().map(FactText::from).collect(),
             context_facts_left_out: *n_left_out,
@@ -247,6 +265,8 @@ struct LineJson<'l> {
     allowed: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'l str>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    cut: bool,
     took_us: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     context_facts: Vec<FactText<'l>>,
@@ -278,8 +298,18 @@ pub(super) mod tests {
             resource: value("x".repeat(n_bytes)),
             allowed: true,
             error: None,
+            is_cut: false,
             took: Duration::ZERO,
             context: (Vec::new(), 0),
         })
+    }
+
+    #[test]
+    fn long_texts_are_cut_between_characters() {
+        let mut texts = KeptTexts::default();
+        assert_eq!(texts.text(&"a".repeat(MOST_TEXT)), "a".repeat(MOST_TEXT));
+        assert!(!texts.are_cut);
+        let cut = texts.text(&format!("a{}", "é".repeat(MOST_TEXT)));
+        assert_eq!((cut.chars().count(), texts.are_cut), (501, true), "999 bytes and the mark");
     }
 }

@@ -73,7 +73,7 @@ impl Sink {
 
     /// Takes a line, or drops and counts it if the queue is full.
     pub(super) fn take(&self, line: &Arc<Line>) {
-        let n_bytes = line.n_bytes();
+        let n_bytes = line.n_bytes() as u64;
         self.shared.waiting.fetch_add(1, Ordering::Relaxed);
         let others = self.shared.waiting_bytes.fetch_add(n_bytes, Ordering::Relaxed);
         let fits = others.saturating_add(n_bytes) <= QUEUE_BYTES;
@@ -134,7 +134,7 @@ impl LogDestination {
                     .by_ref()
                     .take(BATCH)
                     .map(|line| {
-                        n_bytes += line.n_bytes();
+                        n_bytes += line.n_bytes() as u64;
                         line.text()
                     })
                     .collect();
