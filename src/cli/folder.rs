@@ -32,6 +32,12 @@ pub(super) struct EnvironmentState {
     pub(super) offset: u64,
 }
 
+/// The name and the text of the active policy in a folder; `None` before the first one.
+pub(super) fn policy(dir: &Path) -> Result<Option<(String, String)>, CliError> {
+    let stored = Snapshot::open(dir)?.policy(None)?;
+    Ok(stored.map(|stored| (stored.version.filename, stored.src)))
+}
+
 /// Holds the environment of a folder, with its active policy or an older version.
 pub(super) fn hold(dir: &Path, version: Option<u64>, runtime: &Runtime) -> Result<HeldFolder, CliError> {
     let snapshot = Snapshot::open(dir)?;

@@ -22,6 +22,7 @@ mod facts_file;
 mod flags;
 mod fmt;
 mod folder;
+mod generate;
 mod init;
 mod keys;
 mod local;
@@ -85,6 +86,7 @@ enum Command {
     Test(test::Args),
     Validate(validate::Args),
     Fmt(fmt::Args),
+    Generate(generate::Args),
     Lsp(lsp::Args),
     Bindings(bindings::Args),
     Keys(keys::Args),
@@ -131,6 +133,7 @@ pub fn run() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Fmt(args) => fmt::run(&args),
+        Command::Generate(args) => generate::run(args),
         Command::Lsp(args) => lsp::run(args),
         Command::Bindings(args) => bindings::run(&args),
         Command::Keys(args) => keys::run(args),
@@ -183,6 +186,7 @@ impl Command {
             Self::Store(args) => args.format(),
             Self::Init(_)
             | Self::Serve(_)
+            | Self::Generate(_)
             | Self::Lsp(_)
             | Self::Keys(_)
             | Self::Login(_)

@@ -108,7 +108,8 @@ impl Origin {
         }
     }
 
-    fn of(
+    /// What the arguments of a command name. A service is not connected to yet.
+    pub(super) fn of(
         policy: Option<PathBuf>,
         facts: Option<PathBuf>,
         service: ServiceArgs,

@@ -1,5 +1,6 @@
 //! Runs the official clients, as they come from their registries, against a real server and a real database;
-//! and the language server with third-party clients, see [`editors`].
+//! the types that are generated for them, see [`typed`]; and the language server with third-party clients,
+//! see [`editors`].
 //!
 //! One trial a version of a client. Each gets servers of its own on free ports, a fresh database with the
 //! tables of `tests/clients/schema.sql`, and runs as a process that finds them in its environment. What it
@@ -11,6 +12,7 @@
 //! ```
 
 mod editors;
+mod typed;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use portcullis::http::DEVELOPMENT_KEY;
@@ -44,7 +46,7 @@ static DATABASES: LazyLock<Result<Cluster, String>> =
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let trials = SUITES.iter().map(|(name, runner)| Trial::test(*name, || run(name, runner)));
-    let trials = trials.chain(editors::trials()).collect();
+    let trials = trials.chain(editors::trials()).chain(typed::trials()).collect();
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
@@ -158,7 +160,12 @@ fn read_only_key(data: &Path) -> Result<String, String> {
 
 /// Starts a service in development mode with these settings.
 fn serve(folder: TempDir, settings: &[(&str, &str)]) -> Result<Service, String> {
+    serve_with(folder, settings, &[])
+}
+
+/// The same with further arguments.
+fn serve_with(folder: TempDir, settings: &[(&str, &str)], args: &[&str]) -> Result<Service, String> {
     let mut command = portcullis(folder.path());
     command.envs(settings.iter().copied()).env("PORTCULLIS_LOG", "warn");
-    Service::develop_as(command, folder, ".", &[])
+    Service::develop_as(command, folder, ".", args)
 }

@@ -63,9 +63,12 @@ fn every_snapshot_is_asked_for_and_there() {
         let words = name.split(' ').map(|word| word.replace(|c: char| !c.is_alphanumeric(), ""));
         format!("snapshots/plans/{}.snap", words.collect::<Vec<_>>().join("-"))
     }));
-    for file in files("tests/service/commands/lsp", &[".rs"]) {
-        let names = file.text.split("assert_snapshot!(\"").skip(1).filter_map(|rest| rest.split('"').next());
-        asked.extend(names.map(|name| format!("snapshots/lsp/{name}.snap")));
+    for kept in ["lsp", "generate"] {
+        for file in files(&format!("tests/service/commands/{kept}"), &[".rs"]) {
+            let asked_for = file.text.split("assert_snapshot!(\"").skip(1);
+            let names = asked_for.filter_map(|rest| rest.split('"').next());
+            asked.extend(names.map(|name| format!("snapshots/{kept}/{name}.snap")));
+        }
     }
     for file in files("compiler/src/tests", &[".rs"]) {
         let names = file.text.split("compared(\"").skip(1).filter_map(|rest| rest.split('"').next());

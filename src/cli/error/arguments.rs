@@ -124,6 +124,9 @@ pub(in crate::cli) enum UsageError {
     /// `fmt -` with anything else.
     #[error("`-` cannot be combined with other files, `--check` or `--format json`")]
     FormattedInput,
+    /// `generate --out -`.
+    #[error("`--out` names a file: leave it out to write to the standard output")]
+    GeneratedOutput,
     /// `review` without an actor and without a resource.
     #[error("give an --actor or a --resource")]
     NothingReviewed,

@@ -49,8 +49,18 @@ fn wrong_arguments_exit_with_2_and_help_shows_examples() {
     assert_eq!(run(&["compile", "good.polar"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "allow(User:a", "--dialect", "sqlite"]).0, 2);
     assert_eq!(run(&["compile", "good.polar", "p()", "--dialect", "db2"]).0, 2);
-    let commands =
-        ["serve", "compile", "explain", "why", "test", "validate", "fmt", "keys", "bindings check"];
+    let commands = [
+        "serve",
+        "compile",
+        "explain",
+        "why",
+        "test",
+        "validate",
+        "fmt",
+        "generate",
+        "keys",
+        "bindings check",
+    ];
     let keys = ["keys create", "keys list", "keys revoke", "config show", "login", "logout"];
     let more = [
         "environments list",

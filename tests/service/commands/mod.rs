@@ -5,6 +5,7 @@ mod bindings;
 mod codes;
 mod exit_codes;
 mod explain;
+mod generate;
 mod init;
 mod lsp;
 mod remote;
