@@ -72,6 +72,7 @@ pub use local::{
 };
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};
+pub use policy_tests::{Coverage, CoveredRule};
 pub use portcullis_compiler::builtin;
 pub use portcullis_compiler::local::StartingEnd;
 pub use portcullis_compiler::question::{Question, RefusedQuestion};

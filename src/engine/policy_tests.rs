@@ -16,6 +16,10 @@
 //! assert_not p(v)         none is
 //! ```
 
+mod coverage;
+
+pub use coverage::{Coverage, CoveredRule};
+
 use super::answers::{SlotValues, Unanswered, row_query};
 use super::catalog::{self, Context};
 use super::report::{RefusedAssertion, TestOutcome, TestReport};
@@ -130,15 +134,7 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(program: &'a Program, test: &'a Test, reader: &'a Reader<'a>) -> Self {
-        let value = |id: &ConstId| {
-            let constant = program.literal(*id);
-            Value { ty: program.types[constant.ty].name.clone(), id: constant.text.clone() }
-        };
-        let fact = |fact: &portcullis_compiler::ir::Fact| Fact {
-            predicate: fact.predicate.clone(),
-            args: fact.args.iter().map(value).collect(),
-        };
-        let facts: Vec<Fact> = test.facts.iter().map(fact).collect();
+        let facts = facts(program, test);
         let context = Context::of(&facts, StoreDialect::Sqlite);
         let catalog = catalog::catalog(&[], &context.signatures);
         Self { program, reader, context, catalog, now: unix_time() }
@@ -224,6 +220,19 @@ impl<'a> Bench<'a> {
     fn name(&self, pred: PredId) -> &str {
         &self.program.predicate(pred).name
     }
+}
+
+/// The facts of a test.
+fn facts(program: &Program, test: &Test) -> Vec<Fact> {
+    let value = |id: &ConstId| {
+        let constant = program.literal(*id);
+        Value { ty: program.types[constant.ty].name.clone(), id: constant.text.clone() }
+    };
+    let fact = |fact: &portcullis_compiler::ir::Fact| Fact {
+        predicate: fact.predicate.clone(),
+        args: fact.args.iter().map(value).collect(),
+    };
+    test.facts.iter().map(fact).collect()
 }
 
 /// A few of the values, and the number of the others.

@@ -2,9 +2,11 @@
 //!
 //! A policy is a `testsuite`, a test a `testcase`. Each assertion that fails is a `failure`, and so is a
 //! policy that does not validate or cannot be read.
+//! The coverage of rules is in the `properties` of its suite.
 
 use super::{FileOutcome, Tested};
 use crate::cli::shown::printable;
+use crate::engine::Coverage;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
 use std::io;
@@ -25,7 +27,7 @@ fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
     let file = &printable(&tested.file);
     let (n_tests, n_failures) = match &tested.outcome {
         FileOutcome::Failed(_) | FileOutcome::Invalid(_) => (1, 1),
-        FileOutcome::Ran(report) => {
+        FileOutcome::Ran(report, _) => {
             let n_failed = report.tests.iter().filter(|test| test.passed < test.total).count();
             (report.tests.len(), n_failed)
         }
@@ -40,12 +42,29 @@ fn suite(writer: &mut Writer<Vec<u8>>, tested: &Tested) -> io::Result<()> {
                 let errors: Vec<&String> = reasons.iter().map(|reason| &reason.text).collect();
                 case(writer, file, "the policy validates", &errors)
             }
-            FileOutcome::Ran(report) => report
-                .tests
-                .iter()
-                .try_for_each(|test| case(writer, file, &printable(&test.name), &test.failures)),
+            FileOutcome::Ran(report, coverage) => {
+                coverage.iter().try_for_each(|coverage| properties(writer, coverage))?;
+                let mut tests = report.tests.iter();
+                tests.try_for_each(|test| case(writer, file, &printable(&test.name), &test.failures))
+            }
         },
     )?;
+    Ok(())
+}
+
+/// The coverage: its counts, and each rule that no test uses.
+fn properties(writer: &mut Writer<Vec<u8>>, coverage: &Coverage) -> io::Result<()> {
+    let counts = [("rules", coverage.rules.len()), ("covered_rules", coverage.n_covered())];
+    let counts = counts.map(|(name, count)| (name.to_owned(), count.to_string()));
+    let uncovered = coverage.rules.iter().filter(|rule| rule.n_assertions == 0);
+    let uncovered = uncovered.map(|rule| (format!("uncovered_line_{}", rule.line), printable(&rule.text)));
+    writer.create_element("properties").write_inner_content(|writer| {
+        for (name, value) in counts.into_iter().chain(uncovered) {
+            let attributes = [("name", name.as_str()), ("value", value.as_str())];
+            writer.create_element("property").with_attributes(attributes).write_empty()?;
+        }
+        Ok(())
+    })?;
     Ok(())
 }
 

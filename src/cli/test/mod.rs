@@ -1,5 +1,6 @@
 //! `portcullis test`: runs the tests in policies.
 
+mod coverage;
 mod junit;
 mod watch;
 
@@ -10,7 +11,9 @@ use super::reason::Reason;
 use super::shown::printable;
 use super::validate::plural;
 use super::{Verdict, serve};
-use crate::engine::{Engine, EngineSettings, RefusedAssertion, RefusedQuestion, TestOutcome, TestReport};
+use crate::engine::{
+    Coverage, Engine, EngineError, EngineSettings, RefusedAssertion, RefusedQuestion, TestOutcome, TestReport,
+};
 use crate::http::ErrorCode;
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -25,11 +28,15 @@ use tokio::runtime::Runtime;
     after_help = "Exit code 1 if a test fails, or a file does not validate or cannot be read. The other files are \
 tested in any case.
 
+With `--coverage`, a rule is covered if it is used in a proof of an assertion's query. A denial covers only the \
+rules that prove what a `not` excludes. Of several proofs, one with the fewest rules on top of each other counts.
+
 Examples:
   portcullis test policy.polar
   portcullis test policies/ --fail-fast --format json
   portcullis test policies/ --filter owner --watch
-  portcullis test policies/ --junit results.xml"
+  portcullis test policies/ --junit results.xml
+  portcullis test policy.polar --coverage-min 90"
 )]
 pub(super) struct Args {
     /// The policy files, each a complete policy; of a folder, all `.polar` files below it are read, and `-`
@@ -48,8 +55,20 @@ pub(super) struct Args {
     /// Also write the results to this file, as the XML that build servers read
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    /// Also show which rules the tests use
+    #[arg(long)]
+    coverage: bool,
+    /// Fail if the tests use less than this percentage of all rules; shows which they use
+    #[arg(long, value_name = "PERCENT", value_parser = coverage::percent)]
+    coverage_min: Option<f64>,
     #[command(flatten)]
     pub(super) output: FormatArgs,
+}
+
+impl Args {
+    fn wants_coverage(&self) -> bool {
+        self.coverage || self.coverage_min.is_some()
+    }
 }
 
 /// A file with the result of its tests.
@@ -65,7 +84,7 @@ enum FileOutcome {
     /// The policy does not validate.
     Invalid(Vec<Reason>),
     /// They ran.
-    Ran(TestReport),
+    Ran(TestReport, Option<Coverage>),
 }
 
 pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
@@ -89,7 +108,7 @@ fn tested(
     }
     let is_without_test = |tested: &Tested| match &tested.outcome {
         FileOutcome::Failed(_) | FileOutcome::Invalid(_) => false,
-        FileOutcome::Ran(report) => report.tests.is_empty(),
+        FileOutcome::Ran(report, _) => report.tests.is_empty(),
     };
     if let Some(filter) = args.filter.as_ref().filter(|_| all.iter().all(is_without_test)) {
         return Err(CliError::NoTest(filter.clone()));
@@ -107,9 +126,10 @@ fn tested(
     }
     let is_good = |tested: &Tested| match &tested.outcome {
         FileOutcome::Failed(_) | FileOutcome::Invalid(_) => false,
-        FileOutcome::Ran(report) => report.success(),
+        FileOutcome::Ran(report, _) => report.success(),
     };
-    let good = all.iter().all(is_good);
+    let is_covered = args.coverage_min.is_none_or(|least| coverage::is_enough(&all, least));
+    let good = all.iter().all(is_good) && is_covered;
     Ok(if good { Verdict::Good } else { Verdict::Bad })
 }
 
@@ -132,21 +152,24 @@ fn outcome(file: PolicyFile, args: &Args, runtime: &Runtime) -> Result<FileOutco
     };
     let is_wanted = |name: &str| args.filter.as_ref().is_none_or(|text| name.contains(text));
     program.tests.retain(|test| is_wanted(&test.name));
-    let report = runtime.block_on(async {
+    let (report, coverage) = runtime.block_on(async {
         // No time limit: the user can interrupt it.
         let settings = EngineSettings { policy_test_time: Duration::MAX, ..EngineSettings::default() };
         let engine = Engine::in_memory(settings).await?;
-        engine.test_policy(&Arc::new(program), args.fail_fast).await
+        let program = Arc::new(program);
+        let report = engine.test_policy(&program, args.fail_fast).await?;
+        let coverage = if args.wants_coverage() { Some(engine.coverage(&program).await?) } else { None };
+        Ok::<_, EngineError>((report, coverage))
     })?;
-    Ok(FileOutcome::Ran(report))
+    Ok(FileOutcome::Ran(report, coverage))
 }
 
 /// The results as text; what failed goes to the standard error.
 fn shown(Tested { file, outcome }: &Tested) -> String {
-    let report = match outcome {
+    let (report, coverage) = match outcome {
         FileOutcome::Failed(reason) => return shown_untested(file, std::slice::from_ref(reason)),
         FileOutcome::Invalid(reasons) => return shown_untested(file, reasons),
-        FileOutcome::Ran(report) => report,
+        FileOutcome::Ran(report, coverage) => (report, coverage),
     };
     let tests = &report.tests;
     let mut text = format!("{file}\n");
@@ -161,6 +184,9 @@ fn shown(Tested { file, outcome }: &Tested) -> String {
     }
     let n_failed = tests.iter().filter(|test| test.passed < test.total).count();
     let _ = write!(text, "{}, {n_failed} failed", plural(tests.len(), "test"));
+    if let Some(coverage) = coverage {
+        text.push_str(&coverage::table(file, coverage));
+    }
     printable(&text)
 }
 
@@ -175,24 +201,28 @@ fn as_json(Tested { file, outcome }: &Tested) -> Value {
     let (report, reasons) = match outcome {
         FileOutcome::Failed(reason) => (&no_tests, std::slice::from_ref(reason)),
         FileOutcome::Invalid(reasons) => (&no_tests, reasons.as_slice()),
-        FileOutcome::Ran(report) => (report, &[][..]),
+        FileOutcome::Ran(report, _) => (report, &[][..]),
     };
     let code = match outcome {
         FileOutcome::Failed(reason) => Some(&*reason.code),
         FileOutcome::Invalid(_) => Some(ErrorCode::InvalidPolicy.as_str()),
-        FileOutcome::Ran(report) if !report.success() => Some(ErrorCode::PolicyTestsFailed.as_str()),
-        FileOutcome::Ran(_) => None,
+        FileOutcome::Ran(report, _) if !report.success() => Some(ErrorCode::PolicyTestsFailed.as_str()),
+        FileOutcome::Ran(..) => None,
     };
     let test = |test: &TestOutcome| json!({ "name": test.name, "passed": test.passed, "total": test.total });
     let refused = |RefusedAssertion { test, line, question }: &RefusedAssertion| {
         let RefusedQuestion { refusal, message } = question;
         json!({ "test": test, "line": line, "code": refusal.code(), "message": message })
     };
-    json!({
+    let mut object = json!({
         "file": file, "code": code,
         "invalid": reasons.iter().map(|reason| &reason.json).collect::<Vec<_>>(),
         "tests": report.tests.iter().map(test).collect::<Vec<_>>(),
         "failures": report.errors(),
         "refused": report.refused.iter().map(refused).collect::<Vec<_>>(),
-    })
+    });
+    if let (FileOutcome::Ran(_, Some(coverage)), Some(fields)) = (outcome, object.as_object_mut()) {
+        fields.insert("coverage".to_owned(), coverage::as_json(coverage));
+    }
+    object
 }

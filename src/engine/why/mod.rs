@@ -10,7 +10,7 @@ mod confirm;
 mod effects;
 mod local;
 mod mixed;
-mod rows;
+pub(super) mod rows;
 
 use super::answers::{Unanswered, expected, read};
 use super::checks::ActionsQuestion;

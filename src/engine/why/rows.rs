@@ -16,7 +16,7 @@ const READ_BYTES: usize = 128;
 const ROW_BYTES: usize = 512;
 
 /// The facts of one moment.
-pub(super) struct StoredRows<'r> {
+pub(in crate::engine) struct StoredRows<'r> {
     reader: &'r Reader<'r>,
     context: &'r [Fact],
     meter: Meter,
@@ -25,7 +25,11 @@ pub(super) struct StoredRows<'r> {
 
 impl<'r> StoredRows<'r> {
     /// The facts that a reader sees, and those of the request.
-    pub(super) fn new(reader: &'r Reader<'r>, context: &'r [Fact], account: Option<&Arc<Account>>) -> Self {
+    pub(in crate::engine) fn new(
+        reader: &'r Reader<'r>,
+        context: &'r [Fact],
+        account: Option<&Arc<Account>>,
+    ) -> Self {
         Self { reader, context, meter: Meter::new(account), until: Instant::now().checked_add(TIME) }
     }
 

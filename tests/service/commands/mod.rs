@@ -3,6 +3,7 @@
 mod ask;
 mod bindings;
 mod codes;
+mod coverage;
 mod exit_codes;
 mod explain;
 mod generate;
