@@ -66,12 +66,14 @@ impl Layout {
                 items
                     .iter()
                     .map(|item| format!("{line}{LEAD}{}", item.text(inner + 1, inner, step)))
-                    .collect()
+                    .collect::<Vec<_>>()
+                    .concat()
             }
         }
     }
 
-    fn flat(&self) -> String {
+    /// The text in one line.
+    pub(super) fn flat(&self) -> String {
         let joined =
             |items: &[Self], between: &str| items.iter().map(Self::flat).collect::<Vec<_>>().join(between);
         match self {

@@ -62,7 +62,7 @@ enum Language {
     /// For the npm package `oso-cloud`
     #[value(name = "typescript")]
     TypeScript,
-    /// For the PyPI package `oso-cloud`
+    /// For the Python package `oso-cloud`
     Python,
 }
 

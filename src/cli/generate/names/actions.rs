@@ -67,7 +67,7 @@ fn question(program: &Program, rules: &[&Rule], resource: Option<&str>) -> Optio
         }
         match given(program, rule) {
             RuleActions::Actions(given) => {
-                actions.iter_mut().for_each(|actions| actions.extend(given.iter().cloned()))
+                actions.iter_mut().for_each(|actions| actions.extend(given.iter().cloned()));
             }
             RuleActions::Permissions => {}
             RuleActions::Any => actions = None,

@@ -40,8 +40,8 @@ pub(super) struct PolicyTypes {
 pub(super) struct BlockNames {
     /// Its roles.
     pub(super) roles: BTreeSet<String>,
-    /// Its relations, each with the type that it leads to.
-    pub(super) relations: BTreeMap<String, String>,
+    /// Its relations, each with the types that it leads to.
+    pub(super) relations: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// Who may be asked about what.
@@ -83,7 +83,11 @@ impl PolicyTypes {
         let is_type = |name: &str| program.type_id(name).is_some();
         let blocks = program.blocks.iter().filter(|block| is_type(&block.name)).map(|block| {
             let roles = block.roles.iter().cloned().collect();
-            (block.name.clone(), BlockNames { roles, relations: block.relations.iter().cloned().collect() })
+            let relations = block.relations.iter().map(|(name, ty)| {
+                let admitted = program.type_id(ty).map(|ty| names_of(program, &program.types[ty].admits));
+                (name.clone(), admitted.unwrap_or_default())
+            });
+            (block.name.clone(), BlockNames { roles, relations: relations.collect() })
         });
         let global = program.blocks.iter().filter(|block| !is_type(&block.name));
         let questions = actions::questions(program);

@@ -107,7 +107,7 @@ const METHODS: &[Method] = {
 
 /// Writes the protocols, and the function that gives a client its types.
 pub(super) fn protocol(module: &mut PythonModule<'_>) {
-    module.text.push_str(
+    module.write(
         "\n\nclass TypedBatch(Protocol):\n    \"\"\"Changes that are made together.\"\"\"\n\n    \
          def insert(self, fact: PolicyFact) -> None: ...\n\n    \
          def delete(self, fact: PolicyPattern) -> None: ...\n\n\n\
@@ -117,10 +117,10 @@ pub(super) fn protocol(module: &mut PythonModule<'_>) {
     let mark = if types.questions.len() > 1 { "    @overload\n" } else { "" };
     for method in METHODS {
         for question in &types.questions {
-            module.text.push_str(&format!("\n{mark}{}", signature(types, method, question)));
+            module.write(&format!("\n{mark}{}", signature(types, method, question)));
         }
     }
-    module.text.push_str(OTHERS);
+    module.write(OTHERS);
 }
 
 fn signature(types: &PolicyTypes, method: &Method, question: &ActionType) -> String {
@@ -143,8 +143,12 @@ fn signature(types: &PolicyTypes, method: &Method, question: &ActionType) -> Str
         Parameter::ResourceType => format!("resource_type: {}", literal(resource)),
         Parameter::Other(text) => (*text).to_owned(),
     };
-    let parameters: String =
-        method.parameters.iter().map(|each| format!("        {},\n", parameter(each))).collect();
+    let parameters: String = method
+        .parameters
+        .iter()
+        .map(|each| format!("        {},\n", parameter(each)))
+        .collect::<Vec<_>>()
+        .concat();
     let returns = match method.returns {
         Returns::Actions => format!("List[{}]", action_type("")),
         Returns::Other(text) => text.to_owned(),

@@ -1,7 +1,5 @@
 //! `portcullis generate`: from where the policy comes, what is written, and what `--check` says.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
-
 use portcullis_testkit::program::{portcullis, run};
 use portcullis_testkit::server::{POLICY, Server};
 use std::fs;
