@@ -1,6 +1,7 @@
-//! `portcullis fmt`: formats policies.
+//! `portcullis fmt`: formats policies and data bindings.
 
 use super::Verdict;
+use super::bindings;
 use super::error::{CliError, UsageError};
 use super::output::{self, Format, FormatArgs};
 use super::policy_file::{self, UnreadFile};
@@ -13,22 +14,25 @@ use portcullis_compiler::syntax::{FormatError, format};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
-/// Format policy files
+/// Format policies and data bindings
 #[derive(Debug, clap::Args)]
 #[command(
     after_help = "Comments are kept, and so are single empty lines between statements. A list of a block or a \
 condition that begins on a new line stays broken. A file with errors is not changed.
 
+A file whose name ends with `.yaml` or `.yml` is data bindings. Lists, values in braces and the lines of a query keep \
+their layout, and so does a document that could not be moved without a change of its meaning.
+
 Exit code 1 if a file has an error, and with `--check` if one would be changed.
 
 Examples:
   portcullis fmt policy.polar
-  portcullis fmt --check policies
+  portcullis fmt --check policies bindings.yaml
   portcullis fmt - < policy.polar"
 )]
 pub(super) struct Args {
-    /// Policy files, or folders with all policies below them; `-` formats the standard input to the standard
-    /// output
+    /// Policies and data bindings, or folders with all policies below them; `-` formats a policy from the
+    /// standard input to the standard output
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Show what would change, without changing it
@@ -79,7 +83,9 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
 fn file(path: &Path, args: &Args) -> Result<FormatOutcome, CliError> {
     let text = policy_file::read(path)?;
     let source = SourceMap::new(path.display().to_string(), text);
-    let formatted = match formatted(&source)? {
+    let formatted =
+        if bindings::is_document(path) { bindings::formatted(&source) } else { formatted(&source) };
+    let formatted = match formatted? {
         Ok(formatted) => formatted,
         Err(errors) => return Ok(FormatOutcome::Refused(errors)),
     };

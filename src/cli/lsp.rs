@@ -1,15 +1,17 @@
 //! `portcullis lsp`: the language server for editors.
 
+use super::bindings::editor;
 use super::error::CliError;
 use super::{Verdict, serve};
 use crate::engine::{self, Engine, EngineError, EngineSettings};
-use crate::lsp::{self, Ran, Settings, Workbench};
+use crate::lsp::{self, LiveFinding, Ran, Schema, Settings, Workbench};
 use lsp_server::Connection;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_compiler::{Dialect, compile_text};
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 use tokio::runtime::Handle;
 
 /// The pages of diagnostic codes in the sources from which the program was built.
@@ -23,6 +25,7 @@ standard input and output. docs/editors.md says how to set it up.
 
 Examples:
   portcullis lsp
+  portcullis lsp --database postgresql:///app
   nvim policy.polar    # with the lines of docs/editors.md in its settings"
 )]
 pub(super) struct Args {
@@ -36,11 +39,16 @@ pub(super) struct Args {
     /// The dialect of the SQL of a rule: sqlite or postgresql
     #[arg(long, default_value_t = Dialect::Sqlite)]
     dialect: Dialect,
+    /// A database with which data bindings are compared, and whose tables and columns are completed in them;
+    /// no row is read: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
+    #[arg(long, value_name = "URL")]
+    database: Option<String>,
 }
 
-pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, CliError> {
+pub(super) fn run(Args { stdio: _, pages, dialect, database }: Args) -> Result<Verdict, CliError> {
     let runtime = serve::runtime()?;
-    let program = CliWorkbench::new(runtime.handle().clone(), dialect);
+    let program = CliWorkbench::new(runtime.handle().clone(), dialect, database);
+    program.refresh_schema();
     let pages = pages.or_else(|| Path::new(PAGES).is_dir().then(|| format!("file://{PAGES}")));
     let (connection, threads) = Connection::stdio();
     let settings = Settings { workbench: &program, pages: pages.as_deref() };
@@ -51,15 +59,25 @@ pub(super) fn run(Args { stdio: _, pages, dialect }: Args) -> Result<Verdict, Cl
     Ok(Verdict::Good)
 }
 
+/// How long an editor waits for the tables of the database.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// The tables of a database, and the sign that they have been read.
+type KeptSchema = (Mutex<Option<Result<Schema, String>>>, Condvar);
+
 /// Runs tests and compiles SQL for the language server, on threads that are not those of the runtime.
 pub(super) struct CliWorkbench {
     runtime: Handle,
     dialect: Dialect,
+    /// The database of data bindings.
+    database: Option<String>,
+    /// Its tables, or why they cannot be read; `None` until they have been read.
+    schema: Arc<KeptSchema>,
 }
 
 impl CliWorkbench {
-    pub(super) fn new(runtime: Handle, dialect: Dialect) -> Self {
-        Self { runtime, dialect }
+    pub(super) fn new(runtime: Handle, dialect: Dialect, database: Option<String>) -> Self {
+        Self { runtime, dialect, database, schema: Arc::default() }
     }
 }
 
@@ -79,5 +97,38 @@ impl Workbench for CliWorkbench {
         let statement = compile_text(program, &catalog, question, self.dialect, engine::unix_time());
         let statement = statement.map_err(|error| EngineError::uncompiled(error, question).to_string())?;
         Ok(format!("{};", statement.sql.trim_end()))
+    }
+
+    fn schema(&self) -> Result<Schema, String> {
+        if self.database.is_none() {
+            return Ok(Schema::default());
+        }
+        let (schema, is_read) = &*self.schema;
+        let kept = schema.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = is_read.wait_timeout_while(kept, WAIT, |kept| kept.is_none());
+        let (kept, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        kept.clone().unwrap_or_else(|| Err("the database has not answered yet".to_owned()))
+    }
+
+    fn check_bindings(&self, text: String, then: Box<dyn FnOnce(Vec<LiveFinding>) + Send>) {
+        let Some(url) = self.database.clone() else { return };
+        let runtime = self.runtime.clone();
+        std::thread::spawn(move || {
+            if let Some(found) = runtime.block_on(editor::findings(&url, &text)) {
+                then(found);
+            }
+        });
+    }
+
+    fn refresh_schema(&self) {
+        let Some(url) = self.database.clone() else { return };
+        let (runtime, kept) = (self.runtime.clone(), Arc::clone(&self.schema));
+        // Reading has a time limit, so that the thread ends.
+        std::thread::spawn(move || {
+            let read = runtime.block_on(editor::schema(&url)).map_err(|error| error.to_string());
+            let (schema, is_read) = &*kept;
+            *schema.lock().unwrap_or_else(PoisonError::into_inner) = Some(read);
+            is_read.notify_all();
+        });
     }
 }

@@ -140,7 +140,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
 
 /// The studio, if it is on.
 fn studio(config: &Config) -> Option<Studio> {
-    let workbench = || CliWorkbench::new(tokio::runtime::Handle::current(), Dialect::Sqlite);
+    let workbench = || CliWorkbench::new(tokio::runtime::Handle::current(), Dialect::Sqlite, None);
     (config.studio || config.dev).then(|| Studio::new(Arc::new(workbench())))
 }
 

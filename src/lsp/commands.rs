@@ -1,6 +1,7 @@
 //! Executes the commands of lenses. An editor shows a result as a message; one that knows the command can
 //! show the response in another way.
 
+use super::bindings::{LiveFinding, Schema};
 use super::document::OpenDocument;
 use super::question;
 use gen_lsp_types::{MessageType, Uri};
@@ -38,6 +39,19 @@ pub trait Workbench {
     /// # Errors
     /// Why there is none.
     fn sql(&self, program: &Program, question: &Question) -> Result<String, String>;
+
+    /// The tables of the database that data bindings describe; none without a database.
+    ///
+    /// # Errors
+    /// Why they cannot be read.
+    fn schema(&self) -> Result<Schema, String>;
+
+    /// Compares a data-bindings document with the database, and hands over what the database contradicts,
+    /// later and on another thread; never without a database, or if the document has mistakes of its own.
+    fn check_bindings(&self, text: String, then: Box<dyn FnOnce(Vec<LiveFinding>) + Send>);
+
+    /// Reads these tables again, later: a document was saved.
+    fn refresh_schema(&self);
 }
 
 /// What a command found.

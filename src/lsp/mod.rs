@@ -12,11 +12,13 @@
 //!            │                                                ├▶ places     definitions, references
 //!            │                                                ├▶ rename     edits
 //!            │                                                └▶ lenses     commands at tests and rules
-//!            └▶ commands ─▶ Workbench (the rest of the program: runs tests, writes SQL)
+//!            ├▶ bindings    data bindings: mistakes, formatting, completion
+//!            └▶ commands ─▶ Workbench (the rest of the program: runs tests, writes SQL, reads a schema)
 //! ```
 //!
 //! `names` says what each name in the tree means, `words` what surrounds a position that does not parse.
 
+mod bindings;
 mod commands;
 mod completion;
 mod document;
@@ -35,5 +37,6 @@ mod server;
 mod tests;
 mod words;
 
+pub use bindings::{LiveFinding, LiveSeverity, Schema, SchemaTable};
 pub use commands::{Ran, Workbench};
 pub use server::{ServerError, Settings, serve};

@@ -1,9 +1,10 @@
 //! Answers requests from the latest text of their document.
 
+use super::bindings::BindingsDocument;
 use super::commands::{self, CommandOutcome};
 use super::document::OpenDocument;
 use super::server::EditorSession;
-use super::{completion, findings, hover, lenses, outline, places, position, rename};
+use super::{bindings, completion, findings, hover, lenses, outline, places, position, rename};
 use gen_lsp_types as lsp;
 use lsp_server::{ErrorCode, ExtractError, Request, Response};
 use portcullis_compiler::syntax::format;
@@ -14,7 +15,11 @@ impl EditorSession<'_> {
         let id = request.id.clone();
         let answered = match request.method.as_str() {
             "textDocument/formatting" => reply::<lsp::DocumentFormattingRequest>(request, |params| {
-                Ok(formatted(self.documents.get(&params.text_document.uri)))
+                let uri = &params.text_document.uri;
+                Ok(match self.bindings.get(uri) {
+                    Some(bindings) => bindings.formatted(),
+                    None => formatted(self.documents.get(uri)),
+                })
             }),
             "textDocument/documentSymbol" => reply::<lsp::DocumentSymbolRequest>(request, |params| {
                 let document = self.documents.get(&params.text_document.uri);
@@ -39,6 +44,12 @@ impl EditorSession<'_> {
             }),
             "textDocument/completion" => reply::<lsp::CompletionRequest>(request, |params| {
                 let (document, at) = self.at(&params.text_document_position_params);
+                let uri = &params.text_document_position_params.text_document.uri;
+                if let Some(bindings) = self.bindings.get(uri) {
+                    let policies = self.documents.values().filter_map(OpenDocument::sound_program);
+                    let schema = || self.settings.workbench.schema();
+                    return Ok(Some(bindings::items(bindings, at, policies, schema)?.into()));
+                }
                 Ok(document.map(|document| completion::items(document, at).into()))
             }),
             "textDocument/definition" => reply::<lsp::DefinitionRequest>(request, |params| {
@@ -85,8 +96,9 @@ impl EditorSession<'_> {
 
     /// The diagnostics of a document; none if it is not open.
     fn diagnostics(&self, uri: &lsp::Uri) -> lsp::DocumentDiagnosticReport {
-        let found =
-            self.documents.get(uri).map(|document| findings::diagnostics(self.addresses(uri), document));
+        let of_policy = |document| findings::diagnostics(self.addresses(uri), document);
+        let of_bindings = || self.bindings.get(uri).map(BindingsDocument::diagnostics);
+        let found = self.documents.get(uri).map(of_policy).or_else(of_bindings);
         let report =
             lsp::FullDocumentDiagnosticReport { items: found.unwrap_or_default(), ..Default::default() };
         lsp::RelatedFullDocumentDiagnosticReport::new(None, report).into()

@@ -1,5 +1,6 @@
 //! Reads messages, keeps the open documents and publishes their diagnostics.
 
+use super::bindings::BindingsDocument;
 use super::commands::{RUN_TEST, SHOW_SQL, Workbench};
 use super::document::OpenDocument;
 use super::findings::{self, Addresses};
@@ -55,7 +56,13 @@ pub fn serve(connection: &Connection, settings: Settings<'_>) -> Result<(), Serv
         None | Some(Value::Null) => Diagnostics::Pushed,
         Some(_) => Diagnostics::Pulled,
     };
-    let mut session = EditorSession { connection, settings, diagnostics, documents: HashMap::new() };
+    let mut session = EditorSession {
+        connection,
+        settings,
+        diagnostics,
+        documents: HashMap::new(),
+        bindings: HashMap::new(),
+    };
     for message in &connection.receiver {
         match message {
             Message::Request(request) => {
@@ -84,7 +91,7 @@ fn capabilities() -> lsp::ServerCapabilities {
         ..Default::default()
     };
     let completion = lsp::CompletionOptions {
-        trigger_characters: Some(vec!["\"".to_owned(), ":".to_owned()]),
+        trigger_characters: Some(vec!["\"".to_owned(), ":".to_owned(), ".".to_owned()]),
         ..Default::default()
     };
     let renaming = lsp::RenameOptions { prepare_provider: Some(true), ..Default::default() };
@@ -92,8 +99,14 @@ fn capabilities() -> lsp::ServerCapabilities {
         commands: vec![RUN_TEST.to_owned(), SHOW_SQL.to_owned()],
         ..Default::default()
     };
+    let synchronised = lsp::TextDocumentSyncOptions {
+        open_close: Some(true),
+        change: Some(lsp::TextDocumentSyncKind::Full),
+        save: Some(true.into()),
+        ..Default::default()
+    };
     lsp::ServerCapabilities {
-        text_document_sync: Some(lsp::TextDocumentSyncKind::Full.into()),
+        text_document_sync: Some(synchronised.into()),
         document_formatting_provider: Some(true.into()),
         document_symbol_provider: Some(true.into()),
         folding_range_provider: Some(true.into()),
@@ -125,6 +138,7 @@ pub(super) struct EditorSession<'c> {
     pub(super) settings: Settings<'c>,
     diagnostics: Diagnostics,
     pub(super) documents: HashMap<lsp::Uri, OpenDocument>,
+    pub(super) bindings: HashMap<lsp::Uri, BindingsDocument>,
 }
 
 impl EditorSession<'_> {
@@ -162,7 +176,9 @@ impl EditorSession<'_> {
             "textDocument/didOpen" => {
                 let params: lsp::DidOpenTextDocumentParams = serde_json::from_value(notification.params)?;
                 let lsp::TextDocumentItem { uri, version, text, .. } = params.text_document;
-                self.replace(uri, version, text)
+                let replaced = self.replace(uri.clone(), version, text);
+                self.check_live(&uri);
+                replaced
             }
             "textDocument/didChange" => {
                 let params: lsp::DidChangeTextDocumentParams = serde_json::from_value(notification.params)?;
@@ -177,10 +193,17 @@ impl EditorSession<'_> {
                 });
                 text.map_or(Ok(()), |text| self.replace(text_document_identifier.uri, version, text))
             }
+            "textDocument/didSave" => {
+                let params: lsp::DidSaveTextDocumentParams = serde_json::from_value(notification.params)?;
+                self.settings.workbench.refresh_schema();
+                self.check_live(&params.text_document.uri);
+                Ok(())
+            }
             "textDocument/didClose" => {
                 let params: lsp::DidCloseTextDocumentParams = serde_json::from_value(notification.params)?;
                 let uri = params.text_document.uri;
                 self.documents.remove(&uri);
+                self.bindings.remove(&uri);
                 match self.diagnostics {
                     Diagnostics::Pushed => self.publish(uri, None, Vec::new()),
                     Diagnostics::Pulled => Ok(()),
@@ -193,16 +216,38 @@ impl EditorSession<'_> {
 
     /// Stores the new text of a document and publishes its diagnostics.
     fn replace(&mut self, uri: lsp::Uri, version: i32, text: String) -> Result<(), serde_json::Error> {
-        let document = OpenDocument::of(&uri.0, text);
-        let published = match self.diagnostics {
-            Diagnostics::Pushed => {
-                let found = findings::diagnostics(self.addresses(&uri), &document);
-                self.publish(uri.clone(), Some(version), found)
-            }
-            Diagnostics::Pulled => Ok(()),
+        let found = if BindingsDocument::is_at(&uri.0) {
+            let document = BindingsDocument::of(&uri.0, version, text);
+            let found = document.diagnostics();
+            self.bindings.insert(uri.clone(), document);
+            found
+        } else {
+            let document = OpenDocument::of(&uri.0, text);
+            let found = findings::diagnostics(self.addresses(&uri), &document);
+            self.documents.insert(uri.clone(), document);
+            found
         };
-        self.documents.insert(uri, document);
-        published
+        match self.diagnostics {
+            Diagnostics::Pushed => self.publish(uri, Some(version), found),
+            Diagnostics::Pulled => Ok(()),
+        }
+    }
+
+    /// Has data bindings compared with the database. What that finds is shown until the text changes.
+    fn check_live(&self, uri: &lsp::Uri) {
+        let Some(BindingsDocument { source, version, .. }) = self.bindings.get(uri) else { return };
+        let (uri, version, text) = (uri.clone(), *version, source.text().to_owned());
+        let (sender, checked) = (self.connection.sender.clone(), text.clone());
+        let publish = move |found| {
+            let found = BindingsDocument::of(&uri.0, version, checked).live(found);
+            let params = lsp::PublishDiagnosticsParams::new(uri, Some(version), found);
+            let method = lsp::PublishDiagnosticsNotification::METHOD.to_string();
+            // If the editor has gone, nobody needs them.
+            if let Ok(params) = serde_json::to_value(params) {
+                let _ = sender.send(Notification { method, params }.into());
+            }
+        };
+        self.settings.workbench.check_bindings(text, Box::new(publish));
     }
 
     fn publish(

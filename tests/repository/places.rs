@@ -10,7 +10,14 @@ const PLACES: &[(&str, &[&str])] = &[
     ("annotate_snippets", &["compiler/src/diagnostic/render.rs"]),
     ("chumsky", &["compiler/src/syntax/"]),
     // One reads what a bindings document says, the other where it says it.
-    ("granit_parser", &["compiler/src/bindings/yaml.rs", "src/cli/bindings/fix/outline.rs"]),
+    (
+        "granit_parser",
+        &[
+            "compiler/src/bindings/yaml.rs",
+            "compiler/src/bindings/format/mod.rs",
+            "src/cli/bindings/fix/outline.rs",
+        ],
+    ),
     ("similar::", &["src/cli/replace.rs"]),
     ("petgraph", &["compiler/src/datalog/graph.rs"]),
     ("stacker", &["compiler/src/bindings/reader.rs"]),

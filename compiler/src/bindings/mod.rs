@@ -27,6 +27,7 @@ mod bound;
 mod column;
 mod document;
 mod error;
+mod format;
 mod grammar;
 mod forbidden;
 mod key;
@@ -48,6 +49,7 @@ pub use bound::{
 pub use column::{column, output_name};
 pub use document::parse;
 pub use error::BindingsError;
+pub use format::format;
 pub use name::SqlName;
 pub use types::{Family, Fit, SqlType};
 

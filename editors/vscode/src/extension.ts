@@ -48,14 +48,21 @@ function server(): ServerOptions {
   const settings = workspace.getConfiguration("portcullis");
   const pages = settings.get<string>("pages", "");
   const args = ["lsp", "--dialect", settings.get<string>("dialect", "sqlite")];
+  const database = settings.get<string>("database", "");
   return {
     command: settings.get<string>("command", "portcullis"),
-    args: pages === "" ? args : [...args, "--pages", pages],
+    args: [...args, ...flag("--pages", pages), ...flag("--database", database)],
   };
 }
 
+/** A flag with its value, if there is one. */
+function flag(name: string, value: string): string[] {
+  return value === "" ? [] : [name, value];
+}
+
 const options: LanguageClientOptions = {
-  documentSelector: [{ language: "polar" }],
+  // Of YAML, only what is named as data bindings.
+  documentSelector: [{ language: "polar" }, { language: "yaml", pattern: "**/*bindings*.{yaml,yml}" }],
   middleware: {
     // The server shows the result of a command as a message, which is too narrow for SQL.
     executeCommand: async (command, args, next) => {

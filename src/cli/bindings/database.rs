@@ -14,6 +14,9 @@ use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, SqlName};
 use std::path::Path;
 
+/// How many columns of a whole database are read.
+const MOST_COLUMNS: usize = 20_000;
+
 /// A database that is open for reading.
 pub(in crate::cli) enum Database {
     /// Over the network.
@@ -159,7 +162,7 @@ pub(super) struct Jit {
 
 impl Database {
     /// Opens a database for reading.
-    async fn open(address: &str) -> Result<Self, CliError> {
+    pub(super) async fn open(address: &str) -> Result<Self, CliError> {
         if let Some(path) = address.strip_prefix("sqlite:") {
             return Sqlite::open(path).map(Self::Sqlite);
         }
@@ -199,6 +202,14 @@ impl Database {
         match self {
             Self::Postgresql(_) => Dialect::Postgresql,
             Self::Sqlite(_) => Dialect::Sqlite,
+        }
+    }
+
+    /// The tables and views with their columns, as pairs of names, as far as an editor can use them.
+    pub(super) async fn columns_of_tables(&self) -> Result<Vec<[String; 2]>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.columns_of_tables(MOST_COLUMNS).await,
+            Self::Sqlite(database) => database.columns_of_tables(MOST_COLUMNS),
         }
     }
 

@@ -50,6 +50,15 @@ const SIZE: &str = "
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = $2";
 
+/// The columns of the tables and views that the role may read, with names as a query writes them.
+const SCHEMA: &str = "
+    SELECT c.oid::regclass::text, quote_ident(a.attname)
+    FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+    WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND a.attnum > 0 AND NOT a.attisdropped
+      AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%'
+      AND has_column_privilege(c.oid, a.attnum, 'SELECT')
+    ORDER BY c.oid::regclass::text, a.attnum LIMIT ";
+
 /// A connection in a read-only transaction.
 pub(in crate::cli) struct Postgresql {
     client: Client,
@@ -65,6 +74,13 @@ impl Postgresql {
         tokio::spawn(connection);
         client.batch_execute(&format!("{BEGIN}'{MOST_SECONDS}s'")).await.map_err(failed)?;
         Ok(Self { client })
+    }
+
+    /// The columns of all tables and views, at most so many.
+    pub(super) async fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
+        let rows = self.client.query(&format!("{SCHEMA}{most}"), &[]).await.map_err(failed)?;
+        let names = |row: &Row| Ok([row.try_get(0)?, row.try_get(1)?]);
+        rows.iter().map(names).collect::<Result<_, _>>().map_err(failed)
     }
 
     /// The columns of a query, or the server's reason for refusing it.

@@ -25,6 +25,12 @@ const INDEXES: &str = "
     WHERE NOT i.partial AND EXISTS (
       SELECT 1 FROM pragma_index_info(i.name) WHERE seqno = 0 AND name = ?2 COLLATE NOCASE)";
 
+/// The columns of the tables and views.
+const SCHEMA: &str = "
+    SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
+    WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
+    ORDER BY t.name, c.cid LIMIT ?";
+
 /// A file that is open read-only.
 pub(in crate::cli) struct Sqlite {
     connection: Connection,
@@ -40,6 +46,15 @@ impl Sqlite {
         // Fails at once if this is not an SQLite file.
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(failed)?;
         Ok(Self { connection })
+    }
+
+    /// The columns of all tables and views, at most so many, with names as a query writes them.
+    pub(super) fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
+        let mut statement = self.connection.prepare(SCHEMA).map_err(failed)?;
+        let names = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
+            Ok([spelled(row.get(0)?), spelled(row.get(1)?)])
+        });
+        names.and_then(Iterator::collect).map_err(failed)
     }
 
     /// The columns of a query, or SQLite's reason for refusing it.
@@ -163,6 +178,15 @@ fn index_ddl(table: &str, column: &str) -> String {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let index = quoted(&format!("{table}_{column}"));
     format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
+}
+
+/// A name as a query writes it: quoted, unless it is a plain word.
+fn spelled(name: String) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        return name;
+    }
+    format!("\"{}\"", name.replace('"', "\"\""))
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]

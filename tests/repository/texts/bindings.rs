@@ -2,7 +2,8 @@
 
 use super::none;
 use super::repository::{Found, Wanted, texts};
-use portcullis_compiler::bindings::{Bindings, BindingsError, parse};
+use portcullis_compiler::bindings::{Bindings, BindingsError, format, parse};
+use std::path::Path;
 use std::sync::LazyLock;
 
 const WANTED: Wanted =
@@ -119,4 +120,63 @@ fn with_comments_and_empty_lines_between_the_sections() {
         text.lines().map(line).collect::<Vec<_>>().join("\n")
     };
     in_layout(spread, without_lines);
+}
+
+/// Formats every document in a layout, which must keep its meaning and its comments, and may not change it a
+/// second time. Returns the texts.
+fn formatted(layout: impl Fn(&str) -> String) -> Vec<String> {
+    let comments = |text: &str| {
+        let comments = text.lines().filter_map(|line| line.split_once('#'));
+        comments.map(|(_, comment)| comment.trim_end().to_owned()).collect::<Vec<String>>()
+    };
+    let mut complaints = Vec::new();
+    let mut texts = Vec::new();
+    for (found, expected) in DOCUMENTS.iter() {
+        let text = layout(&found.text.replace("\r\n", "\n"));
+        let formatted = format(&text).unwrap();
+        let again = format(&formatted).unwrap();
+        let bindings = parse(&formatted).map(without_lines);
+        let is_same = bindings.as_ref() == Ok(&without_lines(expected.clone()));
+        if !is_same || again != formatted || comments(&formatted) != comments(&text) {
+            complaints.push(format!("{}\n{text}\nbecame\n{formatted}\nand then\n{again}", found.place));
+        }
+        texts.push(formatted);
+    }
+    none(&complaints);
+    texts
+}
+
+#[test]
+fn formatted_from_every_layout() {
+    let plain = formatted(str::to_owned);
+    let deeper = |line: &str| " ".repeat(indentation(line)) + line;
+    let deeper = formatted(|text| text.lines().map(deeper).collect::<Vec<_>>().join("\n"));
+    let n_same = plain.iter().zip(&deeper).filter(|(plain, deeper)| plain == deeper).count();
+    // Braces and lists over several lines keep what they have.
+    assert!(n_same * 10 >= plain.len() * 9, "{n_same} of {} have one layout", plain.len());
+    // A text that cannot be moved keeps its line ends.
+    let with_newlines = |text: String| text.replace("\r\n", "\n");
+    let others: Vec<String> =
+        formatted(|text| text.replace('\n', "\r\n")).into_iter().map(with_newlines).collect();
+    let other = plain.iter().zip(&others).find(|(plain, other)| plain != other);
+    assert_eq!(other, None, "line ends make a difference");
+    formatted(|text| text.replace('\n', "  \n"));
+    formatted(|text| text.replace('\n', "\n\n\n"));
+}
+
+/// What the repository shows is formatted.
+#[test]
+fn formatted_where_people_look() {
+    let is_shown = |place: &str| {
+        let is_file = Path::new(place).extension().is_some_and(|ending| ending == "yaml");
+        is_file && !place.starts_with("tests/fuzz")
+    };
+    let shown: Vec<_> = DOCUMENTS.iter().filter(|(found, _)| is_shown(&found.place)).collect();
+    assert!(shown.len() >= 5, "{} files", shown.len());
+    let complaints: Vec<String> = shown
+        .into_iter()
+        .filter(|(found, _)| format(&found.text).as_ref() != Ok(&found.text))
+        .map(|(found, _)| format!("{}: run `portcullis fmt {}`", found.place, found.place))
+        .collect();
+    none(&complaints);
 }

@@ -3,6 +3,7 @@
 mod bounds;
 mod columns;
 mod documents;
+mod formatting;
 mod hostile;
 mod plain;
 mod queries;

@@ -5,6 +5,8 @@ does from the first mistake to a renamed role.
 """
 
 import os
+import sqlite3
+import tempfile
 
 import pytest
 import pytest_lsp
@@ -28,10 +30,22 @@ test "readers read" {
 GOOD = POLICY.replace("raeder", "reader")
 DOCUMENT = types.TextDocumentIdentifier(uri=URI)
 
+# The database that the data bindings describe.
+FOLDER = tempfile.TemporaryDirectory()
+DATABASE = os.path.join(FOLDER.name, "app.db")
+with sqlite3.connect(DATABASE) as connection:
+    connection.execute("CREATE TABLE repos (id INTEGER, owner_id INTEGER)")
+connection.close()
+BINDINGS_URI = "file:///policies/bindings.yaml"
+BINDINGS = """facts:
+    has_role(User:_, reader, Repo:_):
+        query: SELECT owner_id, id FROM repos
+"""
+
 
 @pytest_lsp.fixture(
     params=["neovim", "visual_studio_code", "emacs"],
-    config=ClientServerConfig(server_command=[os.environ["PORTCULLIS"], "lsp", "--stdio"]),
+    config=ClientServerConfig(server_command=[os.environ["PORTCULLIS"], "lsp", "--stdio", "--database", f"sqlite:{DATABASE}"]),
 )
 async def client(request, lsp_client: LanguageClient):
     capabilities = client_capabilities(request.param)
@@ -128,3 +142,23 @@ async def test_a_text_is_formatted(client: LanguageClient):
     params = types.DocumentFormattingParams(text_document=DOCUMENT, options=options)
     [edit] = await client.text_document_formatting_async(params)
     assert edit.new_text == "actor User {}\n"
+
+
+async def test_data_bindings(client: LanguageClient):
+    await opened(client, GOOD)
+    document = types.TextDocumentIdentifier(uri=BINDINGS_URI)
+    item = types.TextDocumentItem(uri=BINDINGS_URI, language_id="yaml", version=1, text=BINDINGS)
+    client.text_document_did_open(types.DidOpenTextDocumentParams(text_document=item))
+
+    async def labels(line: int, character: int):
+        position = types.Position(line=line, character=character)
+        params = types.CompletionParams(text_document=document, position=position)
+        return [item.label for item in await client.text_document_completion_async(params)]
+
+    assert await labels(2, len("        query: SELECT owner_id, id FROM ")) == ["repos"]
+    assert (await labels(2, len("        query: SELECT ")))[:2] == ["id", "owner_id"]
+    options = types.FormattingOptions(tab_size=2, insert_spaces=True)
+    params = types.DocumentFormattingParams(text_document=document, options=options)
+    [edit] = await client.text_document_formatting_async(params)
+    assert edit.new_text == BINDINGS.replace("        ", "....").replace("    ", "  ").replace("....", "    ")
+    client.text_document_did_save(types.DidSaveTextDocumentParams(text_document=document))

@@ -1,6 +1,7 @@
 //! The language server as an editor speaks with it: a process, and messages on its standard input and output.
 
 mod acting;
+mod bindings;
 mod session;
 
 use portcullis_testkit::lsp::{Editor, URI, document, range};

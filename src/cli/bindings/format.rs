@@ -1,0 +1,21 @@
+//! Formats a data-bindings document for `portcullis fmt`.
+
+use crate::cli::error::CliError;
+use crate::cli::reason::Reason;
+use portcullis_compiler::bindings;
+use portcullis_compiler::source::SourceMap;
+use std::path::Path;
+
+/// Whether a file contains data bindings, by its name.
+pub(in crate::cli) fn is_document(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
+/// The formatted text of a document, or why it is not YAML.
+pub(in crate::cli) fn formatted(source: &SourceMap) -> Result<Result<String, Vec<Reason>>, CliError> {
+    let refused = |errors| {
+        let error = CliError::Bindings { file: source.name().to_owned(), errors };
+        Ok(Err(vec![error.into()]))
+    };
+    bindings::format(source.text()).map_or_else(refused, |text| Ok(Ok(text)))
+}
