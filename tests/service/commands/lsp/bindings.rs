@@ -6,6 +6,7 @@
     reason = "a server that answers otherwise has failed the test"
 )]
 
+use super::super::bindings::postgresql;
 use portcullis_testkit::lsp::Editor;
 use rusqlite::Connection;
 use serde_json::{Value, json};
@@ -86,6 +87,23 @@ fn tables_and_columns_of_the_database_are_offered() {
         (found.len() == 2).then_some(found)
     });
     assert_eq!(tables.unwrap(), ["repos", "users"]);
+    editor.end();
+}
+
+/// Names are written as a query must write them, and what the role may not read is not offered.
+#[test]
+fn tables_of_postgresql_have_their_schema_and_quotes() {
+    let tables = "CREATE TABLE repos (id int, \"Owner\" int); CREATE VIEW shown AS SELECT id FROM repos;
+        CREATE SCHEMA other; CREATE TABLE other.\"Odd one\" (x int);
+        CREATE ROLE completing LOGIN; CREATE TABLE hidden (id int);
+        GRANT USAGE ON SCHEMA other TO completing;
+        GRANT SELECT ON repos, shown, other.\"Odd one\" TO completing;";
+    let url = postgresql("completed", tables).replace("user=postgres", "user=completing");
+    let mut editor = Editor::start_with(&["--database", &url], &json!({}));
+    editor.open(POLICY);
+    let query = |text: &str| format!("facts:\n  is_public(Repo:_):\n    query: SELECT {text}\n");
+    assert_eq!(labels(&mut editor, &query("id FROM ^")), ["other.\"Odd one\"", "repos", "shown"]);
+    assert_eq!(labels(&mut editor, &query("r.^ FROM repos AS r")), ["id", "\"Owner\""]);
     editor.end();
 }
 
