@@ -113,15 +113,20 @@ impl Left {
         false
     }
 
-    /// The conditions that may each lead to another assumed fact.
+    /// The conditions that may each lead to another assumed fact. Those with no value known are tried only where
+    /// at most one other could give values: they lead far away.
     fn ways(&self) -> Vec<GoalId> {
-        let scans = self.scans.iter().map(|(id, _)| *id);
-        let gives_values = |rank: Rank| match rank {
-            Rank::PartialCall | Rank::WholeScan | Rank::OpenCall => true,
-            Rank::NegatedScan | Rank::NegatedCall => false,
+        let ranked = |wanted: fn(Rank) -> bool| {
+            let of_rank = self.later.iter().filter(move |(rank, _)| wanted(*rank));
+            of_rank.map(|(_, id)| *id)
         };
-        let later = self.later.iter().filter(|(rank, _)| gives_values(*rank)).map(|(_, id)| *id);
-        scans.chain(self.calls.iter().copied()).chain(later).collect()
+        let scans = self.scans.iter().map(|(id, _)| *id);
+        let partial = ranked(|rank| rank == Rank::PartialCall);
+        let mut ways: Vec<GoalId> = scans.chain(self.calls.iter().copied()).chain(partial).collect();
+        if ways.len() < 2 {
+            ways.extend(ranked(|rank| matches!(rank, Rank::WholeScan | Rank::OpenCall)));
+        }
+        ways
     }
 
     /// The look-up with the fewest rows, where reading some shows which; else the first of the others.

@@ -13,9 +13,10 @@ pub(super) mod search;
 pub use search::{SuggestionSearch, Suggestions};
 
 use super::explanation::{Arg, Atom, Suggestion};
+use super::height;
 use super::rows::{Budget, Rows};
 use super::run::Run;
-use super::state::{AnswerTableId, Assumed, Derivations};
+use super::state::{AnswerTableId, Assumed, Derivations, GoalAnswer};
 use super::world::{Fault, World};
 use crate::ordered::OrderedSet;
 use search::Assumable;
@@ -45,7 +46,8 @@ pub(super) fn suggest<R: Rows>(
             Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
             Err(Fault::Rows(error)) => return Err(error),
         };
-        let Run { state, root, skips_rows, .. } = run;
+        let Run { mut state, root, skips_rows, .. } = run;
+        height::compute(&mut state, world, 0);
         let mut sets = root.map_or_else(Vec::new, |root| smallest(&state, root));
         sets.retain(|set| set.len() == search.n_facts && search.finds(&state, set, &rules.helpers));
         found.truncated |= is_cut || skips_rows || sets.len() > search.most;
@@ -68,14 +70,15 @@ impl SuggestionSearch {
     }
 }
 
-/// The sets of facts with which a goal has an answer, without those that contain another one.
+/// The sets of facts with which a goal has an answer, without those that contain another one; of sets of one
+/// size those with the lowest proofs first.
 fn smallest(state: &Derivations, goal: AnswerTableId) -> Vec<&Assumed> {
     let answers = state.tables[goal].answers.iter();
-    let mut sets: Vec<&Assumed> = answers.map(|answer| &state.answers[*answer].assumed).collect();
-    sets.retain(|set| !set.is_empty());
-    sets.sort_by_key(|set| set.len());
+    let mut found: Vec<&GoalAnswer> = answers.map(|answer| &state.answers[*answer]).collect();
+    found.retain(|answer| !answer.assumed.is_empty());
+    found.sort_by_key(|answer| (answer.assumed.len(), answer.best.map_or(usize::MAX, |(height, _)| height)));
     let mut smallest: Vec<&Assumed> = Vec::new();
-    for set in sets {
+    for GoalAnswer { assumed: set, .. } in found {
         let is_wider = |known: &&Assumed| known.iter().all(|fact| set.contains(fact));
         if !smallest.iter().any(is_wider) {
             smallest.push(set);
