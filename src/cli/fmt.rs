@@ -20,10 +20,10 @@ use std::path::{Path, PathBuf};
     after_help = "Comments are kept, and so are single empty lines between statements. A list of a block or a \
 condition that begins on a new line stays broken. A file with errors is not changed.
 
-A file whose name ends with `.yaml` or `.yml` is data bindings. Lists, values in braces and the lines of a query keep \
-their layout, and so does a document that could not be moved without a change of its meaning.
+Files whose names end in `.yaml` or `.yml` are data bindings. Lists, values in braces and the lines of a query \
+keep their layout. A document whose meaning would change is left as it is.
 
-Exit code 1 if a file has an error, and with `--check` if one would be changed.
+Exit code 1 if a file has an error, or with `--check` if a file would be changed.
 
 Examples:
   portcullis fmt policy.polar

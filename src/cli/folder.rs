@@ -32,7 +32,7 @@ pub(super) struct EnvironmentState {
     pub(super) offset: u64,
 }
 
-/// The name and the text of the active policy in a folder; `None` before the first one.
+/// The file name and the text of the active policy in a folder; `None` if there is no policy yet.
 pub(super) fn policy(dir: &Path) -> Result<Option<(String, String)>, CliError> {
     let stored = Snapshot::open(dir)?.policy(None)?;
     Ok(stored.map(|stored| (stored.version.filename, stored.src)))

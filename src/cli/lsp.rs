@@ -39,8 +39,8 @@ pub(super) struct Args {
     /// The dialect of the SQL of a rule: sqlite or postgresql
     #[arg(long, default_value_t = Dialect::Sqlite)]
     dialect: Dialect,
-    /// A database with which data bindings are compared, and whose tables and columns are completed in them;
-    /// no row is read: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
+    /// A database to compare data bindings with, and to complete tables and columns from; no rows are read:
+    /// postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL")]
     database: Option<String>,
 }
@@ -62,7 +62,7 @@ pub(super) fn run(Args { stdio: _, pages, dialect, database }: Args) -> Result<V
 /// How long an editor waits for the tables of the database.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// The tables of a database, and the sign that they have been read.
+/// The tables of a database, and what notifies that they have been read.
 type KeptSchema = (Mutex<Option<Result<Schema, String>>>, Condvar);
 
 /// Runs tests and compiles SQL for the language server, on threads that are not those of the runtime.
@@ -123,7 +123,7 @@ impl Workbench for CliWorkbench {
     fn refresh_schema(&self) {
         let Some(url) = self.database.clone() else { return };
         let (runtime, kept) = (self.runtime.clone(), Arc::clone(&self.schema));
-        // Reading has a time limit, so that the thread ends.
+        // Reading from a server has a time limit, so this thread ends.
         std::thread::spawn(move || {
             let read = runtime.block_on(editor::schema(&url)).map_err(|error| error.to_string());
             let (schema, is_read) = &*kept;

@@ -108,7 +108,7 @@ impl Origin {
         }
     }
 
-    /// What the arguments of a command name. A service is not connected to yet.
+    /// The origin that the arguments of a command name. Does not connect to a service yet.
     pub(super) fn of(
         policy: Option<PathBuf>,
         facts: Option<PathBuf>,

@@ -31,7 +31,7 @@ pub async fn open_environments(
     Ok(environments)
 }
 
-/// Opens the environment of this name in a data folder, which is created if it is missing.
+/// Opens the environment with this name in a data folder; it is created if it is missing.
 pub async fn open_environment(
     data: &Path,
     name: &str,
@@ -84,9 +84,9 @@ fn unreadable(data: &Path, error: &std::io::Error) -> EngineError {
 /// The folders in a data folder.
 #[derive(Default)]
 struct Folders {
-    /// Those that are environments.
+    /// The environments.
     environments: BTreeSet<String>,
-    /// The others, each with why it is none.
+    /// The folders that are not served, each with the reason.
     strays: Vec<(String, String)>,
 }
 

@@ -1,14 +1,14 @@
-//! What a draft changes about questions that were asked before.
+//! Which answers to earlier questions a draft changes.
 //!
-//! In: a draft, and questions of the past. Out: those whose answer it changes, over today's facts. They are
-//! asked once more under the active policy, so that a fact that was stored since is not taken for a change of
-//! the policy. Nothing is decided here, so nothing is counted as a decision.
+//! In: a draft, and earlier questions. Out: those whose answers it changes, with the current facts. Each
+//! question is asked under the draft and again under the active policy, so that facts that were stored since
+//! do not count as changes. These answers are not decisions, and are not counted as such.
 
 use super::{Draft, Engine, EngineError, questions};
 use crate::store::{Fact, Value};
 use std::time::{Duration, Instant};
 
-/// A question that was asked once.
+/// A question that was asked earlier.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct PastQuestion {
     /// The actor.
@@ -17,17 +17,17 @@ pub struct PastQuestion {
     pub action: String,
     /// The resource.
     pub resource: Value,
-    /// The facts that counted for it alone.
+    /// Its context facts.
     pub context: Vec<Fact>,
 }
 
-/// What a policy says about a question; `None` if it cannot be asked under it.
+/// The answer of a policy to a question; `None` if the policy refuses the question.
 pub type PossibleAnswer = Option<bool>;
 
 /// A question whose answer a draft changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChangedAnswer {
-    /// Its place among the questions.
+    /// The index of the question.
     pub at: usize,
     /// The answer under the active policy.
     pub before: PossibleAnswer,
@@ -40,13 +40,13 @@ pub struct ChangedAnswer {
 pub struct Impact {
     /// The questions whose answers it changes, in their order.
     pub changed: Vec<ChangedAnswer>,
-    /// How many questions were compared, from the first one on.
+    /// How many questions were compared: the first ones, until the time was over.
     pub n_compared: usize,
 }
 
 impl Engine {
-    /// Compares the answers to questions under the active policy and under a draft, as long as the time
-    /// lasts.
+    /// Compares the answers to questions under the active policy and under a draft, one after another, until
+    /// the time is over.
     pub async fn impact(
         &self,
         draft: &Draft,
@@ -74,7 +74,7 @@ impl Engine {
         Ok(impact)
     }
 
-    /// The answer to a question that nobody acts on.
+    /// The answer to a question, without counting it as a decision.
     async fn would_say(&self, asked: &PastQuestion) -> Result<PossibleAnswer, EngineError> {
         let PastQuestion { actor, action, resource, context } = asked;
         let Some(question) = questions::authorize(actor, action, resource) else { return Ok(Some(false)) };

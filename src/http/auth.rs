@@ -125,7 +125,7 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
 }
 
 impl QuestionAccess {
-    /// The environment.
+    /// The environment of the key.
     pub(super) fn opened(&self) -> &Environment {
         &self.environment
     }

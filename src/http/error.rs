@@ -65,7 +65,7 @@ pub(super) enum ApiError {
     UnsupportedMediaType,
     /// 429: the key is over its rate limit; it may try again after this wait.
     TooManyRequests { each_second: NonZeroU32, wait: Duration },
-    /// 429: too many people sign in to the studio, or a program guesses keys.
+    /// 429: too many keys were tried at the studio; the next may be tried after this wait.
     TooManySignIns(Duration),
     /// 500: a fault of the service; the text is for the log.
     Internal(String),
@@ -134,10 +134,9 @@ impl ApiError {
             Self::TooManyRequests { each_second, .. } => {
                 format!("this key is over its rate limit of {each_second} requests per second: {WAIT}")
             }
-            Self::TooManySignIns(wait) => format!(
-                "too many keys were tried at this page lately: try again in {} s",
-                whole_seconds(wait)
-            ),
+            Self::TooManySignIns(wait) => {
+                format!("too many attempts to sign in: try again in {} s", whole_seconds(wait))
+            }
             Self::Internal(_) => {
                 "internal error; the service's log has the details under this request's id".to_owned()
             }

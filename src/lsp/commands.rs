@@ -40,17 +40,17 @@ pub trait Workbench {
     /// Why there is none.
     fn sql(&self, program: &Program, question: &Question) -> Result<String, String>;
 
-    /// The tables of the database that data bindings describe; none without a database.
+    /// The tables of the database that the data bindings are for; empty without a database.
     ///
     /// # Errors
     /// Why they cannot be read.
     fn schema(&self) -> Result<Schema, String>;
 
-    /// Compares a data-bindings document with the database, and hands over what the database contradicts,
-    /// later and on another thread; never without a database, or if the document has mistakes of its own.
+    /// Compares a data-bindings document with the database on another thread, and calls `then` with what the
+    /// database contradicts. Does nothing without a database, or if the document itself has mistakes.
     fn check_bindings(&self, text: String, then: Box<dyn FnOnce(Vec<LiveFinding>) + Send>);
 
-    /// Reads these tables again, later: a document was saved.
+    /// Reads the tables again on another thread, because a document was saved.
     fn refresh_schema(&self);
 }
 

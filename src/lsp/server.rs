@@ -233,7 +233,7 @@ impl EditorSession<'_> {
         }
     }
 
-    /// Has data bindings compared with the database. What that finds is shown until the text changes.
+    /// Compares data bindings with the database. Its findings are shown until the text changes.
     fn check_live(&self, uri: &lsp::Uri) {
         let Some(BindingsDocument { source, version, .. }) = self.bindings.get(uri) else { return };
         let (uri, version, text) = (uri.clone(), *version, source.text().to_owned());

@@ -72,15 +72,15 @@ pub enum StoreError {
     NotAStore(PathBuf),
     /// The directory was copied from, or was, an environment of another name.
     #[error(
-        "`{}` is a copy of the environment `{name}`, or was renamed: move it out of the data folder; \
-         `portcullis restore` makes an environment of any name from a backup. If it must be served as it is, remove \
-         `store.db-name` in it first",
+        "`{}` is a copy of the environment `{name}`, or was renamed: move it out of the data folder, or remove \
+         `store.db-name` in it to serve it as it is. `portcullis restore` makes an environment of any name \
+         from a backup",
         .dir.display()
     )]
     OtherName {
         /// The directory.
         dir: PathBuf,
-        /// What it was called when it was first served.
+        /// Its name when it was first served.
         name: String,
     },
     /// Another process serves this directory.

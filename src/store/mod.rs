@@ -25,10 +25,12 @@ mod key;
 mod long_queue;
 mod options;
 mod policy;
+mod progress;
 pub mod postgres;
 mod query;
 mod reader;
 mod reading;
+mod rotation;
 mod signature;
 #[cfg(test)]
 mod tests;

@@ -27,7 +27,7 @@ const PANES = [
   { id: "bindings", title: "Your database", Pane: BindingsPane },
 ];
 
-/** Those that are not about the draft. */
+/** Panes that show what is stored, whatever the draft says. */
 const ABOUT_STORED = ["facts", "decisions"];
 
 /** Loads the stored policy, or what a shared address shows. */

@@ -1,20 +1,20 @@
-// A graph, drawn: its layout comes from a worker, and its size is the person's choice.
+// Draws a graph. A worker lays it out, and the user chooses its size.
 
 import { useEffect, useRef, useState } from "preact/hooks";
 
-/** The text of a node is cut at so many characters. */
+/** How many characters of a node's text are shown. */
 const SHOWN = 46;
 
-/** The sizes that the buttons go through, and the least at which a drawing begins. */
+/** The factor of one press of a zoom button, the limits of zooming, and the smallest size at first. */
 const STEP = 1.25;
 const LEAST = 0.1;
 const MOST = 2.5;
 const READABLE = 0.85;
 
-/** A text of a node, cut. */
+/** A text of a node, shortened. */
 export const cut = (text) => (text.length > SHOWN ? `${text.slice(0, SHOWN - 1)}…` : text);
 
-/** Lays a graph out beside the page; null until that is done. The worker ends with the graph. */
+/** The layout of a graph, from a worker; null until it is ready. The worker ends when the graph changes. */
 function useLayout(graph) {
   const [laid, setLaid] = useState(null);
   useEffect(() => {
@@ -50,7 +50,7 @@ const path = (points) => {
 export function Drawing({ label, graph, onGo }) {
   const laid = useLayout(graph);
   const place = useRef(null);
-  // Null is the size at which it begins.
+  // Null until the user chooses a size.
   const [chosen, setChosen] = useState(null);
   const [room, setRoom] = useState(null);
   useEffect(() => {
@@ -60,7 +60,7 @@ export function Drawing({ label, graph, onGo }) {
   }, []);
   const fit = laid && room ? Math.min(1, room.width / laid.width, room.height / laid.height) : 1;
   const scale = chosen === "fit" ? Math.max(fit, LEAST) : (chosen ?? Math.max(fit, READABLE));
-  // A drawing that is larger than its place begins in the middle of its conclusion, which is at the top.
+  // A drawing that does not fit is scrolled to the node of its conclusion, which is at the top.
   useEffect(() => {
     const element = place.current;
     if (!laid || !room || !element) return;

@@ -1,4 +1,4 @@
-// What a draft changes about the latest decisions of the service, before it is stored.
+// Which recent decisions a draft would change, shown before it is stored.
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "./api.js";
@@ -8,7 +8,7 @@ import { decided } from "./panes/decisions.jsx";
 /** How many changes are listed at first. */
 const FIRST = 8;
 
-/** Compares while `open`: what was found, why nothing was, or neither as long as it goes on. */
+/** Compares while `open`. Returns what was found or an error, and neither while it is comparing. */
 export function useImpact(open, draft, stored) {
   const [result, setResult] = useState({});
   useEffect(() => {
@@ -42,7 +42,7 @@ export function Impact({ found, error }) {
           <h3>Recent decisions that change</h3>
           <ul class={all ? "plain changes all" : "plain changes"} tabIndex={all ? 0 : undefined} aria-label="Recent decisions that change">
             {shown.map((change) => (
-              <li key={change.number ?? decided(change) + JSON.stringify(change.context_facts)}>
+              <li key={decided(change) + JSON.stringify(change.context_facts)}>
                 <span class={change.draft ? "good" : "bad"}>{WORDS.get(change.active)} now, {WORDS.get(change.draft)} with this draft</span>{" "}
                 <code><Shown text={decided(change)} /></code>
                 {change.times > 1 && <span class="muted"> {count(change.times, "time")}</span>}
@@ -58,7 +58,7 @@ export function Impact({ found, error }) {
         {changes.length === 0 && "No recent decision changes. "}
         {compared < questions ? `Compared ${compared.toLocaleString("en")} of ${count(questions, "question")}` : `Compared ${count(questions, "question")}`}
         {" "}from the latest {count(decisions, "decision")}.
-        {not_whole > 0 && ` ${count(not_whole, "decision")} could not be compared: the log does not have all that was asked.`}
+        {not_whole > 0 && ` ${count(not_whole, "decision")} could not be compared: the log does not have the whole question.`}
       </p>
     </>
   );

@@ -1,9 +1,9 @@
-// A worker that places the nodes of a graph in layers, and the lines between them. It is a file of its own, so
-// that a large graph does not block the page.
+// A worker that places the nodes of a graph in layers, and the lines between them, so that a large graph does
+// not block the page. The build makes a separate file of it.
 
 import dagre from "@dagrejs/dagre";
 
-/** The height of a node with so many lines, in pixels. */
+/** The height of a node with these lines, in pixels. */
 const heightOf = (lines) => 10 + 14 * lines.length;
 
 /** Its width. */

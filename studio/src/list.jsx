@@ -1,16 +1,16 @@
-// A long list of rows of one height, of which only what is seen is in the page.
+// A long list of rows of the same height. Only the visible rows are in the page.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 /** The height of a row, in CSS pixels. */
 const ROW = 28;
 
-/** How many rows are kept above and below of what is seen. */
+/** How many rows above and below the visible ones are in the page, too. */
 const AROUND = 20;
 
 /**
- * Arrow keys go from row to row, Enter and Delete act on one. What is inside of a row is not on the way of the
- * Tab key.
+ * Arrow keys move from row to row; Enter and Delete act on the current row. The Tab key skips what is inside the
+ * rows.
  *
  * @param {{label: string, items: any[], keyOf: (item: any, at: number) => string | number,
  *   row: (item: any) => any, onEnter?: (item: any) => void, onDelete?: (row: HTMLElement) => void,
@@ -20,7 +20,7 @@ export function LongList({ label, items, keyOf, row, onEnter, onDelete, onEnd })
   const place = useRef(null);
   const [range, setRange] = useState([0, 60]);
   const [, again] = useState(0);
-  // The row at which the keys are, and whether it gets the focus once it is in the page.
+  // The current row of the keyboard, and whether to focus it once it is in the page.
   const at = useRef(-1);
   const isWanted = useRef(false);
   const look = () => {

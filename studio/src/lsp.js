@@ -63,7 +63,7 @@ export class LanguageServer {
     return text.slice(0, MOST).replace(/[\ud800-\udbff]$/, "");
   }
 
-  /** The connection has ended. The service says why only if it refused the editor. */
+  /** The connection has ended. There is a reason only if the service refused the editor. */
   lose(reason) {
     this.isOpen = false;
     this.socket = null;

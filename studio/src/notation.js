@@ -124,7 +124,7 @@ export function parseFact(text) {
   return fact;
 }
 
-/** What is wrong with a text that should be one value, or `?`; empty if nothing. */
+/** What is wrong with a text that should be a value or `?`; empty if it is right. */
 export function valueFault(text) {
   const shape = /[\s,()]/.test(text.trim()) ? 'Put quotes around this id, as in User:"a b"' : "Write it as Type:id, like User:alice";
   try {

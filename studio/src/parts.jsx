@@ -60,7 +60,7 @@ export function Copy({ text, label = "Copy" }) {
       setDone(true);
       setTimeout(() => setDone(false), 1500);
     } catch {
-      notify("This browser does not allow this page to copy. Select the text and copy it yourself.");
+      notify("This page may not use the clipboard. Select the text and copy it yourself.");
     }
   };
   return <button class="quiet" onClick={copy}>{done ? "Copied" : label}</button>;
@@ -79,7 +79,7 @@ export function StoreForEveryone({ onStore }) {
 }
 
 /**
- * A choice of one among a few. Arrow keys choose, as everywhere.
+ * A choice of one of a few options. Arrow keys choose, as in other radio groups.
  * @param {{label: string, options: [string, string][], value: string, onChange: (value: string) => void}} props
  */
 export function Switch({ label, options, value, onChange }) {

@@ -10,7 +10,7 @@ const change = (patch) => set({ question: { ...state.question, ...patch } });
 
 const KINDS = [["access", "Access"], ["any", "Any predicate"]];
 
-/** What is wrong with the text of a field, if there is one. */
+/** What is wrong with the text of a field; an empty field is fine. */
 const faultOf = (text) => (text.trim() ? valueFault(text) : "");
 
 /** The type of a value, as text in front of its colon. */

@@ -38,7 +38,7 @@ export const state = {
   /** The answer, and the draft that it is about. */
   answer: null,
   answerError: "",
-  /** A decision of the past whose question is asked again. */
+  /** The earlier decision whose question is asked again. */
   past: null,
   /** Whether the draft has errors, so that answers are those of an earlier one. */
   broken: false,
@@ -55,10 +55,10 @@ export const state = {
   problems: [],
   checkedIn: 0,
   editorOnline: false,
-  /** Why the service refused the editor, in its own words. */
+  /** Why the service refused the editor, as the service says it. */
   editorTrouble: "",
   pane: "answer",
-  /** What the graph is of: the rules, or the proof of the answer. */
+  /** What the graph shows: the rules, or the proof of the answer. */
   graphOf: "rules",
   /** The data bindings of the caller's database, and the column of a condition. */
   bindings: "",

@@ -11,7 +11,7 @@ import { useStudio } from "./state.js";
  * @param {{label: string, value: string, onChange: (value: string) => void, onEnter?: () => void,
  *   suggest: (value: string, at: number) => Promise<Suggestion[]>, placeholder?: string, hidden?: boolean,
  *   name?: string, invalid?: boolean, fault?: string}} props
- * A `fault` is shown once the person has left the field.
+ * A `fault` is shown once the user has left the field.
  */
 export function Suggest({ label, value, onChange, onEnter, suggest, placeholder, hidden, name, invalid, fault }) {
   const [found, setFound] = useState([]);

@@ -1,6 +1,5 @@
-//! The types that `portcullis generate` writes, judged by the compilers of their languages: what an
-//! application may write compiles and runs against a real service, and each mistake is the error that is
-//! expected.
+//! The types that `portcullis generate` writes, checked by the compilers of their languages: a correct
+//! application compiles and runs against a real service, and each mistake causes the expected error.
 
 use super::serve_with;
 use libtest_mimic::{Failed, Trial};
@@ -21,7 +20,8 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/typed"
 
 const POLICY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/policy.polar");
 
-/// The policies whose types must compile, each with the name of its module; the first two are used.
+/// The policies whose types must compile, each with the name of its module. The applications import the first
+/// two.
 const POLICIES: &[(&str, &str)] = &[
     ("policy", "tests/clients/policy.polar"),
     ("hostile", "tests/clients/typed/hostile.polar"),
@@ -49,7 +49,7 @@ fn typescript() -> Result<(), Failed> {
     compile.arg(node.join("node_modules/typescript/bin/tsc")).args(["-p", ".", "--pretty", "false"]);
     let printed = compile.current_dir(folder.path()).output()?.stdout;
     let printed = String::from_utf8(printed)?;
-    // An error begins in the first column; what explains it is indented.
+    // An error begins in the first column; its explanation is indented.
     let mut found: Vec<(usize, String)> = Vec::new();
     for line in printed.lines() {
         match (line.strip_prefix("bad.ts("), found.last_mut()) {
@@ -104,7 +104,7 @@ fn sources(ending: &str) -> Result<TempDir, Failed> {
     Ok(folder)
 }
 
-/// Writes the types of each policy, twice: the second time they are there.
+/// Writes the types of each policy, and then checks that they are up to date.
 fn generate(folder: &Path, language: &str, ending: &str) -> Result<(), Failed> {
     for (module, policy) in POLICIES {
         let out: PathBuf = folder.join(format!("{module}.{ending}"));
@@ -117,7 +117,7 @@ fn generate(folder: &Path, language: &str, ending: &str) -> Result<(), Failed> {
     Ok(())
 }
 
-/// Compares the errors of a file with those that its lines name after a mark.
+/// Compares the errors that were found in a file with those that its lines name after a mark.
 fn compare(
     file: &Path,
     mark: &str,

@@ -79,7 +79,7 @@ fn a_cookie_is_good_for_the_studio_alone() {
     let alone = [("Authorization", format!("Bearer {DEVELOPMENT_KEY}"))];
     let alone: Vec<(&str, &str)> = alone.iter().map(|(name, value)| (*name, value.as_str())).collect();
     assert_eq!(send(&service, "GET /studio/api/policy", &alone, None).status, 401);
-    // The log and the metrics say which interface was used.
+    // The metrics name the inner route.
     let metrics = service.caller.send(DEVELOPMENT_KEY, "GET /metrics", &[], None).unwrap().1;
     assert!(metrics.contains(r#"path="/studio/api/policy""#), "{metrics}");
     let origin = origin(&service);

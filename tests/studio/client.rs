@@ -1,4 +1,4 @@
-//! A client of the studio that sends what it is told, byte for byte.
+//! A client of the studio that sends requests exactly as the tests write them.
 
 use portcullis_testkit::program::Service;
 use serde_json::Value as Json;
@@ -67,7 +67,7 @@ pub(super) fn origin(service: &Service) -> String {
     service.caller.url.clone()
 }
 
-/// Opens a session; the cookie as the browser sends it back.
+/// Opens a session. Returns its cookie as a browser sends it back.
 pub(super) fn open(service: &Service, what: &Json) -> Result<String, Reply> {
     let origin = origin(service);
     let reply = send(service, "POST /studio/session", &[("Origin", &origin)], Some(what));

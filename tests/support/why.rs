@@ -172,7 +172,7 @@ impl Judge<'_> {
                 let is_new = args.iter().any(|arg| open(arg) && n_uses(rule, *arg) > 1);
                 let looked: Vec<Cell> =
                     args.iter().map(|arg| self.value(env, *arg).unwrap_or(Cell::Any)).collect();
-                // Neither is `p(_, _)` absent if `p(y, y)` is.
+                // That `p(y, y)` is absent does not mean that `p(_, _)` is.
                 let repeats = args.iter().enumerate().any(|(at, arg)| open(arg) && args[..at].contains(arg));
                 let atom = match condition {
                     WhyCondition::Test(text) if is_new || repeats => {

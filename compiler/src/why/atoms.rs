@@ -109,8 +109,9 @@ pub(super) fn literal_atom<R: Rows>(
     }
 }
 
-/// A negation with the values of an attempt: nothing like this holds. If one of its values is any that no
-/// fact names, or it asks for one value twice, it says so in words: facts with other values may exist.
+/// A negation with the values of an attempt: nothing like it holds. If a value of it is *fresh*, or a
+/// variable without a value appears in it twice, it is written out as a test, because an atom would also
+/// deny facts with other values.
 pub(super) fn absent<R: Rows>(
     world: &mut World<'_, R>,
     attempted: &Attempted<'_>,
@@ -119,14 +120,14 @@ pub(super) fn absent<R: Rows>(
     let atom = literal_atom(world, attempted, literal)?;
     let Some(rule) = attempted.rule else { return Some(MetCondition::Absent(atom)) };
     let LiteralKind::Atom { args, .. } = &rule.body[literal].kind else { return None };
-    let mut new = NewValues::default();
+    let mut fresh = FreshValues::default();
     let mut is_named = false;
     let mut shown = Vec::with_capacity(args.len());
     for (at, arg) in args.iter().enumerate() {
         let repeats = args.iter().enumerate().any(|(other, same)| other != at && same == arg);
-        let open = new.note(world, attempted, rule, *arg);
+        let open = fresh.note(world, attempted, rule, *arg);
         shown.push(match open {
-            Some((name, is_new)) if is_new || repeats => {
+            Some((name, is_fresh)) if is_fresh || repeats => {
                 is_named = true;
                 name
             }
@@ -136,16 +137,16 @@ pub(super) fn absent<R: Rows>(
     if !is_named {
         return Some(MetCondition::Absent(atom));
     }
-    Some(MetCondition::Test(format!("not {}({}){new}", atom.predicate, shown.join(", "))))
+    Some(MetCondition::Test(format!("not {}({}){fresh}", atom.predicate, shown.join(", "))))
 }
 
-/// The variables of a condition that have no value, and that other conditions test as well. The rule holds
-/// with any value that no fact names.
+/// The fresh variables of a condition: they have no value, and other conditions test them as well. The rule
+/// holds for any value that no fact names.
 #[derive(Debug, Default)]
-struct NewValues(Vec<String>);
+struct FreshValues(Vec<String>);
 
-impl NewValues {
-    /// The name of a variable without a value, and whether it stands for any new value, which is noted.
+impl FreshValues {
+    /// The name of a variable without a value, and whether it is fresh. Notes the fresh ones.
     fn note<R: Rows>(
         &mut self,
         world: &mut World<'_, R>,
@@ -156,18 +157,18 @@ impl NewValues {
         let Term::Var(var) = term else { return None };
         let Arg { ty, id: None } = variable(world, attempted, var) else { return None };
         let name = rule.vars[var].name.clone();
-        let is_new = n_uses(rule, term) > 1;
-        if is_new {
+        let is_fresh = n_uses(rule, term) > 1;
+        if is_fresh {
             let shown = format!("any {} {name}", ty.as_deref().unwrap_or("value"));
             if !self.0.contains(&shown) {
                 self.0.push(shown);
             }
         }
-        Some((name, is_new))
+        Some((name, is_fresh))
     }
 }
 
-impl fmt::Display for NewValues {
+impl fmt::Display for FreshValues {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.as_slice() {
             [] => Ok(()),
@@ -176,7 +177,7 @@ impl fmt::Display for NewValues {
     }
 }
 
-/// In how many conditions of a rule a term stands, its head included.
+/// In how many conditions of a rule a term appears; the head counts as one.
 fn n_uses(rule: &Rule, term: Term) -> usize {
     let stands = |literal: &&Literal| match &literal.kind {
         LiteralKind::Atom { args, .. } => args.contains(&term),
@@ -196,12 +197,12 @@ pub(super) fn test<R: Rows>(
 ) -> String {
     match &literal.kind {
         LiteralKind::Compare { op, left, right } => {
-            let mut new = NewValues::default();
+            let mut fresh = FreshValues::default();
             let [left, right] = [left, right].map(|term| {
-                let open = attempted.rule.and_then(|rule| new.note(world, attempted, rule, *term));
+                let open = attempted.rule.and_then(|rule| fresh.note(world, attempted, rule, *term));
                 open.map_or_else(|| rule_arg(world, attempted, *term).to_string(), |(name, _)| name)
             });
-            format!("{left} {op} {right}{new}")
+            format!("{left} {op} {right}{fresh}")
         }
         LiteralKind::OneOf { polarity, term, values } => {
             let term = rule_arg(world, attempted, *term);

@@ -113,8 +113,8 @@ impl Left {
         false
     }
 
-    /// The conditions that may each lead to another assumed fact. Those with no value known are tried only where
-    /// at most one other could give values: they lead far away.
+    /// The conditions that may each lead to another assumed fact. Conditions without a known value are
+    /// included only if there is at most one other, because they lead to distant facts.
     fn ways(&self) -> Vec<GoalId> {
         let ranked = |wanted: fn(Rank) -> bool| {
             let of_rank = self.later.iter().filter(move |(rank, _)| wanted(*rank));

@@ -15,7 +15,6 @@ mod evaluate;
 mod explanation;
 mod failure;
 mod height;
-mod narrow;
 mod possible;
 mod proof;
 mod rows;

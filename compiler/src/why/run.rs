@@ -70,7 +70,7 @@ pub(super) struct Run<'r, 'w, R> {
     pub(super) most_assumed: usize,
     /// Which facts an answer may assume.
     assumable: Assumable,
-    /// Whether an attempt that may assume facts did not continue with all rows of a look-up.
+    /// Whether an attempt that may assume facts skipped rows of a look-up.
     pub(super) skips_rows: bool,
     /// Attempts that were made, where several ways lead to the same.
     made: FxHashSet<AttemptKey>,

@@ -13,8 +13,8 @@ use crate::ir::{CompareOp, ConstId, Polarity};
 use crate::question::Slot;
 use crate::specialise::GoalId;
 
-/// How many rows of a look-up an attempt continues with that may assume facts. A widely shared fact would
-/// take up the whole search otherwise, and the facts that it leads to are all alike.
+/// With how many rows of a look-up an attempt that may assume facts continues. Otherwise a value with very
+/// many facts would use up the whole search, and the suggestions that it leads to are all alike.
 const ASSUMING_ROWS: usize = 500;
 
 /// Continues an attempt.

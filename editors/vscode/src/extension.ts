@@ -61,7 +61,7 @@ function flag(name: string, value: string): string[] {
 }
 
 const options: LanguageClientOptions = {
-  // Of YAML, only what is named as data bindings.
+  // Only YAML files whose names say that they are data bindings.
   documentSelector: [{ language: "polar" }, { language: "yaml", pattern: "**/*bindings*.{yaml,yml}" }],
   middleware: {
     // The server shows the result of a command as a message, which is too narrow for SQL.

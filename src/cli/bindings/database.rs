@@ -14,7 +14,7 @@ use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, SqlName};
 use std::path::Path;
 
-/// How many columns of a whole database are read.
+/// How many columns of a database are read at most.
 const MOST_COLUMNS: usize = 20_000;
 
 /// A database that is open for reading.
@@ -205,7 +205,7 @@ impl Database {
         }
     }
 
-    /// The tables and views with their columns, as pairs of names, as far as an editor can use them.
+    /// The columns of the tables and views, each with the name of its table; at most [`MOST_COLUMNS`].
     pub(super) async fn columns_of_tables(&self) -> Result<Vec<[String; 2]>, CliError> {
         match self {
             Self::Postgresql(database) => database.columns_of_tables(MOST_COLUMNS).await,

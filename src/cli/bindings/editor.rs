@@ -1,4 +1,4 @@
-//! What an editor asks a database about data bindings. Each answer has a time limit.
+//! What an editor asks a database about data bindings. An answer of PostgreSQL has a time limit.
 
 use super::database::Database;
 use super::entries::entries;
@@ -25,8 +25,8 @@ pub(in crate::cli) async fn schema(url: &str) -> Result<Schema, CliError> {
     Ok(Schema { tables })
 }
 
-/// What the database contradicts in a document, as `portcullis bindings check` reports it. `None` if the
-/// document has mistakes of its own.
+/// Where the database contradicts a document, as `portcullis bindings check` reports it. `None` if the
+/// document itself has mistakes.
 pub(in crate::cli) async fn findings(url: &str, text: &str) -> Option<Vec<LiveFinding>> {
     let bindings = bindings::parse(text).ok()?;
     let read = async {
@@ -62,7 +62,7 @@ async fn within<T>(answer: impl Future<Output = Result<T, CliError>>) -> Result<
     tokio::time::timeout(TIME, answer).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// The line of an entry of a section, or else of the section; the first if neither is found.
+/// The line of an entry in a section, or of the section if the entry is not found; otherwise the first line.
 fn line_of(text: &str, section: &str, key: &str) -> usize {
     let lines = || (1..).zip(text.lines());
     let Some((start, _)) = lines().find(|(_, line)| line.starts_with(section)) else { return 1 };

@@ -6,9 +6,10 @@ use portcullis_compiler::bindings;
 use portcullis_compiler::source::SourceMap;
 use std::path::Path;
 
-/// Whether a file contains data bindings, by its name.
+/// Whether a file contains data bindings, judged by the end of its name.
 pub(in crate::cli) fn is_document(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+    let ending = path.extension().unwrap_or_default();
+    ending.eq_ignore_ascii_case("yaml") || ending.eq_ignore_ascii_case("yml")
 }
 
 /// The formatted text of a document, or why it is not YAML.

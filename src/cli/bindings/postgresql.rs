@@ -76,7 +76,7 @@ impl Postgresql {
         Ok(Self { client })
     }
 
-    /// The columns of all tables and views, at most so many.
+    /// The columns of the tables and views, up to this number.
     pub(super) async fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
         let rows = self.client.query(&format!("{SCHEMA}{most}"), &[]).await.map_err(failed)?;
         let names = |row: &Row| Ok([row.try_get(0)?, row.try_get(1)?]);

@@ -48,7 +48,7 @@ impl Sqlite {
         Ok(Self { connection })
     }
 
-    /// The columns of all tables and views, at most so many, with names as a query writes them.
+    /// The columns of the tables and views, up to this number, with names as a query writes them.
     pub(super) fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
         let mut statement = self.connection.prepare(SCHEMA).map_err(failed)?;
         let names = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
@@ -180,7 +180,7 @@ fn index_ddl(table: &str, column: &str) -> String {
     format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
 }
 
-/// A name as a query writes it: quoted, unless it is a plain word.
+/// A name as a query writes it: quoted, unless it is a plain word. Keywords are not quoted.
 fn spelled(name: String) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {

@@ -1,12 +1,12 @@
 //! Lays out text in lines of a limited width.
 //!
-//! A list that fits stands in one line; otherwise each of its items has a line of its own. One word that is
-//! longer than a line stays as it is.
+//! A list that fits on one line stays there; otherwise each item gets its own line. A word that is longer
+//! than a line is not broken.
 
 /// How many characters a line has at most.
 const WIDTH: usize = 100;
 
-/// What leads an alternative in a line of its own.
+/// What an alternative on its own line begins with.
 const LEAD: &str = "| ";
 
 /// A part of a text.
@@ -23,7 +23,7 @@ pub(super) enum Layout {
         /// What closes it.
         close: &'static str,
     },
-    /// Alternatives with a bar between them, which leads each line of a broken list.
+    /// Alternatives with bars between them; if they are broken, each line begins with a bar.
     Alternatives(Vec<Layout>),
 }
 
@@ -33,8 +33,8 @@ impl Layout {
         Self::Word(text.into())
     }
 
-    /// The text, to stand after some characters in a line with an indentation; each level of a broken list is
-    /// indented by one more step.
+    /// The text. `before` is the number of characters that the line already has, `indent` its indentation,
+    /// and `step` how much further each level of a broken list is indented.
     pub(super) fn text(&self, before: usize, indent: usize, step: usize) -> String {
         let flat = self.flat();
         if before + flat.chars().count() <= WIDTH {
@@ -46,7 +46,7 @@ impl Layout {
             Self::Word(_) => flat,
             Self::List { open, items, close } => {
                 let last = items.len().saturating_sub(1);
-                // TypeScript allows no comma after the last argument of a type.
+                // TypeScript allows no comma after the last type argument.
                 let comma = |at: usize| if at == last && *close == ">" { "" } else { "," };
                 let item = |(at, item): (usize, &Self)| {
                     let text = item.text(inner + 1, inner, step);

@@ -1,7 +1,8 @@
 //! `portcullis generate`: writes the types of a policy for the official clients.
 //!
 //! In: a policy. Out: a module that gives a client the types of the policy's actors, resources, actions and
-//! facts. The same policy always gives the same text, so a build can compare it with the one that is kept.
+//! facts. The same policy always gives the same text, so a build can check that a generated file is up to
+//! date.
 
 mod layout;
 mod names;
@@ -27,10 +28,10 @@ use std::path::{Path, PathBuf};
 /// Write the types of a policy for the official clients
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "With the types, a checker refuses a misspelled action, and a fact that the policy cannot use. They \
-are for version 2 of the npm package `oso-cloud`, and of the PyPI package `oso-cloud`.
+    after_help = "With these types, a type checker rejects a misspelled action or a fact that the policy cannot use. \
+They are for version 2 of the package `oso-cloud`, from npm or PyPI.
 
-Exit code 1 with `--check` if the file is not what would be written.
+Exit code 1 with `--check` if the file is missing or out of date.
 
 Examples:
   portcullis generate typescript policy.polar --out src/policy.ts
@@ -41,7 +42,7 @@ Examples:
 pub(super) struct Args {
     /// The language of the application
     language: Language,
-    /// The policy file, or `-` for the standard input; without one, the policy of a service or a data folder
+    /// The policy file, or `-` for the standard input; if not given, the policy of a service or a data folder
     #[arg(conflicts_with_all = ["url", "key_file", "config", "data"])]
     policy: Option<PathBuf>,
     /// The file to write, instead of the standard output
@@ -82,7 +83,7 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     }
 }
 
-/// The policy, which must validate.
+/// The program of the policy, which must validate.
 fn program(origin: Origin) -> Result<Program, CliError> {
     let (name, text) = match origin {
         Origin::Files { policy, .. } => return PolicyFile::program(&policy),
@@ -101,7 +102,7 @@ fn program(origin: Origin) -> Result<Program, CliError> {
     })
 }
 
-/// A file's name without its folders, which differ between the machines on which a build runs.
+/// A file's name without its folders: these differ between machines, and the generated text must not.
 fn file_name(path: &str) -> &str {
     path.rsplit(['/', '\\']).next().unwrap_or(path)
 }

@@ -1,7 +1,7 @@
 //! Names of a policy as literals of other languages.
 //!
-//! A name may be any text. Only letters, digits and the visible characters of ASCII stand as they are;
-//! everything else is escaped, so that no quote, line end or invisible character gets out of a literal.
+//! A name may be any text. Only letters, digits and the printable characters of ASCII are written as they
+//! are; everything else is escaped, so no quote, line end or invisible character can end a literal.
 
 /// A string literal of TypeScript.
 pub(super) fn typescript(text: &str) -> String {

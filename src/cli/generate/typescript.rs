@@ -1,4 +1,4 @@
-//! Types for TypeScript. The official client takes its types as a parameter, so no code runs besides it.
+//! Types for TypeScript. The official client takes the types as a type parameter, so no wrapper runs.
 
 use super::layout::Layout;
 use super::names::{ArgType, FactType, PolicyTypes};
@@ -6,7 +6,7 @@ use super::quoted::typescript as quoted;
 use portcullis_compiler::builtin::ALLOW;
 use std::collections::BTreeSet;
 
-/// A module with the types of a policy, which is read from this file.
+/// The module for a policy; `file` is the name of the policy's file.
 pub(super) fn module(types: &PolicyTypes, file: &str) -> String {
     let mut module = TypeScriptModule { types, text: String::new() };
     module.write(&format!(
@@ -96,7 +96,7 @@ impl TypeScriptModule<'_> {
         self.write(
             "\n/** The types of the policy, as the client takes them: `new Oso<PolarTypes>(url, key)`. */\n\
              export type PolarTypes = { fact: PolicyFact; query: PolicyQuestion };\n\
-             \n/** A client that only takes what the policy knows. */\n\
+             \n/** A client that only accepts what the policy knows. */\n\
              export type TypedOso = Oso<PolarTypes>;\n\
              \n/** The same client, with the types of the policy. */\n\
              export function typed(client: Oso): TypedOso {\n  \

@@ -10,7 +10,7 @@ use std::fmt::Write;
 /// How much of a rule's text a line shows, in characters.
 const SHOWN: usize = 80;
 
-/// A percentage that an argument names.
+/// The percentage in an argument.
 pub(super) fn percent(text: &str) -> Result<f64, String> {
     let percent: Option<f64> = text.strip_suffix('%').unwrap_or(text).trim().parse().ok();
     percent
@@ -18,7 +18,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "give a number from 0 to 100".to_owned())
 }
 
-/// The table of a file's rules, to follow the lines of its tests.
+/// The table of a file's rules, which is printed below its tests.
 pub(super) fn table(file: &str, coverage: &Coverage) -> String {
     let Coverage { rules, n_unexplained } = coverage;
     let place = |rule: &CoveredRule| format!("{file}:{}", rule.line);
@@ -32,7 +32,7 @@ pub(super) fn table(file: &str, coverage: &Coverage) -> String {
     }
     if *n_unexplained > 0 {
         let them = plural(*n_unexplained, "assertion");
-        let _ = write!(text, "\n  {them} cannot be explained, so the rules that they use are not counted");
+        let _ = write!(text, "\n  {them} could not be explained, so the rules used there are not counted");
     }
     text
 }
@@ -69,12 +69,12 @@ pub(super) fn as_json(coverage: &Coverage) -> Value {
 }
 
 fn summary(n_covered: usize, n_rules: usize) -> String {
-    // Rounded down: 100 % are all rules.
+    // Rounded down, so that only all rules are 100 %.
     let percent = (share(n_covered, n_rules) * 10.0).floor() / 10.0;
     format!("{n_covered} of {} used ({percent} %)", plural(n_rules, "rule"))
 }
 
-/// The percentage of rules that are used; all of none.
+/// The percentage of rules that are used; 100 if there are no rules.
 #[expect(clippy::cast_precision_loss, reason = "a policy has fewer rules than a float counts exactly")]
 fn share(n_covered: usize, n_rules: usize) -> f64 {
     if n_rules == 0 { 100.0 } else { 100.0 * n_covered as f64 / n_rules as f64 }

@@ -2,7 +2,7 @@
 //!
 //! A policy is a `testsuite`, a test a `testcase`. Each assertion that fails is a `failure`, and so is a
 //! policy that does not validate or cannot be read.
-//! The coverage of rules is in the `properties` of its suite.
+//! The coverage of a policy's rules is in the `properties` of its suite.
 
 use super::{FileOutcome, Tested};
 use crate::cli::shown::printable;

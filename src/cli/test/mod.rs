@@ -28,8 +28,8 @@ use tokio::runtime::Runtime;
     after_help = "Exit code 1 if a test fails, or a file does not validate or cannot be read. The other files are \
 tested in any case.
 
-With `--coverage`, a rule is covered if it is used in a proof of an assertion's query. A denial covers only the \
-rules that prove what a `not` excludes. Of several proofs, one with the fewest rules on top of each other counts.
+With `--coverage`, a rule is used if it is in the proof of an assertion's query. If the query does not hold, only \
+the rules that prove a condition under `not` are used. Of several proofs, one of the least height counts.
 
 Examples:
   portcullis test policy.polar
@@ -58,7 +58,7 @@ pub(super) struct Args {
     /// Also show which rules the tests use
     #[arg(long)]
     coverage: bool,
-    /// Fail if the tests use less than this percentage of all rules; shows which they use
+    /// Fail if the tests use less than this percentage of the rules of all files; implies --coverage
     #[arg(long, value_name = "PERCENT", value_parser = coverage::percent)]
     coverage_min: Option<f64>,
     #[command(flatten)]

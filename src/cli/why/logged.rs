@@ -63,8 +63,8 @@ struct Entity {
 #[derive(Debug, Serialize)]
 pub(super) struct ExplainedDecision {
     decision: LoggedDecision,
-    /// `None` if no policy decided (there was none, or the question was wrong), or if the log has not all of
-    /// what was asked.
+    /// `None` if no policy decided (there was none, or the question was wrong), or if the log does not have
+    /// the whole question.
     explanation: Option<WhyOut>,
     /// Whether facts or the policy were changed since.
     changed_since: Option<bool>,
@@ -100,8 +100,8 @@ pub(super) fn explained(
 }
 
 /// The lines of a request in an environment, from the newest file that has any. Those that begin a file may
-/// continue lines at the end of the older one. Clients choose ids of requests, so two environments may have
-/// the same one: `other` becomes one of the others.
+/// continue lines at the end of the older one. Clients choose ids of requests, so several environments may
+/// have lines with the same id: `other` becomes the name of another environment that does.
 fn decisions(
     log: &Path,
     request: &str,
@@ -216,9 +216,9 @@ impl ExplainedDecision {
             return format!("{then} at {time}: {reason}\n\n{question}\n");
         };
         let mut text = format!("{then} at {time}, by policy {policy}\n");
-        // Writing to a String cannot fail.
-        // What the log left out counted then.
+        // Context facts that the log leaves out counted when the decision was made.
         let is_whole = decision.context_facts_left_out == 0;
+        // Writing to a String cannot fail.
         let _ = match decision.offset.filter(|offset| *offset != explanation.offset) {
             None => writeln!(text, "Nothing has been written since."),
             Some(then) => writeln!(

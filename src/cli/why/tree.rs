@@ -76,7 +76,7 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     tree.draw(roots, &mut text);
     if why.truncated && why.proof.is_empty() && why.failures.is_empty() {
         text.push_str(
-            "The explanation ended at its limit before it found a reason. The answer is certain.\n",
+            "The search for reasons ended at its limit and found none. The answer itself is certain.\n",
         );
     } else if why.truncated {
         text.push_str("\nThe explanation ended at its limit: there may be more reasons, and shorter ones.\n");
@@ -101,7 +101,7 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     } else if why.suggestions_truncated {
         text.push_str("  There may be more: the search ended at its limit.\n");
     } else if !why.allowed && why.suggestions.is_empty() && why.policy_version.is_some() {
-        text.push_str("\nNo one to three facts whose values are all known would change the answer.\n");
+        text.push_str("\nThe search found no facts to add that would change the answer: it tries sets of up to three facts with known values.\n");
     }
     text
 }

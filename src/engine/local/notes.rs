@@ -20,21 +20,23 @@ pub(super) fn end(end: &End) -> String {
     )
 }
 
-/// Says whether a filter over rows of this table reads the table for other rows as well. In a policy of
-/// row-level security such a filter fails, or does not see the row that is inserted.
+/// A note if a filter over the rows of this table also reads other rows of it. In a policy of row-level
+/// security, such a filter fails or does not see the inserted row.
 pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) -> Option<String> {
     let sets = outline.sets.iter().map(|set| &set.reads);
     let probes = outline.probes.iter().map(|probe| &probe.reads);
     let mut read = sets.chain(probes).flat_map(|reads| &reads.bindings);
     read.any(|binding| reads(&bindings.facts[*binding], row)).then(|| {
         format!(
-            "the filter also reads other rows of `{}`: use it in queries, but not in a policy of row-level security.              PostgreSQL refuses a policy for reading that reads its own table, and one `FOR INSERT` does not see              the new row, and may accept it wrongly",
+            "the filter also reads other rows of `{}`: use it in queries, but not in a policy of row-level security. \
+             PostgreSQL refuses a policy for reading that reads its own table; one `FOR INSERT` does not see \
+             the new row, and may accept it wrongly",
             SqlName::path(&row.table)
         )
     })
 }
 
-/// Whether a bound query reads a table. It does if it names it: a schema before the name may be left out.
+/// Whether a bound query names a table. Schemas are ignored, because a query may leave them out.
 fn reads(binding: &Binding, row: &RowTable) -> bool {
     let Some(name) = row.table.last() else { return false };
     match &binding.query.plain {

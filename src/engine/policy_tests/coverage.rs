@@ -1,9 +1,9 @@
 //! Which rules of a policy its tests use.
 //!
 //! In: a checked program. Out: each rule as it is written, with the number of assertions that use it. An
-//! assertion uses the rules in the proof of its query, for an assertion with a variable in the proof of each
-//! value for which it holds. A query that does not hold uses the rules that prove what a `not` excludes, and
-//! no other: that a rule did not apply does not show what it does.
+//! assertion uses the rules in the proof of its query; with a variable, those in the proof for each value for
+//! which the query holds. If a query does not hold, only the rules that prove a condition under `not` are
+//! used: a rule that did not apply was not tested.
 
 use super::{Bench, facts};
 use crate::engine::trial_values::trial_values;
@@ -56,7 +56,7 @@ impl Engine {
 }
 
 fn coverage(program: &Program, reader: &Reader) -> Result<Coverage, EngineError> {
-    // The alternatives of a rule, and the rules that a shorthand rule stands for, have one place.
+    // The alternatives of a rule, and the rules that a shorthand rule stands for, share a span.
     let is_written = |span: Span| span != Span::default();
     let rules = program.rules.iter().filter(|rule| !program.predicate(rule.head).name.starts_with('\''));
     let mut uses: BTreeMap<Span, usize> =
@@ -123,7 +123,7 @@ impl Used {
         Ok(used)
     }
 
-    /// Adds the rules of an explanation that decided its answer.
+    /// Adds the rules that decided the answer of an explanation.
     fn add(&mut self, explanation: &Explanation) {
         let mut next: Vec<StepId> = match explanation.verdict {
             Verdict::Holds => explanation.proof.clone(),

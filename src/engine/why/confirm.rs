@@ -46,12 +46,12 @@ impl Engine {
                 match timeout_at(end, asked).await {
                     Ok(Ok(Confirmation::Holds)) => {
                         let smallest = self.smallest(attempt, question, context, suggestion.clone());
-                        let (set, is_late) = match timeout_at(end, smallest).await {
-                            Ok(smallest) => (smallest?, false),
-                            Err(_) => (suggestion, true),
+                        let (set, is_smallest) = match timeout_at(end, smallest).await {
+                            Ok(smallest) => smallest?,
+                            Err(_) => (suggestion, false),
                         };
                         add(&mut confirmed.sets, set);
-                        confirmed.truncated |= is_late;
+                        confirmed.truncated |= !is_smallest;
                     }
                     Ok(Ok(Confirmation::Fails)) => {}
                     Ok(Ok(Confirmation::Unknown)) => confirmed.truncated = true,
@@ -90,25 +90,28 @@ impl Engine {
         read(attempt, Expected::Brief, find).await
     }
 
-    /// The suggestion without the facts that it does not need. The search leaves some in where it did not see
-    /// that the others suffice.
+    /// The suggestion without the facts that it does not need, and whether that is known of each: the search
+    /// does not always find the smallest set.
     async fn smallest(
         &self,
         attempt: &ConsistentRead<'_>,
         question: &Question,
         context: &[Fact],
         mut suggestion: Suggestion,
-    ) -> Result<Suggestion, EngineError> {
-        let mut at = 0;
+    ) -> Result<(Suggestion, bool), EngineError> {
+        let (mut at, mut is_smallest) = (0, true);
         while suggestion.len() > 1 && at < suggestion.len() {
             let mut fewer = suggestion.clone();
             fewer.remove(at);
             match self.confirmation(attempt, question, context, &fewer).await? {
                 Confirmation::Holds => suggestion = fewer,
-                Confirmation::Fails | Confirmation::Unknown => at += 1,
+                answer @ (Confirmation::Fails | Confirmation::Unknown) => {
+                    is_smallest &= matches!(answer, Confirmation::Fails);
+                    at += 1;
+                }
             }
         }
-        Ok(suggestion)
+        Ok((suggestion, is_smallest))
     }
 
     /// Whether the question holds with further context facts. Facts with which the engine refuses the
@@ -136,7 +139,7 @@ impl Engine {
     }
 }
 
-/// Adds a set, unless one of its parts is there; drops those that it is a part of.
+/// Adds a set unless a subset of it is there, and removes the supersets of it.
 fn add(sets: &mut Vec<Suggestion>, set: Suggestion) {
     let is_part = |part: &Suggestion, of: &Suggestion| part.iter().all(|fact| of.contains(fact));
     if sets.iter().any(|known| is_part(known, &set)) {

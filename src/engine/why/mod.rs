@@ -95,11 +95,12 @@ pub struct WhyRule {
 struct Unanswerable {
     /// What it asks, if that is one atom.
     atom: Option<WhyAtom>,
+    /// Why nothing could answer it.
     reason: String,
 }
 
 impl Unanswerable {
-    /// A check of which one type is abstract.
+    /// A check in which the type of the actor or the resource is abstract.
     fn check(actor: Value, action: String, resource: Value) -> Self {
         let abstract_type = if is_abstract(&actor.ty) { &actor.ty } else { &resource.ty };
         let reason = format!("no value has the type `{abstract_type}`, which stands for several types");
@@ -191,7 +192,7 @@ impl Engine {
         self.consistently(told).await
     }
 
-    /// The answer no to a question that nothing could answer, with the reason.
+    /// The explanation of a question that nothing could answer: no, with the reason.
     async fn unanswerable(&self, question: Unanswerable, context: &[Fact]) -> Result<Why, EngineError> {
         let Unanswerable { atom, reason } = question;
         let attempt = WhyAttempt { rule: None, met: Vec::new(), lacks: WhyLack::Test(reason) };
@@ -221,7 +222,7 @@ impl Engine {
                 query.check(self.settings().question_atoms)?;
                 let is_empty = query.vars.values().any(|var| var.ids.as_ref().is_some_and(Vec::is_empty));
                 if is_empty {
-                    let reason = "the question asks for one of no values".to_owned();
+                    let reason = "the question has a variable with an empty list of values".to_owned();
                     Err(Unanswerable { atom: None, reason })
                 } else {
                     Ok(query.question().1)

@@ -38,8 +38,8 @@ impl LogFile {
         Ok(())
     }
 
-    /// Writes these lines, in one file if they fit. Another program may have emptied the file, or removed it:
-    /// then it is created again.
+    /// Writes these lines, in one file if they fit. Another program may have emptied the file or removed it;
+    /// a removed file is created again.
     pub(super) fn write<'l>(&mut self, lines: impl Iterator<Item = &'l str>) -> io::Result<()> {
         let metadata = self.file.metadata()?;
         if is_removed(&metadata) {
@@ -105,7 +105,7 @@ fn append(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether an open file has no name any more: what is written to it is lost.
+/// Whether an open file has been removed, so that what is written to it is lost.
 fn is_removed(metadata: &fs::Metadata) -> bool {
     #[cfg(unix)]
     return std::os::unix::fs::MetadataExt::nlink(metadata) == 0;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// How many bytes of a text are kept.
+/// How many bytes of an id, a type or an action are kept.
 const MOST_TEXT: usize = 1_000;
 
 /// What one decision was about, and how it ended.
@@ -117,8 +117,8 @@ impl Witness {
     }
 }
 
-/// What is kept of the texts of a question. A caller may send megabytes, and so push older decisions out of the
-/// log; no fact has an argument that is as long.
+/// Cuts the texts of a question. Otherwise a caller could push older decisions out by sending megabytes. No
+/// fact can have an argument as long as what is kept.
 #[derive(Debug, Default)]
 struct KeptTexts {
     are_cut: bool,
@@ -195,13 +195,13 @@ impl Line {
         (self.time, serde_json::to_string(&self.as_json()).unwrap_or_default())
     }
 
-    /// What was asked, as far as the log has it.
+    /// The question, as far as the log has it.
     pub(in crate::http) fn question(&self) -> PastQuestion {
         let (actor, action, resource) = (self.actor.clone(), self.action.clone(), self.resource.clone());
         PastQuestion { actor, action, resource, context: self.context.0.clone() }
     }
 
-    /// Whether the log has all of what was asked, and the policy decided.
+    /// Whether the question can be asked again: it was valid, and the log has all of it.
     pub(in crate::http) fn is_whole(&self) -> bool {
         self.error.is_none() && !self.is_cut && self.context.1 == 0
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! handler ─try_send─┬▶ queue (bounded) ─▶ thread ─▶ file, rotated at a maximum size (file)
 //!                   ├▶ queue (bounded) ─▶ thread ─▶ collector, in batches (otlp)
-//!                   └▶ the latest ones, in memory, for the studio (recent)
+//!                   └▶ recent decisions, in memory, for the studio (recent)
 //! ```
 //!
 //! An answer never waits for its line, and the file never waits for the collector: if one of them is too
@@ -11,7 +11,7 @@
 //! could not be written or sent. Off by default, because the lines say who uses what. Only single
 //! decisions are logged: `/authorize`, each resource of `/authorize_resources`, and each evaluation of
 //! AuthZEN. Lists, actions and queries are not decisions about one resource, and local checks are decided in
-//! the caller's database. In development the latest decisions are kept for the studio without any file.
+//! the caller's database. With `--dev`, recent decisions are kept for the studio even without a file.
 
 mod file;
 mod line;
@@ -52,7 +52,7 @@ pub enum DecisionLogError {
 #[derive(Debug)]
 pub struct DecisionLog {
     sinks: Vec<Sink>,
-    /// The latest decisions, if there is a studio that shows them.
+    /// The recent decisions, if there is a studio to show them.
     recent: Option<RecentDecisions>,
     /// Context facts of these predicates are logged.
     facts: LoggedFacts,
@@ -61,8 +61,8 @@ pub struct DecisionLog {
 }
 
 impl DecisionLog {
-    /// The log of a configuration; `None` if nobody reads it: there is neither a file, nor a collector, nor
-    /// the studio of a developer.
+    /// The log of a configuration; `None` if there is no file and no collector, unless the studio shows
+    /// decisions because of `--dev`.
     pub fn open(config: &Config) -> Result<Option<Self>, DecisionLogError> {
         let mut places = Vec::new();
         if let Some(path) = &config.decision_log {
@@ -95,13 +95,13 @@ impl DecisionLog {
         self.sinks.iter().map(|sink| (sink.name, sink.n_dropped())).chain(in_memory)
     }
 
-    /// The latest decisions of an environment after the one with this number, newest first, and the latest
-    /// number; `None` if none are kept.
+    /// The recent decisions of an environment with a larger number, newest first, and the latest number;
+    /// `None` if no decisions are kept.
     pub(super) fn since(&self, environment: &Environment, number: u64) -> Option<(Vec<Numbered>, u64)> {
         Some(self.recent.as_ref()?.since(environment, number))
     }
 
-    /// Forgets the latest decisions of an environment that is removed.
+    /// Forgets the recent decisions of an environment that is removed.
     pub(super) fn forget(&self, environment: &Environment) {
         if let Some(recent) = &self.recent {
             recent.forget(environment);

@@ -13,7 +13,7 @@ use ureq::http::StatusCode;
 /// How long the collector may take for a batch.
 const TIME: Duration = Duration::from_secs(5);
 
-/// How much of an answer is read.
+/// How many bytes of an answer are read.
 const MOST_ANSWER: u64 = 64 << 10;
 
 /// OTLP's number for INFO.
@@ -65,7 +65,7 @@ impl Collector {
         if !response.status().is_success() {
             return Err(CollectorError::Refused(response.status()));
         }
-        // A collector may take the lines and say nothing.
+        // A collector may accept the lines with an empty answer.
         let said = response.body_mut().with_config().limit(MOST_ANSWER).read_json::<Value>();
         let (n_rejected, message) = said.as_ref().map(rejected).unwrap_or_default();
         if n_rejected == 0 { Ok(()) } else { Err(CollectorError::Rejected(n_rejected, message)) }

@@ -1,10 +1,10 @@
-//! The latest decisions of each environment, in memory, for the studio.
+//! The recent decisions of each environment, in memory, for the studio.
 //!
-//! A decision belongs to the environment whose engine made it: to its name and its secret. So one that is
-//! deleted and made again under the same name starts with none, and nobody sees those of another one.
+//! A decision belongs to the environment whose engine made it, by its name and its secret. So an environment
+//! that is deleted and created again under the same name starts without decisions.
 //!
-//! Keeping a decision only moves a pointer, under a lock that nobody holds for longer than that or a copy of
-//! a thousand pointers. So it needs neither a queue nor a thread, unlike a file.
+//! Keeping a decision only stores a pointer under a lock, and reading copies at most a thousand pointers. So
+//! unlike a file it needs neither a queue nor a thread.
 
 use super::line::Line;
 use crate::http::Environment;
@@ -17,19 +17,19 @@ use std::time::Instant;
 /// How many decisions of an environment are kept.
 pub(in crate::http) const MOST_DECISIONS: usize = 1_000;
 
-/// How many bytes those of an environment may have.
+/// How many bytes the decisions of an environment may have.
 const MOST_BYTES: usize = 2 << 20;
 
-/// How many bytes a single one may have; a larger one would push out too many others.
+/// How many bytes one decision may have; a larger one would push out too many others.
 const MOST_OF_ONE: usize = 64 << 10;
 
-/// How many environments have decisions here: the latest that decided anything.
+/// For how many environments decisions are kept: those that decided last.
 const MOST_ENVIRONMENTS: usize = 32;
 
-/// A decision with its number, which grows with each one of its environment.
+/// A decision with its number. The decisions of an environment are numbered from 1.
 pub(in crate::http) type Numbered = (u64, Arc<Line>);
 
-/// The latest decisions.
+/// The recent decisions.
 #[derive(Debug, Default)]
 pub(super) struct RecentDecisions {
     environments: Mutex<Vec<EnvironmentDecisions>>,
@@ -37,7 +37,7 @@ pub(super) struct RecentDecisions {
     n_dropped: AtomicU64,
 }
 
-/// The latest decisions of one environment, oldest first.
+/// The recent decisions of one environment, oldest first.
 struct EnvironmentDecisions {
     name: String,
     secret: [u8; 32],
@@ -72,7 +72,7 @@ impl EnvironmentDecisions {
         self.secret == *environment.engine.secret() && self.name == environment.name
     }
 
-    /// Adds a decision; returns those that give way to it.
+    /// Adds a decision; returns those that it pushes out.
     fn add(&mut self, line: &Arc<Line>, n_bytes: usize) -> Vec<Numbered> {
         self.decided = Instant::now();
         self.lines.push_back((self.next, Arc::clone(line)));
@@ -108,12 +108,12 @@ impl RecentDecisions {
             environments.push(latest);
             (Vec::new(), gone)
         };
-        // Memory is given back without the lock.
+        // Memory is freed after unlocking.
         drop(environments);
         drop(gone);
     }
 
-    /// The decisions of this environment whose numbers are larger, newest first, and the latest number.
+    /// The decisions of this environment with a larger number, newest first, and the latest number.
     pub(super) fn since(&self, environment: &Environment, number: u64) -> (Vec<Numbered>, u64) {
         let environments = self.environments.lock();
         let Some(latest) = environments.iter().find(|latest| latest.is_of(environment)) else {

@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 /// How many lines may wait: a second of a busy service.
 const QUEUE: usize = 16_384;
 
-/// How many bytes they may have together: callers choose how long their ids are.
+/// How many bytes these lines may have together, because callers choose how long their ids are.
 const QUEUE_BYTES: u64 = 32 << 20;
 
 /// The most lines that are written or sent together.

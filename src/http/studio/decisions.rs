@@ -1,7 +1,7 @@
-//! `/studio/draft/decisions`: the latest decisions of the environment, and which of them a draft changes.
+//! `/studio/draft/decisions`: the recent decisions of the environment, and which of them a draft changes.
 //!
-//! They say what other callers asked, and which facts they sent along. So only a key that may write sees
-//! them, and only those of its own environment. Context facts are those that the decision log shows.
+//! Decisions show what other callers asked and which context facts they sent. So only a key that may write
+//! sees them, and only those of its own environment. They have the context facts that the decision log has.
 
 use crate::engine::{ChangedAnswer, Impact, PastQuestion, PossibleAnswer};
 use crate::http::AppState;
@@ -16,13 +16,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// How long the questions of decisions are asked under a draft.
+/// How long comparing decisions may take.
 const COMPARING: Duration = Duration::from_secs(3);
 
 /// Which decisions are wanted.
 #[derive(Debug, Deserialize)]
 pub(super) struct DecisionsIn {
-    /// Those after the one with this number.
+    /// Those with a larger number than this.
     #[serde(default)]
     after: u64,
 }
@@ -44,7 +44,7 @@ impl From<Numbered> for KeptDecisionOut {
 /// The latest decisions.
 #[derive(Debug, Serialize)]
 pub(super) struct DecisionsOut {
-    /// Whether any are kept.
+    /// Whether the service keeps decisions.
     is_kept: bool,
     /// How many are kept at most.
     most: usize,
@@ -76,12 +76,12 @@ pub(super) struct ImpactIn {
 /// A question whose answer a draft changes.
 #[derive(Debug, Serialize)]
 struct ChangeOut {
-    /// How often it was asked.
+    /// How many of the decisions answered it.
     times: usize,
-    /// The latest time.
+    /// The latest of these decisions.
     #[serde(flatten)]
     latest: Arc<Line>,
-    /// The answers now; null if the question cannot be asked.
+    /// The current answers; null if the policy refuses the question.
     active: PossibleAnswer,
     draft: PossibleAnswer,
 }
@@ -92,9 +92,9 @@ pub(super) struct ImpactOut {
     is_kept: bool,
     /// How many decisions there are.
     decisions: usize,
-    /// How many of them the log does not have whole, so that they cannot be asked again.
+    /// How many of them cannot be asked again, because the log does not have the whole question.
     not_whole: usize,
-    /// How many different questions the others are, and how many of these were compared, the latest first.
+    /// How many distinct questions the others have, and how many of these were compared, newest first.
     questions: usize,
     compared: usize,
     changes: Vec<ChangeOut>,
@@ -127,11 +127,11 @@ pub(super) async fn impact(
     Ok(Json(ImpactOut { is_kept, decisions, not_whole, questions, compared: n_compared, changes }))
 }
 
-/// The different questions of decisions, in their order.
+/// The distinct questions of decisions, in the order of the decisions.
 #[derive(Default)]
 struct Distinct {
     asked: Vec<PastQuestion>,
-    /// For each question its first decision, and how many it has.
+    /// For each question, its first decision in this order, and how many decisions it has.
     latest: Vec<(Arc<Line>, usize)>,
 }
 

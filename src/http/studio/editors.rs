@@ -1,4 +1,4 @@
-//! How many editors are connected: each has two threads, so they are limited, in all and for each key.
+//! Limits the connected editors, in all and for each key, because each of them has two threads.
 
 use crate::store::KeyDigest;
 use parking_lot::Mutex;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// How many editors may be connected at once.
 const MOST: usize = 32;
 
-/// How many of them may have the same key, so that one key leaves some to others.
+/// How many of them may have the same key, so that one key cannot take all.
 const MOST_OF_KEY: usize = 8;
 
 /// The connected editors, by their keys.
@@ -21,12 +21,13 @@ pub(super) struct EditorSeat {
     key: KeyDigest,
 }
 
-/// Why an editor is not connected, in words for the person; a close frame has room for 123 bytes.
+/// Why an editor is not connected. The text is shown to the user, and must fit the 123 bytes of a close
+/// frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoSeat {
-    #[error("this key has 8 editors open, as many as it may: close another tab of the studio")]
+    #[error("this key has 8 editors open, the most that a key may have: close another tab of the studio")]
     OfKey,
-    #[error("32 editors of the studio are open, as many as this service allows: try again later")]
+    #[error("32 editors of the studio are open, the most that this service allows: try again later")]
     AtAll,
 }
 

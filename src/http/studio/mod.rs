@@ -124,7 +124,7 @@ where
         .with_state(state)
 }
 
-/// The declared path that a request of the page reached behind the cookie, for the log and the metrics.
+/// The route that a request of the page matched in the router behind the cookie, for the log and the metrics.
 #[derive(Clone, Debug)]
 pub(super) struct InnerPath(MatchedPath);
 
@@ -135,7 +135,7 @@ impl InnerPath {
     }
 }
 
-/// Notes in an answer which path it comes from.
+/// Adds the matched route to an answer.
 async fn with_path(request: Request, next: Next) -> Response {
     let path = request.extensions().get::<MatchedPath>().cloned();
     let mut response = next.run(request).await;
@@ -163,7 +163,7 @@ async fn inside(State(state): State<StudioState>, mut request: Request) -> Respo
         Ok(uri) => *request.uri_mut() = uri,
         Err(_) => return ApiError::NotFound(NO_PATH.to_owned()).into_response(),
     }
-    // Otherwise the path of the route behind the cookie would be put behind this one.
+    // Otherwise the route of the inner router would be appended to that of this one.
     request.extensions_mut().remove::<MatchedPath>();
     let mut response = state.inner.clone().oneshot(request).await.into_response();
     // A large answer is encoded later: its length is not that of what is there now.

@@ -1,9 +1,8 @@
-//! How often keys may be tried at the page.
+//! Limits how often keys may be tried at the sign-in page.
 //!
-//! The rate limit of keys counts valid keys alone, and a browser that guesses has none. So all attempts are
-//! counted together. Someone who uses them up keeps others from signing in with a key for as long as that
-//! lasts, and no longer. Open sessions, the link that the program prints and the rest of the service do not
-//! depend on it.
+//! The rate limit of keys counts only valid keys, and someone who guesses keys has none. So all attempts are
+//! counted together. Someone who uses them up keeps others from signing in with a key, but only for as long
+//! as the attempts go on. Open sessions, the printed link and the rest of the service are not affected.
 
 use crate::http::error::ApiError;
 use governor::clock::{Clock, DefaultClock};
@@ -31,7 +30,7 @@ impl Default for SignIns {
 }
 
 impl SignIns {
-    /// Counts an attempt, or refuses it before anything is known about its key.
+    /// Counts an attempt, or refuses it before its key is looked up.
     pub(super) fn count(&self) -> Result<(), ApiError> {
         let refused = |until: governor::NotUntil<_>| until.wait_time_from(self.clock.now());
         self.limiter.check().map_err(|until| ApiError::TooManySignIns(refused(until)))

@@ -34,7 +34,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// How often the browser is asked whether it is still there, and how long it may take to read a message.
 const PING: Duration = Duration::from_secs(20);
 
-/// How long an editor that is refused may take to leave.
+/// How long a refused editor may take to disconnect.
 const LEAVING: Duration = Duration::from_secs(2);
 
 /// Connects an editor
@@ -53,13 +53,13 @@ pub(super) async fn connect(
     })
 }
 
-/// Says why there is no editor. A page never sees the answer to a request for a socket that is refused, so
-/// the socket is opened, and closed with the reason.
+/// Tells the page why it gets no editor. A browser hides the answer to a refused WebSocket request from the
+/// page, so the socket is opened, and closed with the reason.
 async fn refuse(mut socket: WebSocket, refused: NoSeat) {
     let reason = CloseFrame { code: close_code::AGAIN, reason: refused.to_string().into() };
     if is_sent(&mut socket, Message::Close(Some(reason))).await {
-        // What the browser has sent meanwhile is read: unread bytes would break the connection off before the
-        // reason arrives.
+        // Read what the browser has sent meanwhile: unread bytes would reset the connection before the reason
+        // arrives.
         let leaving = async { while let Some(Ok(_)) = socket.recv().await {} };
         drop(timeout(LEAVING, leaving).await);
     }

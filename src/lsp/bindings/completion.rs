@@ -9,13 +9,13 @@ use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
 use portcullis_compiler::source::Span;
 use std::collections::BTreeSet;
 
-/// How many types an argument may have for each of which a key is offered.
+/// How many types an argument may have at most so that a key is offered for each of them.
 const TYPES: usize = 8;
 
 /// How many keys are offered for facts of one signature.
 const KEYS: usize = 100;
 
-/// Words that stand after a table and are no name for it.
+/// Words that may follow a table and are not an alias of it.
 const NO_ALIAS: &[&str] = &[
     "on",
     "where",
@@ -39,7 +39,7 @@ const NO_ALIAS: &[&str] = &[
     "set",
 ];
 
-/// What may be inserted at a position, the likely first.
+/// What may be inserted at a position, likely items first.
 ///
 /// # Errors
 /// Why the tables of the database are not known.
@@ -115,7 +115,7 @@ fn forms(program: &Program, arg: &SignatureArg) -> Vec<String> {
     }
 }
 
-/// Tables and columns at the end of a text, which is a part of a query.
+/// The tables and columns that fit after `before`, which is the part of a query before the position.
 fn in_query(before: &str, query: &str, schema: &Schema) -> Vec<(String, CompletionItemKind)> {
     let Schema { tables } = schema;
     let columns = |table: &SchemaTable| {
@@ -175,7 +175,7 @@ fn last_name(text: &str) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// The names with dots between them at the end of a text.
+/// The path at the end of a text: names with dots between them.
 fn last_path(text: &str) -> &str {
     let mut start = text.len();
     for (at, c) in text.char_indices().rev() {
@@ -187,7 +187,7 @@ fn last_path(text: &str) -> &str {
     text.get(start..).unwrap_or_default()
 }
 
-/// Whether two names are one, as SQL compares them when they are not quoted.
+/// Whether two names are the same, ignoring case or quotes.
 fn is_name(known: &str, written: &str) -> bool {
     known.eq_ignore_ascii_case(written) || known.replace('"', "") == written.replace('"', "")
 }

@@ -10,7 +10,7 @@ use gen_lsp_types as lsp;
 use portcullis_compiler::bindings::{BindingsError, format, parse};
 use portcullis_compiler::source::{SourceMap, Span};
 
-/// The tables of a database that data bindings describe.
+/// The tables of the database that the data bindings are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schema {
     /// The tables and views.
@@ -26,7 +26,7 @@ pub struct SchemaTable {
     pub columns: Vec<String>,
 }
 
-/// What a database contradicts in a document.
+/// A place where the database contradicts a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LiveFinding {
     /// The line, from 1.
@@ -69,7 +69,7 @@ impl BindingsDocument {
 
     pub(super) fn of(name: &str, version: i32, text: String) -> Self {
         let source = SourceMap::new(name, text);
-        // Other YAML, which an editor may open as well, is none of our concern.
+        // An editor may also open YAML that is not data bindings: it is ignored.
         let errors = if binds_facts(source.text()) { parse(source.text()).err() } else { None };
         Self { source, version, errors: errors.unwrap_or_default() }
     }

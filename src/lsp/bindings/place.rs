@@ -1,6 +1,6 @@
-//! What stands around a position of a data-bindings document.
+//! What surrounds a position in a data-bindings document.
 //!
-//! A document that is being written is rarely YAML, so only the lines and their indentation count.
+//! A document that is being typed is rarely valid YAML, so only lines and their indentation are read.
 
 /// What is written at a position.
 #[derive(Debug, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(super) fn place(text: &str, byte: usize) -> BindingsPlace<'_> {
     if let Some(value) = after_key(typed, "query") {
         return query(text, line_start, byte - value.len(), byte);
     }
-    // The lines around this one, each with less indentation than the last.
+    // The enclosing lines, from the inside out: each has less indentation than the one before.
     let mut least = typed.len() - typed.trim_start().len();
     let mut keys: Vec<&str> = Vec::new();
     let mut start = line_start;

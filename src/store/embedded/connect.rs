@@ -5,7 +5,7 @@
 //!   lock          held by the process that serves DIR; records that a store existed
 //!   store.db      0600, SQLite; -wal and -shm next to it inherit the mode
 //!   store.db-mark 0600, how many writes it must contain (`mark`)
-//!   store.db-name 0600, what DIR was called when it was first served (`name`)
+//!   store.db-name 0600, the name of DIR when it was first served (`name`)
 //! ```
 //!
 //! Only a writing process needs the lock. A process that only reads, for a backup say, works on a snapshot by

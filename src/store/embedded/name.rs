@@ -1,9 +1,9 @@
-//! The name of a store, in a file beside it, by which a copy of its folder is recognised.
+//! Recognises copies of a store: a file next to it contains the name of its folder.
 //!
-//! A folder that someone copied or renamed by hand is complete, but nobody meant it to be served: its keys
-//! open nothing under another name, and serving it would change what may be a backup. So the first process
-//! that opens a store notes the name of its folder, and a store whose folder has another name is not opened.
-//! A restored backup gets the name of its new folder.
+//! A folder that was copied or renamed by hand is not meant to be served: its keys do not work under another
+//! name, and serving it would change what may be a backup. So the first process that opens a store writes the
+//! name of its folder, and a store in a folder with another name is not opened. A restored backup gets the
+//! name of its new folder.
 
 use super::connect::{DATABASE, LOCK, private_file, sync_directory};
 use crate::store::error::StoreError;
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The file with the name.
 const NAME: &str = "store.db-name";
 
-/// The most bytes that are read of it; a name has at most 64.
+/// How many of its bytes count; a name has at most 64.
 const MOST: usize = 100;
 
 /// Whether a directory has files of a store, whatever their state.
@@ -26,7 +26,7 @@ pub fn is_store(dir: &Path) -> bool {
     })
 }
 
-/// Refuses a store that was made under the name of another directory.
+/// Refuses a store that was first served under another name.
 pub fn check_own_name(dir: &Path) -> Result<(), StoreError> {
     let noted = match fs::read(path(dir)) {
         Ok(noted) => noted,
@@ -41,13 +41,13 @@ pub fn check_own_name(dir: &Path) -> Result<(), StoreError> {
     Err(StoreError::OtherName { dir: dir.into(), name: noted })
 }
 
-/// Notes the name of a store's directory, if that is not done yet.
+/// Writes the name of a store's directory, unless it has been written before.
 pub fn note_name(dir: &Path) -> Result<(), StoreError> {
     let is_noted = path(dir).metadata().is_ok_and(|found| found.len() > 0);
     if is_noted { Ok(()) } else { rename(dir) }
 }
 
-/// Notes the name of a store's directory, whatever it was called before.
+/// Writes the name of a store's directory, whether or not another name was written before.
 pub(super) fn rename(dir: &Path) -> Result<(), StoreError> {
     let file = path(dir);
     let failed = |error| StoreError::io(&file, &error);

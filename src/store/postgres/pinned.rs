@@ -46,8 +46,9 @@ impl ReaderSource {
     /// Connects, and sets what all statements of readers rely on: names are qualified, plans do not depend
     /// on values, and no part of a plan runs in parallel.
     ///
-    /// A look-up in an index counts hardly more than the next page of a table. With the server's default, made
-    /// for disks, each step of a recursion would read all of a table of a thousand rows to find one.
+    /// Reading a page by an index is planned as hardly more expensive than reading the next page of a table.
+    /// With the server's default, which is meant for spinning disks, each step of a recursion would read a
+    /// whole table of a thousand rows to find one.
     pub(super) async fn connect(&self, mark: &SessionMark) -> Result<PinnedConnection, StoreError> {
         let (client, server) = connect(&self.address, self.wanted).await?;
         let limit = self.limit.as_millis().max(1);

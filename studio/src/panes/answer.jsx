@@ -62,8 +62,8 @@ function NoQuestion({ question }) {
     const missing = [["an actor", actor], ["an action", action], ["a resource", resource]];
     const words = missing.filter(([what, text]) => (what === "an action" ? !text.trim() : !text.trim() || valueFault(text))).map(([what]) => what);
     return (
-      <Empty title="Go on with the question">
-        It still needs {words.join(" and ")}. Write <code>?</code> for what you want to know.
+      <Empty title="Complete the question">
+        It still needs {words.join(" and ")}. Write <code>?</code> for the part that you want to know.
       </Empty>
     );
   }
@@ -179,7 +179,7 @@ function Condition({ why, condition, depth }) {
   return <li class="leaf"><code><Shown text={condition.test} /></code></li>;
 }
 
-/** Whether a fact is of the types that the policy declares: a suggestion of another one helps nobody. */
+/** Whether a relation has the types that the policy declares; suggestions that do not fit are listed last. */
 function isDeclared({ predicate, args }, names) {
   if (predicate !== "has_relation" || args.length !== 3) return true;
   const [of, relation, to] = args;

@@ -14,7 +14,7 @@ const plural = (name) => (/[^aeiou]y$/.test(name) ? name.replace(/y$/, "ies") : 
 /** How many entries of a kind an example has. */
 const ENOUGH = 2;
 
-/** Data bindings to start from, for the roles and relations that the policy declares. */
+/** Example data bindings for the roles and relations that the policy declares. */
 function example(names) {
   const blocks = (names?.blocks ?? []).filter(({ name }) => name !== "global");
   const actor = names?.actors[0] ?? "User";
@@ -82,8 +82,8 @@ function Explanation({ found }) {
         <ul class="plain">{bindings.map((key) => <li key={key}><code><Shown text={key} /></code></li>)}</ul>
       ) : (
         <p class="note warn">
-          None of these queries: the SQL knows only facts that are stored in this service. Write a query for a kind of fact that the
-          rules below read.
+          None of these queries. The SQL only uses facts that are stored in this service: add a query for a fact that the rules below
+          read.
         </p>
       )}
       <h3>By the rules</h3>

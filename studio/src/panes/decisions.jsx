@@ -1,13 +1,13 @@
-// The latest decisions of the service, as they are made. One press asks the question of one again.
+// The recent decisions of the service, as they are made. A click asks the question of a decision again.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { post } from "../api.js";
 import { LongList } from "../list.jsx";
-import { accessFields, questionText, visible, writtenFact } from "../notation.js";
+import { accessFields, questionText, visible, written, writtenFact } from "../notation.js";
 import { Empty, Failure, Shown, Switch } from "../parts.jsx";
 import { notify, set, state, useStudio } from "../state.js";
 
-/** How often the service is asked for new ones, in milliseconds. */
+/** How often the service is asked for new decisions, in milliseconds. */
 const OFTEN = 2000;
 
 const RESULTS = [["", "All"], ["allowed", "Allowed"], ["denied", "Denied"]];
@@ -21,7 +21,7 @@ export const decided = ({ actor, action, resource }) =>
 /** How long a decision took. */
 const took = ({ took_us }) => (took_us < 100_000 ? `${(took_us / 1000).toFixed(took_us < 1000 ? 2 : 1)} ms` : `${(took_us / 1e6).toFixed(1)} s`);
 
-/** When a decision was made, in the time of the person. */
+/** When a decision was made, in local time. */
 const time = (decision) => new Date(decision.time).toLocaleTimeString("en-GB");
 
 /** Asks the question of a decision, with its context facts. */
@@ -31,7 +31,7 @@ function again(decision) {
   // An action may look like a question mark.
   const isAccess = fields && questionText({ mode: "access", ...fields }) === text;
   const context = (decision.context_facts ?? []).map(({ predicate, args }) => ({ predicate, args: args.map(value) }));
-  if (state.overlay.length) notify("Your what-if facts gave way to the context facts of this decision.");
+  if (state.overlay.length) notify("The context facts of this decision replaced your what-if facts.");
   set({
     question: isAccess ? { mode: "access", ...fields, text: "" } : { ...state.question, mode: "any", text },
     overlay: context,
@@ -40,7 +40,7 @@ function again(decision) {
   });
 }
 
-/** The latest decisions, which come in as long as this is shown, and nobody points at one: it would move away. */
+/** The recent decisions. While the pointer is over the list, no new ones are added, so that rows do not move away. */
 function useDecisions(isLive, isPointed) {
   const { session, online } = useStudio();
   const [found, setFound] = useState(null);
@@ -106,16 +106,16 @@ export function DecisionsPane() {
   if (!isKept) {
     return (
       <Empty title="Decisions are not kept">
-        Start the service with <code>--decision-log FILE</code>, or with <code>--dev</code>. The latest decisions are then shown
-        here as they are made.
+        Start the service with <code>--decision-log FILE</code>, or with <code>--dev</code>. Its decisions then appear here as they
+        are made.
       </Empty>
     );
   }
   if (!all.length) {
     return (
       <Empty title="No decisions yet">
-        Each check that a program asks of this environment appears here at once: for example <code>/api/authorize</code>. Your own
-        questions on this page do not count.
+        Checks that programs send to this environment, for example to <code>/api/authorize</code>, appear here at once. Your own
+        questions on this page do not.
       </Empty>
     );
   }
@@ -127,11 +127,11 @@ export function DecisionsPane() {
         <input id="decision-text" type="search" placeholder="Search by actor, action, resource or key" value={text} spellcheck={false}
           onInput={(event) => setText(event.currentTarget.value)} />
         <Switch label="Result" options={RESULTS} value={result} onChange={setResult} />
-        <button onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Go on"}</button>
+        <button onClick={() => setLive(!isLive)}>{isLive ? "Pause" : "Resume"}</button>
       </div>
       <p class="muted" role="status">
         {text || result ? `${shown.length.toLocaleString("en")} of ${n(all.length)}` : all.length === most ? `The latest ${n(most)}` : n(all.length)}
-        {isLive ? "" : ", paused"}. Press one to ask it again.
+        {isLive ? "" : ", paused"}. Click a decision to ask its question again.
       </p>
       <Failure text={error} />
       {shown.length ? (
@@ -152,7 +152,7 @@ function Decision({ decision }) {
     <div class="fact" title={visible(error ?? "")}>
       <time dateTime={decision.time} title={decision.time}>{time(decision)}</time>
       <span class={allowed ? "good mark" : "bad mark"} aria-hidden="true">{allowed ? "✓" : "✕"}</span>
-      <span class="unseen">{error ? "denied for a mistake" : allowed ? "allowed" : "denied"}</span>
+      <span class="unseen">{error ? "denied because of a mistake" : allowed ? "allowed" : "denied"}</span>
       <button class="link" tabIndex={-1} onClick={() => again(decision)}><code><Parts decision={decision} /></code></button>
       {error && <span class="chip lack">mistake</span>}
       {n_context > 0 && (
@@ -165,14 +165,14 @@ function Decision({ decision }) {
   );
 }
 
-/** Actor, action and resource, without what is the same in each question. */
+/** The actor, the action and the resource. */
 function Parts({ decision }) {
   const { actor, action, resource } = decision;
-  const [who, on] = [actor, resource].map((one) => writtenFact({ predicate: "", args: [one] }).slice(1, -1));
+  const [who, on] = [actor, resource].map(written);
   return <><Shown text={who} plain most={60} /> <b><Shown text={action} plain most={40} /></b> <Shown text={on} plain most={60} /></>;
 }
 
-/** Says what was decided at the time of a decision, above the answer of today. */
+/** What a decision was, above the current answer to its question. */
 export function Past({ answer }) {
   const { past } = useStudio();
   if (!past || past.question !== answer.question) return null;
@@ -187,7 +187,7 @@ export function Past({ answer }) {
       {past.key && <> for the key “<Shown text={past.key} plain />”</>}, in {took(past)}
       {past.policy !== null && <>, by version {past.policy} of the policy</>}.
       {past.error && <> The reason: <Shown text={past.error} /></>}
-      {left > 0 && ` ${left === 1 ? "One of its context facts is" : `${left} of its context facts are`} not in the log, so this answer is without ${left === 1 ? "it" : "them"}.`}
+      {left > 0 && ` ${left === 1 ? "One of its context facts is" : `${left} of its context facts are`} not in the log, so this answer does not count ${left === 1 ? "it" : "them"}.`}
       {" "}<button class="link" onClick={() => set({ past: null, pane: "decisions" })}>Back to the decisions</button>
     </div>
   );

@@ -72,7 +72,7 @@ function FactRow({ fact, canDelete }) {
   const [sure, setSure] = useState(false);
   const confirm = useRef(null);
   useLayoutEffect(() => confirm.current?.focus({ preventScroll: true }), [sure]);
-  /** Leaves the two buttons, which are gone, for their row, or for the list if that goes too. */
+  /** Moves the focus from the two buttons, which go away, to their row, or to the list if the row goes away. */
   const leave = (place) => {
     const next = confirm.current?.closest(place);
     setSure(false);

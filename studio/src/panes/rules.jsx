@@ -1,5 +1,5 @@
-// Graphs: of the rules of the draft, where an arrow leads from each condition to what follows from it; and of
-// the proof of the current answer, from the facts that it rests on.
+// Two graphs: the rules of the draft, with an arrow from each condition to what follows from it, and the
+// proof of the current answer, from the facts that it rests on.
 
 import { useMemo, useState } from "preact/hooks";
 import { post } from "../api.js";
@@ -12,12 +12,12 @@ import { Empty, Failure, Switch, Waiting } from "../parts.jsx";
 import { set, useStudio } from "../state.js";
 
 const KINDS = { has_role: "role", has_permission: "permission", has_relation: "relation" };
-const SOURCES = { stored: "stored fact", context: "what-if fact", bound: "of the database" };
+const SOURCES = { stored: "stored fact", context: "what-if fact", bound: "fact in your database" };
 const VIEWS = [["rules", "Rules"], ["proof", "This answer"]];
 
 const NONE = [];
 
-/** A graph with more nodes begins with those about one type. */
+/** A graph with more nodes than this at first shows only those of one type. */
 const MANY = 40;
 
 export function RulesPane() {
@@ -62,7 +62,7 @@ function isInstance(step, { predicate, text, type }) {
   );
 }
 
-/** The type that a graph begins with: that of the question's resource, or else the one with most nodes. */
+/** The type that is shown first: that of the question's resource, or else the one with the most nodes. */
 function firstType({ nodes }, { resource }) {
   if (nodes.length <= MANY) return "";
   const counts = new Map();
@@ -154,20 +154,20 @@ function ProofGraph({ choice }) {
       <>
         {head()}
         <Empty title="Denied: there is no proof">
-          <button class="link" onClick={() => set({ pane: "answer" })}>See what is missing</button> for a yes.
+          <button class="link" onClick={() => set({ pane: "answer" })}>See what is missing</button> for it to be allowed.
         </Empty>
       </>
     );
   }
   return (
     <>
-      {head(answer.columns.length ? "Of one of the answers." : "From facts at the bottom to the answer at the top.")}
+      {head(answer.columns.length ? "The proof of one of the answers." : "From facts at the bottom to the answer at the top.")}
       <Drawing label="Graph of the proof" graph={graph} onGo={goTo} />
     </>
   );
 }
 
-/** A fact in two lines: what it says, and of whom. */
+/** A fact in two lines: the predicate with its strings, and the other arguments. */
 function factLines({ predicate, args }) {
   const texts = args.filter(({ type, id }) => type === "String" && id !== null);
   const others = args.filter((arg) => !texts.includes(arg));
@@ -175,7 +175,7 @@ function factLines({ predicate, args }) {
   return lines.filter(Boolean).map(cut);
 }
 
-/** The graph of a proof: a node for each step, and for each condition that is none. */
+/** The graph of a proof: a node for each step, and for each condition that is not a step. */
 function proof({ proof, steps }) {
   const [nodes, edges, places] = [[], [], new Map()];
   const add = (node) => nodes.push(node) - 1;
@@ -189,7 +189,7 @@ function proof({ proof, steps }) {
     places.set(at, own);
     for (const condition of conditions) {
       const from = "step" in condition ? visit(condition.step)
-        : "absent" in condition ? leaf(factLines(condition.absent), "there is nothing like it", "leaf not", writtenFact(condition.absent))
+        : "absent" in condition ? leaf(factLines(condition.absent), "does not hold", "leaf not", writtenFact(condition.absent))
           : "holds" in condition ? leaf(factLines(condition.holds), "holds", "leaf", writtenFact(condition.holds))
             : leaf([cut(visible(condition.test))], "is true", "leaf", visible(condition.test));
       const negated = "absent" in condition;

@@ -1,4 +1,4 @@
-"""What the policy does not know. A line ends with the error that the checker must report for it."""
+"""Uses that the policy does not allow. Each line ends with the error that the checker must report."""
 
 from oso_cloud import Oso, Value
 

@@ -1,4 +1,5 @@
-// What the policy does not know. A line ends with the error that the compiler must report for it, and with words of it.
+// Uses that the policy does not allow. Each line ends with the code of the error that the compiler must
+// report, and words from its message.
 import { Oso } from "oso-cloud";
 import { type Action, type Role, typed, value } from "./policy";
 

@@ -1,4 +1,4 @@
-# Names that mean something in other languages, or that could end a literal.
+# Names that have a meaning in other languages, or that could end a literal.
 
 actor class {}
 

@@ -1,4 +1,4 @@
-// Names that could end a literal, or that mean something in the language, are names like others.
+// Names that could end a literal, or that have a meaning in the language, work like any other name.
 import { Oso } from "oso-cloud";
 import { type Action, type Relations, type Role, typed, value } from "./hostile";
 

@@ -1,4 +1,4 @@
-"""What an application writes: all of it passes the checker, and runs against a real service."""
+"""A correct application: it passes the type checker, and runs against a real service."""
 
 import os
 

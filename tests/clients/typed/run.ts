@@ -1,4 +1,4 @@
-// What an application writes: all of it compiles, and runs against a real service.
+// A correct application: it compiles, and runs against a real service.
 import { Oso, typedVar } from "oso-cloud";
 import * as policy from "./policy";
 import { type Action, type TypedOso, typed, value } from "./policy";

@@ -122,8 +122,8 @@ fn with_comments_and_empty_lines_between_the_sections() {
     in_layout(spread, without_lines);
 }
 
-/// Formats every document in a layout, which must keep its meaning and its comments, and may not change it a
-/// second time. Returns the texts.
+/// Formats every document in a layout. Formatting must keep the meaning and the comments, and formatting
+/// again must change nothing. Returns the formatted texts.
 fn formatted(layout: impl Fn(&str) -> String) -> Vec<String> {
     let comments = |text: &str| {
         let comments = text.lines().filter_map(|line| line.split_once('#'));
@@ -152,7 +152,7 @@ fn formatted_from_every_layout() {
     let deeper = |line: &str| " ".repeat(indentation(line)) + line;
     let deeper = formatted(|text| text.lines().map(deeper).collect::<Vec<_>>().join("\n"));
     let n_same = plain.iter().zip(&deeper).filter(|(plain, deeper)| plain == deeper).count();
-    // Braces and lists over several lines keep what they have.
+    // Braces and lists over several lines keep their layout.
     assert!(n_same * 10 >= plain.len() * 9, "{n_same} of {} have one layout", plain.len());
     // A text that cannot be moved keeps its line ends.
     let with_newlines = |text: String| text.replace("\r\n", "\n");
@@ -164,7 +164,7 @@ fn formatted_from_every_layout() {
     formatted(|text| text.replace('\n', "\n\n\n"));
 }
 
-/// What the repository shows is formatted.
+/// Documents that people read in the repository are formatted.
 #[test]
 fn formatted_where_people_look() {
     let is_shown = |place: &str| {

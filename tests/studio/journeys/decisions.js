@@ -1,4 +1,4 @@
-// The latest decisions of the service: to look through, to ask again, and to compare a draft with.
+// The recent decisions of the service: searching them, asking one again, and comparing them with a draft.
 import assert from "node:assert/strict";
 import { api, fact, open, run, write, POLICY } from "../browser.js";
 

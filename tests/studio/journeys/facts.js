@@ -25,7 +25,7 @@ await run({
     await page.getByText("6 facts").waitFor();
     await page.getByRole("searchbox", { name: "Search facts" }).fill("CAROL");
     await page.getByText("1 fact", { exact: true }).waitFor();
-    // By keyboard: to the row, and Delete asks first.
+    // By keyboard: arrow keys reach the row, and Delete asks before it deletes.
     await page.getByRole("region", { name: "Stored facts" }).focus();
     await page.keyboard.press("ArrowDown");
     await page.keyboard.press("Delete");
@@ -69,7 +69,7 @@ await run({
     await list.evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await page.getByText("is_public(Repository:site)").waitFor();
     assert.ok((await page.locator(".window li").count()) < 120, "only what is seen is in the page");
-    // What scrolls until the pane is gone does no harm.
+    // A scroll event that comes after the pane is gone does no harm.
     await list.evaluate((element) => (element.scrollTo(0, 0), setTimeout(() => element.dispatchEvent(new Event("scroll")), 300)));
     await page.keyboard.press("Alt+1");
     await page.waitForTimeout(400);

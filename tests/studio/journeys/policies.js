@@ -56,7 +56,7 @@ await run({
   async "tests run live, and a question becomes one"(context) {
     const page = await open(context);
     await page.getByText("1 test passed").waitFor();
-    // The name of a test leads to its line, not to that of another one that has the name in its own.
+    // A test's name leads to its own line, not to a test whose name contains it.
     await write(page, `${POLICY}\ntest "push" {\n  assert_not allow(User{"x"}, "push", Repository{"y"});\n}\n`);
     await page.getByText("2 tests passed").waitFor();
     await page.getByRole("tab", { name: "Tests" }).click();
@@ -251,9 +251,9 @@ await run({
     await page.locator("pre[aria-label='Plan of the database']", { hasText: /SEARCH|SCAN/ }).waitFor();
     await page.getByText("the plan", { exact: true }).click();
     await page.locator("pre[aria-label='the plan']").waitFor();
-    // On an address without TLS a page has no clipboard.
+    // At an address without TLS, browsers give a page no clipboard.
     await page.evaluate(() => Object.defineProperty(navigator, "clipboard", { value: undefined }));
     await page.getByRole("button", { name: "Copy" }).first().click();
-    await page.getByText("This browser does not allow this page to copy").waitFor();
+    await page.getByText("This page may not use the clipboard").waitFor();
   },
 });

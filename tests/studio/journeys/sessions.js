@@ -229,7 +229,7 @@ await run({
       const closed = new Promise((done) => (open[1].onclose = () => done(true)));
       open[1].send("x".repeat(5 * 1024 * 1024));
       const large = await closed;
-      // Eight again, with the page's own one.
+      // Eight again, counting the page's own editor.
       globalThis.held = [...open.slice(2), await begin(), await begin()];
       return { opened: open.length, reasons: sockets.filter((socket) => typeof socket === "string"), large };
     });

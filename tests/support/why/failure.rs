@@ -191,7 +191,7 @@ impl Judge<'_> {
             | (Said::Differs, LiteralKind::Atom { polarity: Polarity::Negated, .. })
             | (Said::Failed(_), LiteralKind::Atom { .. })
             | (Said::Passed, LiteralKind::Atom { polarity: Polarity::Positive, .. }) => None,
-            // A negation of a value that no fact names, or of one value twice, is said in words.
+            // A negation with a fresh value, or with one variable twice, is written out as a test.
             (Said::Passed, LiteralKind::Atom { polarity: Polarity::Negated, args, .. }) => {
                 let is_open = |arg: &Term| matches!(arg, Term::Var(_)) && self.value(&env, *arg).is_none();
                 args.iter().any(is_open).then_some(env)

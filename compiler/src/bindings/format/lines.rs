@@ -7,7 +7,7 @@ use std::ops::Range;
 pub(super) struct MovedLines<'a> {
     text: &'a str,
     lines: Vec<MovedLine>,
-    /// Spaces after colons, of which one is left.
+    /// Runs of spaces after colons, each of which becomes one space.
     tightened: Vec<Range<usize>>,
 }
 
@@ -19,14 +19,14 @@ struct MovedLine {
     kind: LineKind,
 }
 
-/// What a line is.
+/// How a line is moved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum LineKind {
-    /// It begins no value: it is empty, a comment, or a marker of the document.
+    /// An empty line, a comment, or a document marker.
     Loose,
-    /// It begins with a key, which gets this indentation.
+    /// A line that begins with a key, with its new indentation.
     Entry(usize),
-    /// It is inside a value, and is moved this far; spaces at its end stay.
+    /// A line inside a value, with the number of columns to move it by. Its trailing spaces stay.
     Inside(isize),
 }
 
@@ -43,7 +43,7 @@ impl<'a> MovedLines<'a> {
         Self { text, lines, tightened: Vec::new() }
     }
 
-    /// A key begins at this byte.
+    /// Gives a line this indentation if a key at this byte begins it.
     pub(super) fn begin_entry(&mut self, byte: usize, indent: usize) {
         let text = self.text;
         if let Some(line) = self.lines.iter_mut().find(|line| line.span.contains(&byte)) {
@@ -54,11 +54,11 @@ impl<'a> MovedLines<'a> {
         }
     }
 
-    /// A value stands at these bytes. Its lines after the first, and also the first if the value begins it,
-    /// are moved together, so that the least indented gets this indentation.
+    /// Moves the lines of the value at these bytes together, so that the least indented one gets this
+    /// indentation. The first line is moved only if the value begins it.
     pub(super) fn keep_together(&mut self, value: Range<usize>, indent: usize) {
         let text = self.text;
-        // The place of a text in lines may end where the next value begins.
+        // The parser may say that a text of several lines ends where the next value begins.
         let end = value.start + text.get(value.clone()).unwrap_or_default().trim_end().len();
         let blank = |range: Range<usize>| text.get(range).unwrap_or_default().trim().is_empty();
         let inside = self.lines.iter_mut().filter(|line| {
@@ -73,12 +73,12 @@ impl<'a> MovedLines<'a> {
             (!line.trim().is_empty()).then(|| line.len() - line.trim_start_matches(' ').len())
         };
         let Some(least) = inside.iter().filter_map(|line| depth(line)).min() else { return };
-        // Both are short.
+        // Documents are short enough for an `isize`.
         let by = isize::try_from(indent).unwrap_or(0) - isize::try_from(least).unwrap_or(0);
         inside.iter_mut().for_each(|line| line.kind = LineKind::Inside(by));
     }
 
-    /// A value follows its key in the same line.
+    /// Leaves one space between a key and a value on the same line.
     pub(super) fn tighten(&mut self, key_end: usize, value: usize) {
         let between = self.text.get(key_end..value).unwrap_or_default();
         let spaces =
@@ -116,7 +116,7 @@ impl<'a> MovedLines<'a> {
         formatted
     }
 
-    /// The content of a line with one space after its colon.
+    /// A line with one space after its colon.
     fn tightened(&self, span: &Range<usize>) -> String {
         let content = self.text.get(span.clone()).unwrap_or_default();
         match self.tightened.iter().find(|spaces| span.start <= spaces.start && spaces.end <= span.end) {
@@ -129,8 +129,8 @@ impl<'a> MovedLines<'a> {
         }
     }
 
-    /// The indentation of a comment: that of the next entry, unless it stands deeper, as one at the end of a
-    /// section does.
+    /// The indentation of a comment: that of the next entry. A comment that is indented deeper than the next
+    /// entry, as at the end of a section, belongs to the entry before it.
     fn comment_indent(&self, at: usize) -> usize {
         let depth = |line: &MovedLine| {
             let content = self.text.get(line.span.clone()).unwrap_or_default();
@@ -155,10 +155,10 @@ fn at_indent(content: &str, indent: usize) -> String {
     format!("{}{}", " ".repeat(indent), content.trim())
 }
 
-/// A line that is moved as far as it has spaces.
+/// A line, moved by some columns.
 fn moved(content: &str, by: isize) -> String {
     if content.trim().is_empty() {
-        // What it says depends on the lines around it, which the caller compares.
+        // A blank line may have fewer spaces than that.
         return content.get(by.min(0).unsigned_abs().min(content.len())..).unwrap_or_default().to_owned();
     }
     match usize::try_from(by) {

@@ -1,8 +1,8 @@
-//! Formats a data-bindings document, and keeps its comments and its meaning.
+//! Formats a data-bindings document without changing its comments or its meaning.
 //!
 //! In: the text of a document. Out: the same document with two spaces of indentation for each level, one
-//! space after a colon, no spaces at line ends, and at most one empty line in a row. Lines are moved, but
-//! never joined or broken, so a value in braces, a list, and the text of a query keep their own layout:
+//! space after a colon, no trailing spaces, and at most one empty line in a row. Lines are moved, but never
+//! joined or broken, so values in braces, lists, and the lines of a query keep their layout:
 //!
 //! ```text
 //! facts:                                   facts:
@@ -12,8 +12,8 @@
 //!           FROM repos                           FROM repos
 //! ```
 //!
-//! The result is read again. If it is not the same document, as may be with anchors or other rarities, the
-//! text stays as it is.
+//! The result is read again. If it is not the same document, which can happen with anchors and other rare
+//! forms, the text is returned unchanged.
 
 mod lines;
 
@@ -25,13 +25,13 @@ use granit_parser::{Event, Parser, StructureStyle, options};
 use lines::MovedLines;
 use std::ops::Range;
 
-/// How much deeper each level stands.
+/// How many spaces each level is indented by.
 const STEP: usize = 2;
 
 /// Formats a document.
 ///
 /// # Errors
-/// If it is not YAML; other mistakes do not matter.
+/// If it is not YAML, or repeats a key. A document with other mistakes is formatted.
 pub fn format(text: &str) -> Result<String, Vec<BindingsError>> {
     let (_, errors) = yaml::read(text);
     let (Some(before), true) = (events(text), errors.is_empty()) else { return Err(errors) };
@@ -42,7 +42,7 @@ pub fn format(text: &str) -> Result<String, Vec<BindingsError>> {
     Ok(if same { formatted } else { text.to_owned() })
 }
 
-/// What the parser reports, with the places in bytes.
+/// The events of the parser, each with its bytes.
 type Placed<'a> = Vec<(Event<'a>, Range<usize>)>;
 
 fn events(text: &str) -> Option<Placed<'_>> {
@@ -55,12 +55,12 @@ fn events(text: &str) -> Option<Placed<'_>> {
     events.map(|event| event.ok().and_then(|(event, span)| Some((event, span.byte_range()?)))).collect()
 }
 
-/// Whether two texts have the same values in the same style.
+/// Whether two texts have the same events: the same values in the same style.
 fn is_same(before: &Placed<'_>, after: &Placed<'_>) -> bool {
     before.len() == after.len() && before.iter().zip(after).all(|((before, _), (after, _))| before == after)
 }
 
-/// Whether two texts bind the same, or have the same mistakes; lines may differ.
+/// Whether two texts have the same bindings or the same mistakes, apart from line numbers.
 fn reads_as(before: &str, after: &str) -> bool {
     let read = |text: &str| match parse(text) {
         Ok(mut bindings) => {
@@ -73,7 +73,7 @@ fn reads_as(before: &str, after: &str) -> bool {
     read(before) == read(after)
 }
 
-/// Says where each line belongs.
+/// Decides how each line is moved.
 fn place(lines: &mut MovedLines<'_>, events: &Placed<'_>) {
     let mut open: Vec<OpenCollection> = Vec::new();
     for (event, span) in events {
@@ -81,11 +81,11 @@ fn place(lines: &mut MovedLines<'_>, events: &Placed<'_>) {
             Event::MappingStart(style, ..) => {
                 let is_block = *style == StructureStyle::Block;
                 let is_opaque = !is_block || open.iter().any(|open| open.is_opaque);
-                begin_value(lines, &mut open, span, is_opaque);
+                begin_value(lines, &open, span, is_opaque);
                 open.push(OpenCollection { is_opaque, is_mapping: true, key: None, begins: span.start });
             }
             Event::SequenceStart(..) => {
-                begin_value(lines, &mut open, span, true);
+                begin_value(lines, &open, span, true);
                 open.push(OpenCollection {
                     is_opaque: true,
                     is_mapping: false,
@@ -129,7 +129,7 @@ fn place(lines: &mut MovedLines<'_>, events: &Placed<'_>) {
 
 /// A mapping or a sequence whose end has not been reached.
 struct OpenCollection {
-    /// Whether its layout stays.
+    /// Whether it keeps its layout.
     is_opaque: bool,
     is_mapping: bool,
     /// The key whose value is next.
@@ -137,13 +137,8 @@ struct OpenCollection {
     begins: usize,
 }
 
-/// A collection is the value of the key before it.
-fn begin_value(
-    lines: &mut MovedLines<'_>,
-    open: &mut [OpenCollection],
-    span: &Range<usize>,
-    is_opaque: bool,
-) {
+/// Tightens the space between a key and the collection after it, if that keeps its layout.
+fn begin_value(lines: &mut MovedLines<'_>, open: &[OpenCollection], span: &Range<usize>, is_opaque: bool) {
     let is_inside = open.iter().any(|open| open.is_opaque);
     if let Some(OpenCollection { key: Some(key), .. }) = open.last()
         && is_opaque

@@ -1,10 +1,10 @@
-//! Random documents in random layouts: the formatter keeps their bindings and comments, and one pass is
-//! enough.
+//! Random documents in random layouts: the formatter keeps their bindings and comments, and formatting twice
+//! changes nothing more.
 
 use crate::bindings::{Bindings, format, parse};
 use crate::tests::random::Random;
 
-/// A document with the same entries in every layout, and what follows each of its keys.
+/// A document that is written in a random layout.
 struct Layout<'r> {
     random: &'r mut Random,
     text: String,

@@ -70,8 +70,8 @@ impl SuggestionSearch {
     }
 }
 
-/// The sets of facts with which a goal has an answer, without those that contain another one; of sets of one
-/// size those with the lowest proofs first.
+/// The sets of facts with which a goal has an answer, without those that contain another set. Smaller sets
+/// come first; among sets of the same size, those with lower proofs.
 fn smallest(state: &Derivations, goal: AnswerTableId) -> Vec<&Assumed> {
     let answers = state.tables[goal].answers.iter();
     let mut found: Vec<&GoalAnswer> = answers.map(|answer| &state.answers[*answer]).collect();

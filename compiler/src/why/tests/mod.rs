@@ -118,9 +118,9 @@ with in_group(User:bob, Group:staff)"#,
     );
 }
 
-/// The look-up without rows ends the attempt, but another one says which organization it is about.
+/// The look-up without rows ends the attempt, but another look-up says which organization is meant.
 #[test]
-fn what_is_lacking_has_the_values_that_other_conditions_give() {
+fn what_is_lacking_has_the_values_that_other_conditions_determine() {
     let policy = "actor User {}\nresource Org { roles = [\"member\"]; }\nresource Repo {\n\
         permissions = [\"read\"]; relations = { org: Org };\n\"read\" if \"member\" on \"org\"; }";
     says(

@@ -1,4 +1,4 @@
-//! The actions of each type of resource: the permissions of its block, and what rules give on it.
+//! The actions on each type of resource: the permissions of its block, and those that rules grant.
 
 use super::{ActionType, names_of};
 use portcullis_compiler::builtin::{ALLOW, HAS_PERMISSION};
@@ -6,11 +6,11 @@ use portcullis_compiler::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId
 use portcullis_compiler::source::Span;
 use std::collections::BTreeSet;
 
-/// What a rule gives.
+/// The actions that a rule grants.
 enum RuleActions {
     /// These actions.
     Actions(BTreeSet<String>),
-    /// What other rules give.
+    /// The permissions that other rules grant.
     Permissions,
     /// Any action.
     Any,
@@ -21,7 +21,8 @@ pub(super) fn questions(program: &Program) -> Vec<ActionType> {
     let rules: Vec<&Rule> = rules(program, 3).collect();
     let mut resources: BTreeSet<TypeId> =
         program.types.enumerate().filter(|(_, ty)| ty.kind == TypeKind::Resource).map(|(id, _)| id).collect();
-    // A rule about anything is about the resources; a type that is named is one of them, whatever its kind.
+    // A rule without a type is about all resources. A type that a rule names counts as a resource of any
+    // kind.
     resources.extend(rules.iter().filter_map(|rule| types_of(program, rule, 2)).flatten());
     let mut questions: Vec<ActionType> = resources
         .into_iter()
@@ -102,7 +103,7 @@ fn given(program: &Program, rule: &Rule) -> RuleActions {
             LiteralKind::OneOf { polarity: Polarity::Positive, term, values } if *term == var => {
                 return RuleActions::Actions(values.iter().map(|value| text(*value)).collect());
             }
-            // The rules of the permission are among the rules that are asked about the same resource.
+            // The rules for this permission are among the rules of the same question.
             LiteralKind::Atom { polarity: Polarity::Positive, pred, args }
                 if program.predicate(*pred).name == HAS_PERMISSION
                     && args.get(1) == Some(&var)

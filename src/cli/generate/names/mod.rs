@@ -1,8 +1,8 @@
 //! The names of a policy as types: what may be asked, and which facts may be stored.
 //!
-//! In: a checked program. Out: sets of names, sorted, so that the same policy gives the same text. The facts
-//! are those that the service accepts; of permissions and questions, only the actions that the blocks declare
-//! and the rules give.
+//! In: a checked program. Out: sorted sets of names, so that the same policy gives the same text. The facts
+//! are those that the service accepts, but facts of `has_permission` only with the actions that the blocks
+//! declare or the rules grant.
 
 mod actions;
 
@@ -11,7 +11,7 @@ use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId, TypeKind
 use portcullis_compiler::primitive::STRING;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many arguments a fact of the official clients has.
+/// How many arguments a fact may have in the official clients.
 const ARGUMENTS: std::ops::RangeInclusive<usize> = 1..=5;
 
 /// The names of a policy.
@@ -44,7 +44,7 @@ pub(super) struct BlockNames {
     pub(super) relations: BTreeMap<String, BTreeSet<String>>,
 }
 
-/// Who may be asked about what.
+/// The questions whether an actor may do an action, perhaps on a type of resource.
 #[derive(Debug)]
 pub(super) struct ActionType {
     /// The types of actors.
@@ -55,7 +55,7 @@ pub(super) struct ActionType {
     pub(super) resource: Option<String>,
 }
 
-/// Facts: every combination of the values of the arguments.
+/// The facts of a predicate with every combination of these arguments.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct FactType {
     /// The predicate.
@@ -107,7 +107,7 @@ impl PolicyTypes {
 }
 
 impl ActionType {
-    /// The question, or a permission, as a fact.
+    /// The question as facts of this predicate.
     pub(super) fn fact(&self, predicate: &str) -> FactType {
         let actions = match &self.actions {
             Some(actions) => ArgType::Texts(actions.clone()),
@@ -121,7 +121,7 @@ impl ActionType {
 
 /// The facts that the policy can use, as far as the clients can write them.
 fn facts<'q>(program: &Program, questions: impl Iterator<Item = &'q ActionType>) -> BTreeSet<FactType> {
-    // The implied entry points read permissions of any name; only those of the policy are worth storing.
+    // The implied entry points accept any action; only actions of the policy are worth storing.
     let is_of_questions = |signature: &Signature| {
         let arity = signature.args.len();
         let name = signature.predicate.as_str();

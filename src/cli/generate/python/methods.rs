@@ -4,7 +4,7 @@ use super::{PythonModule, literal, literals, value_of};
 use crate::cli::generate::names::{ActionType, PolicyTypes};
 use std::collections::BTreeSet;
 
-/// What a method takes after its question.
+/// Parameters that follow the question.
 const CONTEXT: &str = "context_facts: Optional[List[PolicyFact]] = None";
 
 const PARITY: &str = "parity_handle: Optional[ParityHandle] = None";
@@ -111,7 +111,7 @@ pub(super) fn protocol(module: &mut PythonModule<'_>) {
         "\n\nclass TypedBatch(Protocol):\n    \"\"\"Changes that are made together.\"\"\"\n\n    \
          def insert(self, fact: PolicyFact) -> None: ...\n\n    \
          def delete(self, fact: PolicyPattern) -> None: ...\n\n\n\
-         class TypedOso(Protocol):\n    \"\"\"A client that only takes what the policy knows.\"\"\"\n",
+         class TypedOso(Protocol):\n    \"\"\"A client that only accepts what the policy knows.\"\"\"\n",
     );
     let types = module.types;
     let mark = if types.questions.len() > 1 { "    @overload\n" } else { "" };

@@ -1,6 +1,6 @@
-//! Types for Python: a protocol with the methods of the official client, whose arguments are narrower.
+//! Types for Python: a protocol with the methods of the official client, with narrower argument types.
 //!
-//! A value is a `TypedValue` for the checker, and the client's own `Value` when the program runs.
+//! To the type checker a value is a `TypedValue`; when the program runs, it is the client's own `Value`.
 
 mod methods;
 
@@ -38,11 +38,11 @@ _T = TypeVar(\"_T\", bound=str, covariant=True)
 
 
 class TypedValue(Value, Generic[_T]):
-    \"\"\"A value of a type, for the type checker. `value` makes it.\"\"\"
+    \"\"\"A value with its type, for the type checker. Create it with `value`.\"\"\"
 
 ";
 
-/// A module with the types of a policy, which is read from this file.
+/// The module for a policy; `file` is the name of the policy's file.
 pub(super) fn module(types: &PolicyTypes, file: &str) -> String {
     let mut module = PythonModule { types, text: String::new() };
     module.write(&format!(
@@ -111,7 +111,7 @@ impl PythonModule<'_> {
         let asked = asked.iter().map(|fact| (fact, FactUse::Question));
         let queries = tuples(written(FactUse::Question).chain(asked).collect());
         self.alias("The facts that the policy can use.", "PolicyFact", &stored);
-        self.alias("Patterns of such facts; `None` is any value.", "PolicyPattern", &patterns);
+        self.alias("Patterns of such facts; `None` matches any value.", "PolicyPattern", &patterns);
         self.alias("What may be queried.", "PolicyQuery", &queries);
     }
 

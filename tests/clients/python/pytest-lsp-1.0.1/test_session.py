@@ -30,7 +30,7 @@ test "readers read" {
 GOOD = POLICY.replace("raeder", "reader")
 DOCUMENT = types.TextDocumentIdentifier(uri=URI)
 
-# The database that the data bindings describe.
+# The database that the data bindings are for.
 FOLDER = tempfile.TemporaryDirectory()
 DATABASE = os.path.join(FOLDER.name, "app.db")
 with sqlite3.connect(DATABASE) as connection:
@@ -160,5 +160,8 @@ async def test_data_bindings(client: LanguageClient):
     options = types.FormattingOptions(tab_size=2, insert_spaces=True)
     params = types.DocumentFormattingParams(text_document=document, options=options)
     [edit] = await client.text_document_formatting_async(params)
-    assert edit.new_text == BINDINGS.replace("        ", "....").replace("    ", "  ").replace("....", "    ")
+    assert edit.new_text == """facts:
+  has_role(User:_, reader, Repo:_):
+    query: SELECT owner_id, id FROM repos
+"""
     client.text_document_did_save(types.DidSaveTextDocumentParams(text_document=document))

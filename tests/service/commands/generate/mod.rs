@@ -1,4 +1,4 @@
-//! `portcullis generate`: from where the policy comes, what is written, and what `--check` says.
+//! `portcullis generate`: where the policy comes from, what is written, and what `--check` prints.
 
 use portcullis_testkit::program::{portcullis, run};
 use portcullis_testkit::server::{POLICY, Server};
@@ -44,7 +44,8 @@ fn a_file_is_written_once_and_compared() {
     assert_eq!(run(&["generate", "python", "policy.polar", "--check"]).0, Some(2));
 }
 
-/// A service and a data folder have the same policy under the name with which it was stored.
+/// A service gives the same types as the file, apart from the policy's name. A folder without a store is
+/// refused.
 #[test]
 fn the_policy_is_that_of_a_service_or_a_folder() {
     let server = Server::start();

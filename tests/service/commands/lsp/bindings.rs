@@ -78,7 +78,7 @@ fn tables_and_columns_of_the_database_are_offered() {
     assert_eq!(labels(&mut editor, &query("id FROM ^")), ["repos"]);
     assert_eq!(labels(&mut editor, &query("r.^ FROM repos r")), ["id", "\"public name\""]);
 
-    // A table that is made later is there after a document was saved.
+    // A table that is created later is offered after a document is saved.
     database.execute_batch("CREATE TABLE users (id INTEGER)").unwrap();
     editor.notify("textDocument/didSave", &json!({ "textDocument": { "uri": BINDINGS } }));
     let tables = (0..200).find_map(|_| {
@@ -90,7 +90,7 @@ fn tables_and_columns_of_the_database_are_offered() {
     editor.end();
 }
 
-/// Names are written as a query must write them, and what the role may not read is not offered.
+/// Names are offered as a query must write them; tables that the role may not read are not offered.
 #[test]
 fn tables_of_postgresql_have_their_schema_and_quotes() {
     let tables = "CREATE TABLE repos (id int, \"Owner\" int); CREATE VIEW shown AS SELECT id FROM repos;
@@ -107,7 +107,7 @@ fn tables_of_postgresql_have_their_schema_and_quotes() {
     editor.end();
 }
 
-/// The database is asked when a document is opened and when it is saved, and never while it is typed.
+/// The database is asked when a document is opened and when it is saved.
 #[test]
 fn what_the_database_contradicts_is_shown() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,9 +1,15 @@
 //! Whose turn it is: the askers' lines and the free readers.
 
-use super::{MOST_WAITING, Task};
 use crate::share::Asker;
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
+
+/// How many questions may wait: half of the concurrent requests with default settings. A request that waits
+/// here asks nothing else meanwhile, which is cheaper than refusing it again and again.
+const MOST_WAITING: usize = 256;
+
+/// A question as a closure over a reader.
+pub(super) type Task<R> = Box<dyn FnOnce(&R) + Send>;
 
 /// The askers' lines and the free readers.
 #[derive(Debug)]
@@ -12,17 +18,18 @@ pub(super) struct Rotation<R> {
     pub(super) n_readers: usize,
     /// The askers with waiting or running questions, the next to have a turn first.
     pub(super) lines: VecDeque<AskerLine<R>>,
-    /// How many questions there were, which numbers them.
-    /// The questions that idle threads will take, and their number.
+    /// The questions that idle threads are about to take.
     pub(super) handed: VecDeque<Lent<R>>,
+    /// How many threads wait for a question.
     pub(super) n_idle: usize,
+    /// How many questions there have been; this numbers them.
     pub(super) n_asked: u64,
     pub(super) n_waits: u64,
     pub(super) waited: Duration,
     pub(super) is_closed: bool,
 }
 
-/// A question that can run, with its reader.
+/// A question that is about to run, with the reader that it gets.
 pub(super) struct Lent<R> {
     pub(super) asker: Asker,
     pub(super) reader: R,
@@ -58,7 +65,7 @@ impl<R> std::fmt::Debug for Lent<R> {
 }
 
 impl<R> Rotation<R> {
-    /// Hands a question to a thread that waits for one; returns it if there is none.
+    /// Hands a question to an idle thread; returns the question if no thread is idle.
     pub(super) fn hand(&mut self, lent: Lent<R>) -> Option<Lent<R>> {
         if self.n_idle > self.handed.len() {
             self.handed.push_back(lent);

@@ -4,10 +4,11 @@
 //! that they satisfied and the first one that they did not. Nothing is said to fail unless it fails in
 //! [every relation](super::claim). Goals that a rule lacks are explained in turn, each once.
 
+mod fill;
+
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
 use super::explanation::{Atom, Attempt, FailedGoal, FailureId, Lack, MetCondition, Step, StepId};
-use super::narrow::narrowed;
 use super::proof::Steps;
 use super::rows::Rows;
 use super::run::Run;
@@ -20,13 +21,14 @@ use crate::id_vec::IdVec;
 use crate::ir::{BodyLiteralId, LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
 use crate::specialise::{GoalId, TracedClause};
+use fill::filled;
 use indexmap::IndexMap;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 /// How many attempts of a rule are shown.
-pub(super) const SHOWN: usize = 3;
+const SHOWN: usize = 3;
 
 /// How many goals are explained.
 const GOALS: usize = 500;
@@ -151,8 +153,9 @@ impl Failures {
     }
 
     /// What an attempt at a goal satisfied and lacks; nothing if what it lacks is there in another relation,
-    /// where another attempt came further. A look-up without rows ends an attempt before others: if one of
-    /// those gives what it lacks a value, the attempt is shown with each of the first such values.
+    /// where another attempt came further. A look-up without rows ends an attempt before its other conditions
+    /// are tried. If one of these determines a value of what is lacking, there is an attempt for each of the
+    /// first such values.
     fn attempt<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
@@ -163,22 +166,20 @@ impl Failures {
         let env = goal.map(|goal| attempted.asked_for(run.world, goal));
         let env = env.unwrap_or_else(|| attempted.env.clone());
         let Some(next) = run.state.frames[frame].next else { return Ok(Vec::new()) };
+        let filled =
+            filled(run, frame, next, &env, SHOWN)?.into_iter().map(|(literal, env)| (Some(literal), env));
         let mut attempts = Vec::new();
-        for (literal, env) in narrowed(run, frame, next, &env)? {
+        for (literal, env) in filled.chain([(None, env)]) {
+            if literal.is_none() && !attempts.is_empty() {
+                break;
+            }
             let attempted = Attempted::with(run.world, &run.state, frame, &env);
             let mut met = met(run.world, &run.state, &attempted, frame);
-            met.extend(atoms::literal_atom(run.world, &attempted, literal).map(MetCondition::Holds));
+            let known = literal.and_then(|literal| atoms::literal_atom(run.world, &attempted, literal));
+            met.extend(known.map(MetCondition::Holds));
+            let rule = attempted.traced.clause.rule;
             attempts.extend(self.lacking(run, &attempted, frame, next)?.map(|lacks| Attempt {
-                rule: attempted.traced.clause.rule,
-                met,
-                lacks,
-            }));
-        }
-        if attempts.is_empty() {
-            let attempted = Attempted::with(run.world, &run.state, frame, &env);
-            let met = met(run.world, &run.state, &attempted, frame);
-            attempts.extend(self.lacking(run, &attempted, frame, next)?.map(|lacks| Attempt {
-                rule: attempted.traced.clause.rule,
+                rule,
                 met,
                 lacks,
             }));
@@ -186,7 +187,7 @@ impl Failures {
         Ok(attempts)
     }
 
-    /// What the condition lacks that an attempt took up last.
+    /// What is lacking for the condition at which an attempt ended.
     fn lacking<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,

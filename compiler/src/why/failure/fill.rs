@@ -1,27 +1,28 @@
-//! The values that facts give to what an attempt lacks.
+//! Values that facts determine in what an attempt lacks.
 //!
-//! A look-up without rows ends an attempt before the others are tried, because that decides soonest. So what
-//! it lacks may have open values that another condition knows: *member of some organization*, where a fact
-//! says of which one.
+//! A look-up without rows ends an attempt before its other conditions are tried, because that decides
+//! soonest. So what the attempt lacks may have an open value that another condition determines: *member of
+//! some organization*, although a fact says which organization it is.
 
-use super::failure::SHOWN;
-use super::rows::Rows;
-use super::run::Run;
-use super::state::{Env, FrameId};
-use super::terms::{bound, plain, scan_values};
-use super::values::Value;
-use super::world::Fault;
+use super::super::rows::Rows;
+use super::super::run::Run;
+use super::super::state::{Env, FrameId};
+use super::super::terms::{bound, plain, scan_values};
+use super::super::values::Value;
+use super::super::world::Fault;
 use crate::datalog::{Goal, Term};
 use crate::ir::{BodyLiteralId, Polarity};
 use crate::specialise::GoalId;
 
-/// The values that a look-up gives to what an attempt lacks, each with the look-up's condition. It is the
-/// first one in the rule that the attempt did not take up and that knows a value.
-pub(super) fn narrowed<R: Rows>(
+/// The first values, up to `most`, that a look-up determines in what an attempt lacks, each with the
+/// look-up's condition. The look-up is the first in the rule that the attempt has not tried and that has a
+/// known value.
+pub(super) fn filled<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
     next: GoalId,
     env: &Env,
+    most: usize,
 ) -> Result<Vec<(BodyLiteralId, Env)>, Fault<R::Error>> {
     let traced = run.world.clause(&run.state, frame);
     let mut wanted = Vec::new();
@@ -47,7 +48,7 @@ pub(super) fn narrowed<R: Rows>(
             continue;
         }
         let mut found = Vec::new();
-        for row in run.world.fetch(&query, SHOWN)?.rows.iter().take(SHOWN) {
+        for row in run.world.fetch(&query, most)?.rows.iter().take(most) {
             let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
             found.extend(bound(run.world, &columns, &row, env.clone()).map(|env| (literal, env)));
         }

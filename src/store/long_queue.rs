@@ -9,32 +9,25 @@
 //! one finds a reader free however slow the questions of the first are. If too many questions wait, the
 //! longest line loses its last one.
 //!
-//! Each question that finds a free reader gets a thread, which continues with the waiting questions. Then it
-//! waits for others for a while, because starting a thread takes as long as a brief question.
-
-mod rotation;
-mod turn;
+//! Each question that finds a free reader gets a thread, which continues with the waiting questions. The
+//! thread then waits for more questions for a while, because starting one takes as long as a brief question.
 
 use super::error::StoreError;
+use super::progress::progress;
+use super::rotation::{Lent, Rotation, Task, WaitingTask};
 use crate::share::{Asker, give_way};
 use parking_lot::{Condvar, Mutex};
-use rotation::{Lent, Rotation, WaitingTask};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tokio::time::timeout;
-use turn::turn;
-
-/// How many questions may wait: half of the concurrent requests with default settings. A request that waits
-/// here asks nothing else meanwhile, which is cheaper than refusing it again and again.
-const MOST_WAITING: usize = 256;
 
 /// The name of the threads.
 const THREAD: &str = "store-question";
 
-/// How long a thread waits for another question until it ends.
+/// How long a thread waits for another question before it ends.
 const IDLE: Duration = Duration::from_secs(2);
 
 /// How long closing waits for cancelled questions: many times what one needs to stop.
@@ -65,9 +58,6 @@ pub struct QueueUsage {
     /// How long questions that are no longer waiting have waited in all.
     pub waited: Duration,
 }
-
-/// A question as a closure over a reader.
-pub(super) type Task<R> = Box<dyn FnOnce(&R) + Send>;
 
 /// The readers for long questions, and the questions that wait for them.
 #[derive(Debug)]
@@ -148,8 +138,8 @@ impl<R: Send + 'static> LongQueue<R> {
         };
         drop(lost);
         if let Some(Lent { asker, reader, job }) = next {
-            let turn = Lease { turns: self.clone(), asker, reader: Some(reader) };
-            let thread = thread::Builder::new().name(THREAD.into()).spawn(move || turn.serve(job));
+            let lease = Lease { turns: self.clone(), asker, reader: Some(reader) };
+            let thread = thread::Builder::new().name(THREAD.into()).spawn(move || lease.serve(job));
             thread.map_err(|error| StoreError::no_thread(&error))?;
         }
         Ok(QueuePlace { turns: self.clone(), number })
@@ -169,8 +159,8 @@ impl<R: Send + 'static> LongQueue<R> {
         T: Send + 'static,
         G: Send + 'static,
     {
-        // Dropping this future leaves the question.
-        let (asked, run) = turn::<G>();
+        // Dropping this future gives the question up.
+        let (asked, run) = progress::<G>();
         let (answers, mut answer) = oneshot::channel();
         let job = move |reader: &R| {
             if run.begin(|| begin(reader)) {
@@ -179,7 +169,7 @@ impl<R: Send + 'static> LongQueue<R> {
             }
         };
         let _place = self.queue(asker, Box::new(job))?;
-        // Only the answer wakes this task: most come before the wait is over.
+        // Only the answer wakes this task, not the beginning: most answers come before the wait is over.
         let answered = match timeout(wait, &mut answer).await {
             Ok(answered) => answered,
             Err(_) if asked.has_begun() => answer.await,
