@@ -37,7 +37,9 @@ impl Reason {
 
 impl From<CliError> for Reason {
     fn from(error: CliError) -> Self {
+        // Each mistake in data bindings begins with its own `error`.
         let message = error.to_string();
+        let message = message.strip_prefix("error: ").unwrap_or(&message);
         let code = error.code();
         Self { text: format!("error: {message}"), json: json!({ "message": message, "code": code }), code }
     }

@@ -39,6 +39,7 @@ mod engine_settings;
 mod environments;
 mod error;
 mod facts;
+mod front_page;
 mod headers;
 mod json;
 mod large;
@@ -253,10 +254,18 @@ fn routes() -> OpenApiRouter<Arc<AppState>> {
 pub(crate) fn router(app: Arc<AppState>) -> Router {
     let no_path = if app.studio.is_some() { NO_PATH_WITH_STUDIO } else { NO_PATH };
     let not_found = async move || ApiError::NotFound(no_path.to_owned());
+    let people = front_page::address(app.studio.is_some());
+    let front = async move |request: Request| {
+        if front_page::is_asked(&request) {
+            people.into_response()
+        } else {
+            not_found().await.into_response()
+        }
+    };
     let api = Router::from(routes()).fallback(not_found).with_state(Arc::clone(&app));
     Router::from(routes())
         .merge(studio::router(&app, api))
-        .fallback(not_found)
+        .fallback(front)
         .method_not_allowed_fallback(async || ApiError::MethodNotAllowed)
         .layer(from_fn_with_state(Arc::clone(&app), edge))
         .with_state(app)

@@ -26,10 +26,12 @@ const INDEXES: &str = "
       SELECT 1 FROM pragma_index_info(i.name) WHERE seqno = 0 AND name = ?2 COLLATE NOCASE)";
 
 /// The columns of the tables and views.
-const SCHEMA: &str = "
-    SELECT t.name, c.name FROM sqlite_schema AS t, pragma_table_info(t.name) AS c
-    WHERE t.type IN ('table', 'view') AND t.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'
-    ORDER BY t.name, c.cid LIMIT ?";
+const TABLES: &str = "
+    SELECT name FROM sqlite_schema
+    WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\' ORDER BY name";
+
+/// The columns of a table or view.
+const COLUMNS: &str = "SELECT name FROM pragma_table_info(?) ORDER BY cid";
 
 /// A file that is open read-only.
 pub(in crate::cli) struct Sqlite {
@@ -49,12 +51,34 @@ impl Sqlite {
     }
 
     /// The columns of the tables and views, up to this number, with names as a query writes them.
+    /// A view that reads what is gone has none.
     pub(super) fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
-        let mut statement = self.connection.prepare(SCHEMA).map_err(failed)?;
-        let names = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-            Ok([spelled(row.get(0)?), spelled(row.get(1)?)])
-        });
-        names.and_then(Iterator::collect).map_err(failed)
+        let mut tables = self.connection.prepare(TABLES).map_err(failed)?;
+        let tables: Vec<String> =
+            tables.query_map([], |row| row.get(0)).and_then(Iterator::collect).map_err(failed)?;
+        let mut columns = self.connection.prepare(COLUMNS).map_err(failed)?;
+        let mut found = Vec::new();
+        for table in tables {
+            let names = columns.query_map([&table], |row| row.get(0));
+            let Ok(names) = names.and_then(Iterator::collect::<Result<Vec<String>, _>>) else { continue };
+            let table = self.spelled(table);
+            found.extend(names.into_iter().map(|name| [table.clone(), self.spelled(name)]));
+            if found.len() >= most {
+                found.truncate(most);
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// A name as a query writes it: quoted, unless it is a plain word that SQLite takes for a name.
+    fn spelled(&self, name: String) -> String {
+        let quoted = format!("\"{}\"", name.replace('"', "\"\""));
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let is_word =
+            !name.is_empty() && name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit());
+        let as_name = || format!("SELECT {name} FROM (SELECT 1 AS {quoted}) AS {name}");
+        if is_word && self.connection.prepare(&as_name()).is_ok() { name } else { quoted }
     }
 
     /// The columns of a query, or SQLite's reason for refusing it.
@@ -180,16 +204,32 @@ fn index_ddl(table: &str, column: &str) -> String {
     format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
 }
 
-/// A name as a query writes it: quoted, unless it is a plain word. Keywords are not quoted.
-fn spelled(name: String) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    if name.chars().all(is_plain) && !name.starts_with(|c: char| c.is_ascii_digit()) {
-        return name;
-    }
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
 #[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
     CliError::Database { reason: error.to_string(), at: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_quoted_where_sqlite_needs_it_and_a_broken_view_hides_no_table() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("app.db");
+        let app = Connection::open(&path).unwrap();
+        app.execute_batch(
+            "CREATE TABLE users (id, \"order\", \"a \"\"b\"); CREATE TABLE \"select\" (\"1st\");
+             CREATE VIEW broken AS SELECT lost FROM nowhere;",
+        )
+        .unwrap();
+        let found = Sqlite::open(path.to_str().unwrap()).unwrap().columns_of_tables(100).unwrap();
+        let found: Vec<String> = found.iter().map(|name| name.join(".")).collect();
+        let expected = ["\"select\".\"1st\"", "users.id", "users.\"order\"", "users.\"a \"\"b\""];
+        assert_eq!(found, expected);
+        for name in found {
+            let (table, column) = name.split_once('.').unwrap();
+            app.prepare(&format!("SELECT {column} FROM {table}")).unwrap();
+        }
+    }
 }

@@ -127,6 +127,9 @@ pub(in crate::cli) enum UsageError {
     /// `generate --out -`.
     #[error("`--out` names a file: leave it out to write to the standard output")]
     GeneratedOutput,
+    /// `generate --out` with a file that something else wrote.
+    #[error("`{}` is not a generated file: remove it first, or name another", .0.display())]
+    NotGenerated(std::path::PathBuf),
     /// `review` without an actor and without a resource.
     #[error("give an --actor or a --resource")]
     NothingReviewed,

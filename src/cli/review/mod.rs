@@ -88,6 +88,14 @@ pub(super) enum ReviewFormat {
 }
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
+    match reviewed(args) {
+        // Whoever closed the output has read enough.
+        Err(CliError::OutputClosed) => Ok(Verdict::Good),
+        reviewed => reviewed,
+    }
+}
+
+fn reviewed(args: Args) -> Result<Verdict, CliError> {
     let format = args.format();
     let Args { origin, actor, resource, types, actions, .. } = args;
     let about = match (actor, resource) {

@@ -130,7 +130,8 @@ impl KeptTexts {
             return text.to_owned();
         }
         self.are_cut = true;
-        format!("{}…", &text[..text.floor_char_boundary(MOST_TEXT)])
+        let (kept, _) = text.split_at(text.floor_char_boundary(MOST_TEXT));
+        format!("{kept}…")
     }
 
     fn value(&mut self, Value { ty, id }: &Value) -> Value {

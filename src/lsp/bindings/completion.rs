@@ -7,6 +7,7 @@ use gen_lsp_types::{CompletionItem, CompletionItemKind, Position, TextEdit};
 use portcullis_compiler::builtin::{ALLOW, HAS_PERMISSION};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeKind};
 use portcullis_compiler::source::Span;
+use portcullis_compiler::spelling::{continues_name, quoted};
 use std::collections::BTreeSet;
 
 /// How many types an argument may have at most so that a key is offered for each of them.
@@ -93,7 +94,12 @@ fn keys<'p>(policies: impl Iterator<Item = &'p Program>) -> Vec<(String, Complet
             keys.extend(heads.iter().map(|head| format!("{}({head})", signature.predicate)));
         }
     }
-    keys.into_iter().map(|key| (key, CompletionItemKind::Event)).collect()
+    keys.into_iter().map(|key| (as_yaml(key), CompletionItemKind::Event)).collect()
+}
+
+/// A key as YAML has it: in quotes, if a part of it would end it.
+fn as_yaml(key: String) -> String {
+    if key.contains(": ") || key.contains(" #") { format!("'{}'", key.replace('\'', "''")) } else { key }
 }
 
 /// The forms of an argument in a key.
@@ -101,8 +107,7 @@ fn forms(program: &Program, arg: &SignatureArg) -> Vec<String> {
     let of_type = |name: &str| format!("{name}:_");
     match arg {
         SignatureArg::Literal(text) => {
-            let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            vec![if text.chars().all(is_word) { text.clone() } else { format!("{text:?}") }]
+            vec![if text.chars().all(continues_name) { text.clone() } else { quoted(text) }]
         }
         SignatureArg::OneOf(types) if types.len() <= TYPES => {
             types.iter().filter_map(|ty| program.types[*ty].named()).map(of_type).collect()

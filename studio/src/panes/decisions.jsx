@@ -146,7 +146,7 @@ export function DecisionsPane() {
 }
 
 function Decision({ decision }) {
-  const { allowed, key, error, context_facts, context_facts_left_out } = decision;
+  const { allowed, key, error, cut, context_facts, context_facts_left_out } = decision;
   const n_context = (context_facts?.length ?? 0) + (context_facts_left_out ?? 0);
   return (
     <div class="fact" title={visible(error ?? "")}>
@@ -155,6 +155,7 @@ function Decision({ decision }) {
       <span class="unseen">{error ? "denied because of a mistake" : allowed ? "allowed" : "denied"}</span>
       <button class="link" tabIndex={-1} onClick={() => again(decision)}><code><Parts decision={decision} /></code></button>
       {error && <span class="chip lack">mistake</span>}
+      {cut && <span class="chip lack" title="An id was too long to be kept whole">cut</span>}
       {n_context > 0 && (
         <span class="chip context" title={`Asked with ${n_context === 1 ? "a context fact" : `${n_context} context facts`}`}>+{n_context}</span>
       )}
@@ -187,6 +188,7 @@ export function Past({ answer }) {
       {past.key && <> for the key “<Shown text={past.key} plain />”</>}, in {took(past)}
       {past.policy !== null && <>, by version {past.policy} of the policy</>}.
       {past.error && <> The reason: <Shown text={past.error} /></>}
+      {past.cut && " An id was too long to be kept whole, so this answer is about another one."}
       {left > 0 && ` ${left === 1 ? "One of its context facts is" : `${left} of its context facts are`} not in the log, so this answer does not count ${left === 1 ? "it" : "them"}.`}
       {" "}<button class="link" onClick={() => set({ past: null, pane: "decisions" })}>Back to the decisions</button>
     </div>

@@ -33,6 +33,8 @@ async function main() {
   equal(await oso.authorize(alice, action, docs), true);
   equal(await oso.authorize(alice, "write", docs), false);
   equal(await oso.authorize(alice, "write", docs, [["has_role", alice, "maintainer", docs]]), true);
+  const context: policy.FactArgument[] = [["has_role", alice, "maintainer", docs], ["has_stars", docs, 120]];
+  equal(await oso.authorize(alice, "write", docs, context), true);
   equal(await same.authorize({ type: "User", id: "alice" }, "visit", acme), true);
   equal(await oso.list(alice, "read", "Repository"), ["docs"]);
   equal((await oso.listPaginated(alice, "read", "Repository", 10000)).results, ["docs"]);

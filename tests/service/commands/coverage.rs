@@ -1,4 +1,4 @@
-//! `portcullis test --coverage`: which rules the tests use, as text, as JSON and as JUnit XML.
+//! `portcullis test --coverage`: which rules the tests use, as text, as JSON and as `JUnit` XML.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot start its program has failed")]
 

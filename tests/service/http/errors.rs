@@ -95,6 +95,17 @@ fn a_path_that_does_not_exist_is_404() {
     }
 }
 
+/// A browser that opens the address of the service gets to what is for people.
+#[test]
+fn a_browser_is_sent_to_the_documentation() {
+    let server = Server::empty();
+    for path in ["/", "/api", "/api/"] {
+        let answer = server.send("GET", path, &["Accept: text/html,application/xhtml+xml"], b"");
+        assert_eq!((answer.status, answer.header("location")), (307, Some("/api/docs")), "{path}");
+    }
+    assert_eq!(server.send("GET", "/api/nothing", &["Accept: text/html"], b"").status, 404);
+}
+
 #[test]
 fn another_method_is_405() {
     let server = Server::empty();
