@@ -22,7 +22,7 @@ await run({
     const began = performance.now();
     await page.goto(LINK);
     await page.locator(".cm-content").waitFor();
-    console.log(`   usable after ${Math.round(performance.now() - began)} ms, with a debug build`);
+    console.log(`   usable after ${Math.round(performance.now() - began)} ms`);
     assert.equal(page.url(), `${URL_OF_SERVICE}/studio/`);
     assert.ok(!(await page.content()).includes(KEY));
     assert.equal(await page.evaluate(() => document.cookie + localStorage.length + sessionStorage.length), "00");
