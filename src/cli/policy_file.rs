@@ -41,9 +41,13 @@ impl UnreadFile {
 impl PolicyFile {
     /// Reads and checks a file; `-` is the standard input.
     pub(super) fn read(path: &Path) -> Result<Self, CliError> {
-        let source = SourceMap::new(path.display().to_string(), text(path)?);
+        Ok(Self::of(SourceMap::new(path.display().to_string(), text(path)?)))
+    }
+
+    /// Checks the text of a policy.
+    pub(super) fn of(source: SourceMap) -> Self {
         let Checked { program, diagnostics } = check(&source);
-        Ok(Self { source, program, diagnostics })
+        Self { source, program, diagnostics }
     }
 
     /// Reads and checks files, and all policies below folders. One that cannot be read does not stop the
@@ -61,9 +65,13 @@ impl PolicyFile {
 
     /// The program of a file that must validate.
     pub(super) fn program(path: &Path) -> Result<Program, CliError> {
-        let mut file = Self::read(path)?;
-        let program = file.program.take();
-        program.ok_or_else(|| CliError::Policy(file.rendered(Severity::Error).join("\n\n")))
+        Self::read(path)?.into_program()
+    }
+
+    /// The program, which must validate.
+    pub(super) fn into_program(mut self) -> Result<Program, CliError> {
+        let program = self.program.take();
+        program.ok_or_else(|| CliError::Policy(self.rendered(Severity::Error).join("\n\n")))
     }
 }
 

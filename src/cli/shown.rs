@@ -8,6 +8,14 @@ pub(super) fn value(value: &Value) -> String {
     arg(value).to_string()
 }
 
+/// The beginning of a text: so many characters, and a mark if there are more.
+pub(super) fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
+        None => text.to_owned(),
+    }
+}
+
 /// The value of a type with this id, or every value of the type.
 pub(super) fn listed(ty: &str, id: &str) -> String {
     match (ty, id) {

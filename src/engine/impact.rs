@@ -124,7 +124,7 @@ resource Repo { roles = ["reader", "writer"]; permissions = ["read", "write"];
         let impact = engine.impact(&draft, &questions, Duration::from_mins(1)).await.unwrap();
         let changed = |at| ChangedAnswer { at, before: Some(true), after: Some(false) };
         assert_eq!(impact, Impact { changed: vec![changed(0), changed(1)], n_compared: 4 });
-        assert!(engine.counters().decisions.is_empty(), "nobody was told any of this");
+        assert!(engine.counters().decisions.is_empty(), "a comparison counts no decision");
 
         let none = engine.impact(&draft, &questions, Duration::ZERO).await.unwrap();
         assert_eq!((none.n_compared, none.changed.len()), (0, 0));

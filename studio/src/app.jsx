@@ -3,6 +3,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { format, goTo, lightLines, mount, replaceText } from "./editor.js";
 import { keepUpToDate, loadStored } from "./live.js";
+import { counted } from "./parts.jsx";
 import { QuestionBar } from "./question.jsx";
 import { AnswerPane } from "./panes/answer.jsx";
 import { BindingsPane } from "./panes/bindings.jsx";
@@ -247,7 +248,6 @@ function Status() {
   const { problems, checkedIn, editorOnline, editorTrouble, tests } = useStudio();
   const errors = problems.filter(({ severity }) => severity === "error").length;
   const warnings = problems.length - errors;
-  const count = (n, what) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const passed = tests?.filter(({ failures }) => !failures.length).length;
   return (
     <footer class="status">
@@ -255,12 +255,12 @@ function Status() {
         <span>Not checked</span>
       ) : problems.length ? (
         <button class={errors ? "link bad" : "link warn"} onClick={() => goTo(problems[0].line)}>
-          {[errors && count(errors, "error"), warnings && count(warnings, "warning")].filter(Boolean).join(", ")}
+          {[errors && counted(errors, "error"), warnings && counted(warnings, "warning")].filter(Boolean).join(", ")}
         </button>
       ) : (
         <span>No problems</span>
       )}
-      {tests && <span>{tests.length ? passed === tests.length ? `${count(passed, "test")} passed` : `${tests.length - passed} of ${count(tests.length, "test")} failed` : "No tests"}</span>}
+      {tests && <span>{tests.length ? passed === tests.length ? `${counted(passed, "test")} passed` : `${tests.length - passed} of ${counted(tests.length, "test")} failed` : "No tests"}</span>}
       <span class="space" />
       <span data-checked={Math.round(checkedIn)}>
         {editorOnline ? (checkedIn ? `checked in ${Math.max(1, Math.round(checkedIn))} ms` : "") : editorTrouble ? "" : "connecting to the language server…"}

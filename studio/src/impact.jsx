@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { post } from "./api.js";
-import { Failure, Shown } from "./parts.jsx";
+import { counted, Failure, Shown } from "./parts.jsx";
 import { decided } from "./panes/decisions.jsx";
 
 /** How many changes are listed at first. */
@@ -32,7 +32,6 @@ export function Impact({ found, error }) {
   if (error) return <Failure text={`Decisions could not be compared: ${error}`} />;
   if (!found?.is_kept) return null;
   const { changes, decisions, questions, compared, not_whole } = found;
-  const count = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;
   if (!decisions) return <p class="muted">There are no recent decisions to compare.</p>;
   const shown = all ? changes : changes.slice(0, FIRST);
   return (
@@ -45,7 +44,7 @@ export function Impact({ found, error }) {
               <li key={decided(change) + JSON.stringify(change.context_facts)}>
                 <span class={change.draft ? "good" : "bad"}>{WORDS.get(change.active)} now, {WORDS.get(change.draft)} with this draft</span>{" "}
                 <code><Shown text={decided(change)} /></code>
-                {change.times > 1 && <span class="muted"> {count(change.times, "time")}</span>}
+                {change.times > 1 && <span class="muted"> {counted(change.times, "time")}</span>}
               </li>
             ))}
           </ul>
@@ -56,9 +55,9 @@ export function Impact({ found, error }) {
       )}
       <p class="muted small">
         {changes.length === 0 && "No recent decision changes. "}
-        {compared < questions ? `Compared ${compared.toLocaleString("en")} of ${count(questions, "question")}` : `Compared ${count(questions, "question")}`}
-        {" "}from the latest {count(decisions, "decision")}.
-        {not_whole > 0 && ` ${count(not_whole, "decision")} could not be compared: the log does not have the whole question.`}
+        {compared < questions ? `Compared ${compared.toLocaleString("en")} of ${counted(questions, "question")}` : `Compared ${counted(questions, "question")}`}
+        {" "}from the latest {counted(decisions, "decision")}.
+        {not_whole > 0 && ` ${counted(not_whole, "decision")} could not be compared: the log does not have the whole question.`}
       </p>
     </>
   );

@@ -161,3 +161,6 @@ export function accessFields(text) {
   const action = call.args[1];
   return { actor: shown(call.args[0]), action: action.id ?? "?", resource: shown(call.args[2]) };
 }
+
+/** The type in front of an id that may not be complete, as in `User:al`. */
+export const typeOf = (text) => /^([A-Za-z_][\w:]*?):/.exec(text.trim())?.[1];

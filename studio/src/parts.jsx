@@ -104,3 +104,6 @@ export function Switch({ label, options, value, onChange }) {
 /** What a pane shows as long as it has nothing. */
 export const Waiting = ({ broken, children }) =>
   broken ? <Empty title="The draft has errors">Correct them to see this.</Empty> : <p class="opening">{children}</p>;
+
+/** A number of things. */
+export const counted = (n, one) => `${n.toLocaleString("en")} ${one}${n === 1 ? "" : "s"}`;

@@ -1,6 +1,6 @@
 // The question bar: who may do what to what, or any predicate.
 
-import { accessFields, questionText, valueFault, visible } from "./notation.js";
+import { accessFields, questionText, typeOf, valueFault, visible } from "./notation.js";
 import { Switch } from "./parts.jsx";
 import { set, state, useStudio } from "./state.js";
 import { Suggest } from "./suggest.jsx";
@@ -12,9 +12,6 @@ const KINDS = [["access", "Access"], ["any", "Any predicate"]];
 
 /** What is wrong with the text of a field; an empty field is fine. */
 const faultOf = (text) => (text.trim() ? valueFault(text) : "");
-
-/** The type of a value, as text in front of its colon. */
-const typeOf = (text) => /^([A-Za-z_][\w:]*?):/.exec(text.trim())?.[1];
 
 /** Asks another question: a text in the notation. */
 export function ask(text) {

@@ -1,7 +1,7 @@
 // What the fields of questions and facts suggest: names of the draft, and ids of stored facts.
 
 import { post } from "./api.js";
-import { quoted, written } from "./notation.js";
+import { quoted, typeOf, written } from "./notation.js";
 import { state } from "./state.js";
 
 const begins = (text, part) => text.toLowerCase().startsWith(part.toLowerCase());
@@ -28,9 +28,6 @@ function resources() {
   const types = blocks.map(({ name }) => name).filter((name) => name !== "global");
   return types.length ? types : (state.names?.types ?? []);
 }
-
-/** The type at the beginning of a value. */
-const typeOf = (text) => /^([A-Za-z_][\w:]*?):/.exec(text.trim())?.[1];
 
 /** The permissions of a type, or of all. */
 function permissions(type) {

@@ -19,7 +19,6 @@ use super::policy_file::{self, PolicyFile};
 use super::replace;
 use clap::ValueEnum;
 use names::PolicyTypes;
-use portcullis_compiler::diagnostic::{Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
 use std::io::ErrorKind;
@@ -92,13 +91,7 @@ fn program(origin: Origin) -> Result<Program, CliError> {
         }
         Origin::Folder { folder, .. } => folder::policy(&folder)?.ok_or(ServiceError::NoPolicy)?,
     };
-    let source = SourceMap::new(name, text);
-    let checked = portcullis_compiler::check(&source);
-    checked.program.ok_or_else(|| {
-        let errors = checked.diagnostics.iter().filter(|found| found.severity() == Severity::Error);
-        let errors: Vec<String> = errors.map(|error| render::render(&source, error)).collect();
-        CliError::Policy(errors.join("\n\n"))
-    })
+    PolicyFile::of(SourceMap::new(name, text)).into_program()
 }
 
 /// How a generated file begins, after the mark of a comment.

@@ -89,7 +89,7 @@ pub(super) enum ReviewFormat {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     match reviewed(args) {
-        // Whoever closed the output has read enough.
+        // The reader closed the pipe, which is not a failure.
         Err(CliError::OutputClosed) => Ok(Verdict::Good),
         reviewed => reviewed,
     }

@@ -2,6 +2,7 @@
 
 use super::{FileOutcome, Tested};
 use crate::cli::output;
+use crate::cli::shown::shortened;
 use crate::cli::validate::plural;
 use crate::engine::{Coverage, CoveredRule};
 use serde_json::{Value, json};
@@ -28,7 +29,7 @@ pub(super) fn table(file: &str, coverage: &Coverage) -> String {
         let uses =
             if rule.n_assertions == 0 { "not used".to_owned() } else { plural(rule.n_assertions, "use") };
         // Writing to a String cannot fail.
-        let _ = write!(text, "\n  {uses:>8}  {:width$}  {}", place(rule), shortened(&rule.text));
+        let _ = write!(text, "\n  {uses:>8}  {:width$}  {}", place(rule), shortened(&rule.text, SHOWN));
     }
     if *n_unexplained > 0 {
         let them = plural(*n_unexplained, "assertion");
@@ -78,13 +79,6 @@ fn summary(n_covered: usize, n_rules: usize) -> String {
 #[expect(clippy::cast_precision_loss, reason = "a policy has fewer rules than a float counts exactly")]
 fn share(n_covered: usize, n_rules: usize) -> f64 {
     if n_rules == 0 { 100.0 } else { 100.0 * n_covered as f64 / n_rules as f64 }
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or(text)),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 //! Steps and goals refer to each other, in circles too: each is drawn once, and named where it is needed
 //! again. The tree is walked without recursion, because a proof may be as deep as a hierarchy.
 
+use crate::cli::shown::shortened;
 use crate::engine::ANY;
 use crate::http::{AtomOut, AttemptOut, ConditionOut, EffectsOut, LackOut, RuleOut, SourceOut, WhyOut};
 use portcullis_compiler::why::{Arg, Atom};
@@ -213,7 +214,7 @@ impl<'w> Tree<'w> {
             (None, Some(SourceOut::Context)) => "of the request".to_owned(),
             (None, Some(SourceOut::Bound)) => {
                 let binding = step.binding.as_deref().unwrap_or_default();
-                format!("your database: {}", shortened(binding))
+                format!("your database: {}", shortened(binding, TEXT))
             }
             (None, None) => String::new(),
         };
@@ -262,20 +263,11 @@ fn place(item: Item<'_>) -> Option<(bool, usize)> {
 
 /// The line and the beginning of a rule.
 fn rule_text(rule: &RuleOut) -> String {
-    let text = shortened(&rule.text);
+    let text = shortened(&rule.text, TEXT);
     match rule.line {
         Some(line) => format!("line {line}: {text}"),
         None => format!("implied rule: {text}"),
     }
-}
-
-/// The beginning of a text.
-fn shortened(text: &str) -> String {
-    let mut shown: String = text.chars().take(TEXT).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    shown
 }
 
 /// The wildcards of what holds, in words.

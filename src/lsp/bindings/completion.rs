@@ -174,10 +174,7 @@ fn is_part(c: char) -> bool {
 
 /// The name at the end of a text.
 fn last_name(text: &str) -> &str {
-    let start = text
-        .rfind(|c: char| !is_part(c))
-        .map_or(0, |at| at + text.get(at..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8));
-    text.get(start..).unwrap_or_default()
+    last_path(text).rsplit('.').next().unwrap_or_default()
 }
 
 /// The path at the end of a text: names with dots between them.

@@ -7,7 +7,7 @@ import { useAsked } from "../asking.js";
 import { Drawing, cut } from "../drawing.jsx";
 import { goTo } from "../editor.js";
 import { about, asked } from "../live.js";
-import { visible, written, writtenFact } from "../notation.js";
+import { typeOf, visible, written, writtenFact } from "../notation.js";
 import { Empty, Failure, Switch, Waiting } from "../parts.jsx";
 import { set, useStudio } from "../state.js";
 
@@ -67,7 +67,7 @@ function firstType({ nodes }, { resource }) {
   if (nodes.length <= MANY) return "";
   const counts = new Map();
   for (const { type } of nodes) if (type) counts.set(type, (counts.get(type) ?? 0) + 1);
-  const asked = /^([A-Za-z_][\w:]*?):/.exec(resource.trim())?.[1];
+  const asked = typeOf(resource);
   if (counts.has(asked)) return asked;
   return [...counts].sort(([, one], [, other]) => other - one)[0]?.[0] ?? "";
 }
