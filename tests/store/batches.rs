@@ -158,7 +158,7 @@ async fn an_environment_that_is_not_there_is_refused() {
 
 /// Autovacuum is off in the tests.
 #[tokio::test]
-async fn after_a_large_batch_the_server_knows_what_the_tables_contain() {
+async fn after_a_large_batch_the_server_analyses_and_vacuums_the_tables() {
     let place = Place::new("analysed").await;
     let store = place.open().await;
     let known = "SELECT count(DISTINCT tablename) FROM pg_stats WHERE schemaname = 'portcullis_e1'
@@ -167,11 +167,18 @@ async fn after_a_large_batch_the_server_knows_what_the_tables_contain() {
     let many = insert((0..12_000).map(|n| relation(&n.to_string(), "parent", "a")));
     store.apply_within(many, None).await.unwrap();
     until(&place, known, 1).await;
-    // A batch like this one is not enough.
-    let few = insert((0..2_000).map(|n| public(&n.to_string())));
+    // An index alone is enough to read these facts.
+    let unmarked = "SELECT count(*) FROM pg_class WHERE oid = 'portcullis_e1.f2'::regclass
+        AND relallvisible < relpages";
+    until(&place, unmarked, 0).await;
+    // So few are not enough.
+    let few = insert((0..400).map(|n| public(&n.to_string())));
     store.apply_within(few, None).await.unwrap();
     tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
     assert_eq!(place.number(known).await, 1);
+    let more = insert((400..600).map(|n| public(&n.to_string())));
+    store.apply_within(more, None).await.unwrap();
+    until(&place, known, 2).await;
 }
 
 #[tokio::test]

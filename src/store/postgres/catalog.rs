@@ -22,9 +22,9 @@ use tokio_postgres::types::Type;
 /// How many retired tables are dropped at most in one transaction, which keeps all others waiting.
 const DROPPED: usize = 100;
 
-/// After this many changes to a table the writer has it analysed, because autovacuum may take a minute to
-/// do so.
-const MUCH: u64 = 10_000;
+/// After as many changes as a tenth of a table the writer has it tidied, because autovacuum may take a minute to
+/// do so; but not before the first of these numbers, and always after the second.
+const CHANGES: (u64, u64) = (500, 10_000);
 
 /// All relations as the writer knows them.
 #[derive(Debug, Default)]
@@ -43,7 +43,9 @@ pub(super) struct CatalogEntry {
     /// Facts that were inserted and deleted since the counts were saved.
     inserted: u64,
     deleted: u64,
-    /// How many changes there were since the table was last analysed.
+    /// How many facts it has, as far as this writer knows.
+    n_facts: u64,
+    /// How many changes there were since the table was last tidied.
     n_unseen: u64,
 }
 
@@ -52,6 +54,10 @@ impl CatalogEntry {
     pub(super) fn count(&mut self, inserted: u64, deleted: u64) {
         self.inserted += inserted;
         self.deleted += deleted;
+    }
+
+    fn has_changed_much(&self) -> bool {
+        self.n_unseen >= (self.n_facts / 10).clamp(CHANGES.0, CHANGES.1)
     }
 }
 
@@ -81,7 +87,8 @@ impl Catalog {
 
     fn push(&mut self, id: i32, predicate: &str, args: Vec<StoredArg>, is_used: bool) -> usize {
         let relation = StoredRelation::numbered(id.into(), predicate, args);
-        self.entries.push(CatalogEntry { id, relation, is_used, inserted: 0, deleted: 0, n_unseen: 0 });
+        let (inserted, deleted, n_facts, n_unseen) = (0, 0, 0, 0);
+        self.entries.push(CatalogEntry { id, relation, is_used, inserted, deleted, n_facts, n_unseen });
         self.entries.len() - 1
     }
 
@@ -158,7 +165,7 @@ impl Catalog {
     /// The tables that have changed so much that the planner's statistics may be wrong. Their counts start
     /// again at zero.
     pub(super) fn take_changed(&mut self) -> Vec<String> {
-        let changed = self.entries.iter_mut().filter(|entry| entry.n_unseen >= MUCH);
+        let changed = self.entries.iter_mut().filter(|entry| entry.has_changed_much());
         changed
             .map(|entry| {
                 entry.n_unseen = 0;
@@ -173,14 +180,17 @@ impl Catalog {
         session: PgSession<'_, impl GenericClient>,
         schema: &str,
     ) -> Result<(), StoreError> {
-        let save =
-            format!("UPDATE {schema}.relation SET facts = facts + $2, used = used OR $3 WHERE id = $1");
+        let save = format!(
+            "UPDATE {schema}.relation SET facts = facts + $2, used = used OR $3 WHERE id = $1
+             RETURNING facts"
+        );
         for entry in self.entries.iter_mut().filter(|entry| entry.inserted > 0 || entry.deleted > 0) {
             let difference = signed(entry.inserted)? - signed(entry.deleted)?;
             let is_first = !entry.is_used && entry.inserted > 0;
             let params =
                 [(&entry.id as _, Type::INT4), (&difference as _, Type::INT8), (&is_first as _, Type::BOOL)];
-            session.rows(&save, &params).await?;
+            let n_facts: i64 = value(&session.row(&save, &params).await?, 0)?;
+            entry.n_facts = u64::try_from(n_facts).unwrap_or_default();
             self.generation += i64::from(is_first);
             entry.n_unseen += entry.inserted + entry.deleted;
             (entry.is_used, entry.inserted, entry.deleted) = (entry.is_used || is_first, 0, 0);
