@@ -122,9 +122,9 @@ impl WriterConnection {
         Ok(PreparedWrite { outcomes, stamp, relations, keys, named })
     }
 
-    /// The tables in which the batches on this connection have changed much.
-    pub(super) fn take_changed(&mut self) -> Vec<String> {
-        self.catalog.as_mut().map(Catalog::take_changed).unwrap_or_default()
+    /// Statements for the tables that the batches on this connection have changed a lot.
+    pub(super) fn take_tidying(&mut self, schema: &str) -> Vec<String> {
+        self.catalog.as_mut().map(|catalog| catalog.take_tidying(schema)).unwrap_or_default()
     }
 
     /// Ends the open transaction. If the answer does not come, it may be committed or not.

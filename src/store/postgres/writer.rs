@@ -242,20 +242,10 @@ impl WriterThread {
         ring.note_saved(&uses);
     }
 
-    /// Has the server analyse the tables that have changed a lot, as after an import: until then it plans
-    /// questions as if the tables were small. VACUUM then marks the pages whose rows everyone sees: a question
-    /// that finds all it needs in an index looks at every row of the other pages, too. Both read few pages:
-    /// ANALYZE a sample, VACUUM what has changed, and it leaves rows that were deleted to autovacuum.
+    /// Has the server analyse and vacuum the tables that have changed a lot.
     fn tidy_tables(&mut self) {
-        let changed = self.connection.as_mut().map(WriterConnection::take_changed).unwrap_or_default();
-        if changed.is_empty() {
-            return;
-        }
-        let tables: Vec<String> =
-            changed.iter().map(|table| format!("{}.{table}", self.source.schema)).collect();
-        let tables = tables.join(", ");
-        for tidy in ["ANALYZE", "VACUUM (SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF)"] {
-            let tidy = format!("{tidy} {tables}");
+        let Some(connection) = &mut self.connection else { return };
+        for tidy in connection.take_tidying(&self.source.schema) {
             if let Err(error) = self.brief(async |connection| connection.session().run(&tidy).await) {
                 tracing::warn!(%error, "cannot tidy the tables of the store; autovacuum does so later");
             }

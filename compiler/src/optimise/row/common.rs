@@ -140,7 +140,8 @@ fn ask_once(select: &mut Select, rows: &[From], around: &[Normal]) -> Vec<Normal
 }
 
 /// Takes the conditions on the row that all alternatives have out of them. Each comes with the sources of the
-/// row that it mentions. What depends on no row is tested before the whole filter, see [`crate::local`].
+/// row that it mentions. What depends on no row is taken out beside them: the filter asks before all rows
+/// what it finds there, see [`crate::local`], and it does not look inside alternatives.
 fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
     if others.is_empty() {
@@ -157,14 +158,18 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let is_row = |alias: &Alias| rows.iter().any(|row| row.alias == *alias);
     let mut found = Vec::new();
     let mut normals = Vec::new();
+    let mut is_of_row = false;
     for (condition, normal) in first.filter.iter().zip(of_branch(first)) {
         let mentioned = mentioned(condition);
-        let is_closed = !asks_row(condition) && !mentioned.iter().any(is_row);
-        if shared(&normal) && !is_closed && mentioned.iter().all(|alias| is_row(alias) || !is_own(alias)) {
+        if shared(&normal) && mentioned.iter().all(|alias| is_row(alias) || !is_own(alias)) {
+            is_of_row |= asks_row(condition) || mentioned.iter().any(is_row);
             let shown = rows.iter().copied().filter(|row| mentioned.contains(&row.alias)).collect();
             found.push((shown, condition.clone()));
             normals.push(normal);
         }
+    }
+    if !is_of_row {
+        return Vec::new();
     }
     for branch in branches {
         let rows: Vec<From> = rows_of(&branch.from).collect();
