@@ -2,8 +2,8 @@
 //!
 //! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query does not have to become a
 //! subquery: the statement can join the table itself under an alias. This is correct only if every word is
-//! known to be a column, a literal or a keyword, so few forms are accepted here. Any other query is used as a
-//! subquery.
+//! known to be a column, a literal, a keyword or a function's name, so only common forms are accepted here. Any
+//! other query is used as a subquery.
 
 use super::bound::{ConditionPart, PlainQuery};
 use super::grammar::{Cursor, folded};
@@ -19,6 +19,8 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     if !cursor.word("select") {
         return None;
     }
+    // A relation is a set anyway.
+    cursor.word("distinct");
     let mut selected = Vec::new();
     loop {
         selected.push(cursor.path()?);
@@ -147,6 +149,17 @@ struct ConditionReader<'a> {
     is_never_null: bool,
 }
 
+/// What a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    /// A column alone, perhaps cast.
+    Column,
+    /// Conditions in parentheses.
+    Group,
+    /// Something else.
+    Computed,
+}
+
 impl ConditionReader<'_> {
     /// Conditions with `AND` and `OR` between them.
     fn alternatives(&mut self) -> Option<()> {
@@ -164,76 +177,140 @@ impl ConditionReader<'_> {
         }
     }
 
-    /// A value, perhaps compared.
+    /// A value, perhaps tested.
     fn condition(&mut self) -> Option<()> {
-        let is_operand = !self.cursor.sign(&Token::Open('('));
-        let n_columns = self.columns.len();
-        if is_operand {
-            self.operand()?;
-        } else {
+        let (n_columns, n_not_null) = (self.columns.len(), self.not_null.len());
+        let value = self.value()?;
+        let are_tests = std::mem::take(&mut self.is_never_null);
+        if value == Value::Group && self.is_end() {
+            self.is_never_null = are_tests;
+            return Some(());
+        }
+        let is_known = self.test(are_tests)?;
+        // What holds in a group need not hold if the group is only a part of a test.
+        self.not_null.truncate(n_not_null);
+        let known = self.columns.get(n_columns).filter(|_| is_known && value == Value::Column);
+        self.not_null.extend(known.map(|(_, column)| column.clone()));
+        Some(())
+    }
+
+    /// The test of a value, if there is one; whether it demands that the value is not NULL. `are_tests` says
+    /// whether there were only tests with `IS` before it.
+    fn test(&mut self, are_tests: bool) -> Option<bool> {
+        if self.cursor.word("is") {
+            let is_negated = self.cursor.word("not");
+            if self.cursor.word("distinct") {
+                self.cursor.word("from").then_some(())?;
+                self.value()?;
+                return Some(false);
+            }
+            self.is_never_null = are_tests;
+            if self.cursor.word("null") {
+                return Some(is_negated);
+            }
+            return ["true", "false"].iter().any(|word| self.cursor.word(word)).then_some(false);
+        }
+        let is_negated = self.cursor.word("not");
+        if self.cursor.word("in") {
+            self.cursor.sign(&Token::Open('(')).then_some(())?;
+            self.values(&Token::Close(')'))?;
+        } else if self.cursor.word("between") {
+            self.value()?;
+            self.cursor.word("and").then_some(())?;
+            self.value()?;
+        } else if self.cursor.word("like") || self.cursor.word("ilike") {
+            self.value()?;
+            if self.cursor.word("escape") {
+                self.literal().then_some(())?;
+            }
+        } else if is_negated {
+            return None;
+        }
+        Some(false)
+    }
+
+    /// Whether a condition ends here.
+    fn is_end(&self) -> bool {
+        match self.cursor.peek() {
+            None | Some(Token::Close(_) | Token::Comma) => true,
+            Some(token) => token.is("and") || token.is("or"),
+        }
+    }
+
+    /// Terms with operators between them.
+    fn value(&mut self) -> Option<Value> {
+        let mut value = self.term()?;
+        while let Some(Token::Operator(operator)) = self.cursor.peek() {
+            // `name => value` in a call has no column in front of it.
+            (*operator != "=>").then_some(())?;
+            self.cursor.next();
+            value = Value::Computed;
+            if ["any", "some", "all"].iter().any(|word| self.cursor.word(word)) {
+                self.cursor.sign(&Token::Open('(')).then_some(())?;
+                self.value()?;
+                self.cursor.sign(&Token::Close(')')).then_some(())?;
+            } else {
+                self.term()?;
+            }
+        }
+        Some(value)
+    }
+
+    /// Values with commas between them, up to a bracket.
+    fn values(&mut self, end: &Token) -> Option<()> {
+        loop {
             self.depth += 1;
             self.alternatives()?;
             self.depth -= 1;
-            self.cursor.sign(&Token::Close(')')).then_some(())?;
-            // A user-defined cast may turn true or false into NULL.
-            self.is_never_null &= !matches!(self.cursor.peek(), Some(Token::Cast));
-            self.casts()?;
-        }
-        let are_tests = std::mem::take(&mut self.is_never_null);
-        let compares = |token: &&Token| matches!(token, Token::Operator(operator) if ["=", "==", "<>", "<", "<=", ">", ">="].contains(operator));
-        if self.cursor.peek().as_ref().is_some_and(compares) {
-            self.cursor.next();
-            return self.operand();
-        }
-        if self.cursor.word("is") {
-            self.is_never_null = are_tests;
-            let is_negated = self.cursor.word("not");
-            if self.cursor.word("null") {
-                // An operand has at most one column, perhaps cast.
-                let tested = self.columns.get(n_columns).filter(|_| is_operand && is_negated);
-                self.not_null.extend(tested.map(|(_, column)| column.clone()));
-                return Some(());
+            if !self.cursor.sign(&Token::Comma) {
+                return self.cursor.sign(end).then_some(());
             }
-            return ["true", "false"].iter().any(|word| self.cursor.word(word)).then_some(());
         }
-        let negated = self.cursor.word("not");
-        if self.cursor.word("in") {
-            self.cursor.sign(&Token::Open('(')).then_some(())?;
-            loop {
-                self.literal().then_some(())?;
-                self.casts()?;
-                if !self.cursor.sign(&Token::Comma) {
-                    break;
-                }
-            }
-            return self.cursor.sign(&Token::Close(')')).then_some(());
-        }
-        if self.cursor.word("between") {
-            self.operand()?;
-            self.cursor.word("and").then_some(())?;
-            return self.operand();
-        }
-        self.is_never_null = are_tests && !is_operand;
-        (!negated).then_some(())
     }
 
-    /// A column or a literal, perhaps cast.
-    fn operand(&mut self) -> Option<()> {
+    /// A column, a literal, a call or a condition in parentheses, perhaps cast.
+    fn term(&mut self) -> Option<Value> {
+        let value = if self.cursor.sign(&Token::Open('(')) {
+            self.depth += 1;
+            self.alternatives()?;
+            self.depth -= 1;
+            self.cursor.sign(&Token::Close(')')).then_some(Value::Group)?
+        } else if self.literal() || self.moment() {
+            Value::Computed
+        } else if self.cursor.word("array") {
+            self.cursor.sign(&Token::Open('[')).then_some(())?;
+            self.values(&Token::Close(']'))?;
+            Value::Computed
+        } else {
+            self.column_or_call()?
+        };
+        let is_cast = self.casts()?;
+        // A user-defined cast may turn true or false into NULL.
+        Some(if is_cast && value == Value::Group { Value::Computed } else { value })
+    }
+
+    /// A column, `CAST(term AS type)` or `function(value, …)`.
+    fn column_or_call(&mut self) -> Option<Value> {
         let mut ahead = self.cursor.clone();
-        let calls_cast = ahead.word("cast") && ahead.sign(&Token::Open('('));
-        if calls_cast {
+        if ahead.word("cast") && ahead.sign(&Token::Open('(')) {
             self.cursor = ahead;
-            self.operand()?;
+            let value = self.term()?;
             self.cursor.word("as").then_some(())?;
             self.cursor.data_type().then_some(())?;
             self.cursor.sign(&Token::Close(')')).then_some(())?;
-        } else if !self.literal() {
-            let start = self.cursor.at;
-            let path = self.cursor.path()?;
-            let column = self.scope.column(&path)?;
-            self.columns.push((start..self.cursor.at, column));
+            return Some(if value == Value::Group { Value::Computed } else { value });
         }
-        self.casts()
+        let start = self.cursor.at;
+        let path = self.cursor.path()?;
+        let end = self.cursor.at;
+        if self.cursor.sign(&Token::Open('(')) {
+            if !self.cursor.sign(&Token::Close(')')) {
+                self.values(&Token::Close(')'))?;
+            }
+            return Some(Value::Computed);
+        }
+        self.columns.push((start..end, self.scope.column(&path)?));
+        Some(Value::Column)
     }
 
     fn literal(&mut self) -> bool {
@@ -251,11 +328,26 @@ impl ConditionReader<'_> {
         found
     }
 
-    /// `::type`, any number of times.
-    fn casts(&mut self) -> Option<()> {
+    /// A literal such as `DATE '2026-01-01'`, or the present time by a name that is reserved for it.
+    fn moment(&mut self) -> bool {
+        let mut ahead = self.cursor.clone();
+        let is_typed =
+            ["date", "time", "timestamp", "timestamptz", "interval"].iter().any(|ty| ahead.word(ty))
+                && matches!(ahead.next(), Some(Token::Text(_)));
+        if is_typed {
+            self.cursor = ahead;
+        }
+        is_typed
+            || ["current_date", "current_time", "current_timestamp"].iter().any(|now| self.cursor.word(now))
+    }
+
+    /// `::type`, any number of times; whether there was one.
+    fn casts(&mut self) -> Option<bool> {
+        let mut is_cast = false;
         while self.cursor.sign(&Token::Cast) {
             self.cursor.data_type().then_some(())?;
+            is_cast = true;
         }
-        Some(())
+        Some(is_cast)
     }
 }

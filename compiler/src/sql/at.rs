@@ -149,6 +149,11 @@ impl<'p> SourceScope<'p> {
         Self { from: &select.from, outer: None }
     }
 
+    /// Whether the innermost select reads one relation and nothing else.
+    pub(super) fn is_one_relation(&self) -> bool {
+        matches!(self.from, [From { kind: FromKind::Source(_), .. }])
+    }
+
     /// The source that an alias names; an inner one hides an outer one.
     pub(super) fn kind(&self, alias: Alias) -> Option<FromKind> {
         let own = self.from.iter().rev().find(|from| from.alias == alias);

@@ -7,7 +7,7 @@ use super::printing::Printing;
 use super::strategy::{Fence, at_alternatives};
 use crate::algebra::{Condition, Select};
 use crate::question::CompileError;
-use sqlparser::ast::Expr as Sql;
+use sqlparser::ast::{Expr as Sql, Query};
 
 impl<T> Lowering<'_, T>
 where
@@ -66,16 +66,25 @@ where
             let conditions = self.conditions(at.inside(select), select)?;
             return Ok(build::not(build::all(conditions)));
         }
-        Ok(build::not_exists(self.test(at, select)?))
+        self.has_no_row(at, select)
     }
 
     /// A query that finds a row.
     pub(super) fn probe(&mut self, at: At<'_>, select: &Select, fence: Fence) -> Result<Sql, CompileError> {
+        Ok(build::exists(self.fenced_test(at, select, fence)?))
+    }
+
+    /// A query that finds a row if there is one, perhaps planned apart.
+    pub(super) fn fenced_test(
+        &mut self,
+        at: At<'_>,
+        select: &Select,
+        fence: Fence,
+    ) -> Result<Query, CompileError> {
         let query = self.test(at, select)?;
-        let query = match fence {
+        Ok(match fence {
             Fence::Around => build::fenced(query),
             Fence::Absent => query,
-        };
-        Ok(build::exists(query))
+        })
     }
 }

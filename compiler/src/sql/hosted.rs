@@ -266,6 +266,10 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         self.probe(at, select, fence)
     }
 
+    fn has_no_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
+        Ok(build::not_exists(self.test(at, select)?))
+    }
+
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
         Ok(build::query(self.select(at.in_test(), select)?))
     }

@@ -55,6 +55,9 @@ pub(super) trait Printing {
     /// A test of whether a select that reads something has a row.
     fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError>;
 
+    /// A test of whether a select that reads something has no row.
+    fn has_no_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError>;
+
     /// The query of a test of whether a select has a row.
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError>;
 }

@@ -223,11 +223,17 @@ impl<'a> Arranging<'a> {
     }
 
     /// Whether a set has one row by its key: where each row is looked at anyway, it is cheaper looked up than
-    /// listed.
+    /// listed, unless another of its columns equals a value that few rows have, such as the actor.
     fn is_found_by_key(&self, set: &Select) -> bool {
+        let anchors = self.anchors();
+        let finds_few = |condition: &Condition| {
+            matches!(condition, Condition::Compare { .. }) && anchors.is_indexed(condition, &set.from)
+        };
         match (set.from.as_slice(), set.output.as_slice()) {
             ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
-                alias == shown && self.keys().is_some_and(|keys| keys.is_typed_key(*source, *column))
+                alias == shown
+                    && self.keys().is_some_and(|keys| keys.is_typed_key(*source, *column))
+                    && !set.filter.iter().any(finds_few)
             }
             _ => false,
         }

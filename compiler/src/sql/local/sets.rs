@@ -83,7 +83,9 @@ impl Lowering<'_, Local<'_>> {
         for select in &mut selects {
             select.output = select.output.as_slice().repeat(value.len()).into();
         }
-        let inside = At { output: SelectOutput::Values(wanted), access: RowAccess::ByIndex, ..at };
+        // What a set reads, the database may join.
+        let (output, access) = (SelectOutput::Values(wanted), RowAccess::ByIndex);
+        let inside = At { output, access, under_or: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {
             let arms = this.arms(at, &selects, value.len(), Unconstrained::Null)?;
             // SQLite looks a tuple up by an index only if the set is one select.

@@ -203,6 +203,11 @@ impl Printing for Lowering<'_, Local<'_>> {
         self.tested(at, select)
     }
 
+    fn has_no_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
+        let fence = self.denial_fence(at);
+        Ok(build::not_exists(self.fenced_test(at, select, fence)?))
+    }
+
     fn test(&mut self, at: At<'_>, select: &Select) -> Result<Query, CompileError> {
         // PostgreSQL makes no join of a test that has a `WITH`. A query that is read by name needs one.
         let features = self.inputs.features;

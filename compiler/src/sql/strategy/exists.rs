@@ -96,6 +96,13 @@ impl Lowering<'_, Local<'_>> {
         TestStrategy::Probe(fence)
     }
 
+    /// The fence around a denial. In a test that looks one relation up for each row, the database could take
+    /// the denial for a join, and read a whole table each time.
+    pub(in crate::sql) fn denial_fence(&self, at: At<'_>) -> Fence {
+        let is_in_look_up = at.depth > 0 && at.under_or && at.scope.is_one_relation();
+        if is_in_look_up { Fence::nested(self.inputs.features) } else { Fence::Absent }
+    }
+
     /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set
     /// that is the same for every row.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
