@@ -65,7 +65,8 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
     }
 }
 
-fn is_fit_for_log(id: &[u8]) -> bool {
+/// Whether a text can be the id of a request.
+pub(super) fn is_fit_for_log(id: &[u8]) -> bool {
     (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
 }
 

@@ -40,9 +40,13 @@ pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Fut
         tls: app.tls.clone(),
         metrics: Some(Arc::clone(&app.metrics)),
         max_connections: app.config.max_connections,
-        app,
+        app: Arc::clone(&app),
     };
-    server.run(listener, shutdown).await;
+    let Some(store) = &app.shared_store else { return server.run(listener, shutdown).await };
+    tokio::select! {
+        () = server.run(listener, shutdown) => {}
+        () = store.peers().run(&app) => {}
+    }
 }
 
 /// Serves only `/metrics`, without a key, until `shutdown` is ready.

@@ -1,6 +1,7 @@
 //! Environments in a store that other nodes use, too: those that another node has made are opened when a key
 //! of one arrives.
 
+use super::parity::Peers;
 use super::{AppState, Environment};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name, environments_at};
 use crate::store::postgres::StoreServers;
@@ -17,6 +18,7 @@ const LOOK_UP_PAUSE: Duration = Duration::from_secs(1);
 pub struct SharedStore {
     servers: StoreServers,
     settings: EngineSettings,
+    peers: Peers,
     /// The last look-up. Held during one.
     last: Mutex<Option<LookUp>>,
 }
@@ -32,7 +34,13 @@ struct LookUp {
 impl SharedStore {
     /// The store on these servers. Environments that are opened get these settings.
     pub fn new(servers: StoreServers, settings: EngineSettings) -> Self {
-        Self { servers, settings, last: Mutex::default() }
+        let peers = Peers::new(servers.primary.clone());
+        Self { servers, settings, peers, last: Mutex::default() }
+    }
+
+    /// The other nodes that use it.
+    pub(super) fn peers(&self) -> &Peers {
+        &self.peers
     }
 
     /// The environment with this name, if it is in the store. All that are new there are opened, whatever the

@@ -56,14 +56,16 @@ const PLACES: &[(&str, &[&str])] = &[
     ("utoipa_swagger_ui", &["src/http/openapi/page.rs"]),
     ("governor", &["src/http/rate.rs", "src/http/studio/sign_ins.rs"]),
     // Secrets are compared in constant time: digests of keys by the one type that has no `==`, tags of pages
-    // by `hmac`. All others digest what is not secret: a policy, a backup, a file that is imported.
+    // and decisions by `hmac`. All others digest what is not secret: a policy, a backup, a file that is
+    // imported.
     ("subtle", &["src/store/digest.rs"]),
-    ("hmac", &["src/http/page.rs"]),
+    ("hmac", &["src/http/page.rs", "src/http/parity/peers.rs"]),
     (
         "sha2",
         &[
             "src/store/digest.rs",
             "src/http/page.rs",
+            "src/http/parity/peers.rs",
             "src/store/policy.rs",
             "src/http/studio/files.rs",
             "src/store/embedded/backup.rs",

@@ -2,6 +2,7 @@
 //! service, what an attacker may try, and the OpenAPI document.
 
 mod commands;
+mod expectations;
 mod http;
 mod nodes;
 mod openapi;

@@ -343,21 +343,3 @@ fn an_answer_is_not_of_an_old_policy_and_later_facts() {
     });
     assert_eq!(wrong, 0);
 }
-
-/// A client may report the decision that it expected to any node; the one that decided knows it.
-#[test]
-fn an_expected_decision_is_compared_on_the_node_that_decided() {
-    let ([one, two], _) = nodes();
-    let key = bearer(DEVELOPMENT_KEY);
-    let send = |node: &Server, path: &str, body: &Json| {
-        let headers = [&*key, "X-Request-ID: asked-of-one", "Content-Type: application/json"];
-        let answer = node.send("POST", path, &headers, body.to_string().as_bytes());
-        assert_eq!(answer.status, 200, "{}", answer.text);
-        answer.json()
-    };
-    assert_eq!(send(&one, "/api/authorize", &question("ada", "read", "a"))["allowed"], false);
-    let expected = json!({ "request_id": "asked-of-one", "expected": true });
-    let unknown = "not recorded: no decision is known for this request id";
-    assert_eq!(send(&two, "/api/expect", &expected)["message"], unknown);
-    assert_eq!(send(&one, "/api/expect", &expected)["message"], "recorded: disagreed");
-}

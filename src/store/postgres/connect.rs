@@ -8,8 +8,10 @@ use super::address::{Address, ServerAddress};
 use super::error::of_connecting;
 use crate::store::database_error::{DatabaseError, OLDEST_SERVER};
 use crate::store::error::StoreError;
+use std::future::poll_fn;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
-use tokio_postgres::{Client, Error, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{AsyncMessage, Client, Connection, Error, SimpleQueryMessage, SimpleQueryRow};
 
 /// What a connection is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,14 +62,33 @@ pub async fn connect(address: &Address, wanted: WantedServer) -> Result<(Client,
     Ok((client, server))
 }
 
+/// The same for a connection that hears notifications, which are lost while the queue is full.
+pub(super) async fn connect_listening(
+    address: &Address,
+    wanted: WantedServer,
+    heard: flume::Sender<String>,
+) -> Result<(Client, ReachedServer), StoreError> {
+    let (client, server) = reach_hearing(address, wanted, Some(&heard)).await?;
+    server.check()?;
+    Ok((client, server))
+}
+
 /// Connects to a server of any version and settings.
 pub(super) async fn reach(
     address: &Address,
     wanted: WantedServer,
 ) -> Result<(Client, ReachedServer), StoreError> {
+    reach_hearing(address, wanted, None).await
+}
+
+async fn reach_hearing(
+    address: &Address,
+    wanted: WantedServer,
+    heard: Option<&flume::Sender<String>>,
+) -> Result<(Client, ReachedServer), StoreError> {
     let mut failures = Vec::new();
     for server in &address.servers {
-        match attempt(address, server).await {
+        match attempt(address, server, heard).await {
             Ok((_, found)) if wanted == WantedServer::ReadWrite && found.is_standby => {
                 failures.push(DatabaseError::Standby(found.at));
             }
@@ -81,11 +102,15 @@ pub(super) async fn reach(
 async fn attempt(
     address: &Address,
     server: &ServerAddress,
+    heard: Option<&flume::Sender<String>>,
 ) -> Result<(Client, ReachedServer), DatabaseError> {
     let connected = async {
         let (client, connection) = server.config.connect(address.tls.clone()).await?;
         // Its end shows as an error of the next statement.
-        tokio::spawn(connection);
+        match heard {
+            None => drop(tokio::spawn(connection)),
+            Some(heard) => drop(tokio::spawn(pass_on(connection, heard.clone()))),
+        }
         let messages = client.simple_query(DESCRIBE).await?;
         Ok::<_, Error>((client, messages))
     };
@@ -107,6 +132,20 @@ async fn attempt(
     let described = row.and_then(|row| ReachedServer::read(&at, row));
     let reason = "its answer is not PostgreSQL's".to_owned();
     Ok((client, described.ok_or(DatabaseError::Unreachable { at, reason })?))
+}
+
+/// Runs a connection, and passes on what it is notified of.
+async fn pass_on<S, T>(mut connection: Connection<S, T>, heard: flume::Sender<String>)
+where
+    S: AsyncRead + AsyncWrite + Unpin,
+    T: AsyncRead + AsyncWrite + Unpin,
+{
+    while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
+        if let AsyncMessage::Notification(notification) = message {
+            // A full queue loses it, and so does one that nobody reads any more.
+            let _ = heard.try_send(notification.payload().to_owned());
+        }
+    }
 }
 
 /// One reason of several: a server that answers says more than one that does not.

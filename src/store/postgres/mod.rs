@@ -9,6 +9,7 @@
 //! read(closure) ──▶ taking turns ──▶ a reader and its connection ──▶ answer and clock: one statement
 //! ask(closure) ──▶ the same, of a replica if one may answer
 //! reading ──▶ a connection of its own ──▶ facts of one moment, in parts
+//! notices ──▶ a connection of its own ◀──▶ those of other processes
 //! ```
 //!
 //! The schema `portcullis` lists the environments; each has a schema of its own, `portcullis_e<N>`. In it,
@@ -33,6 +34,7 @@ mod keys;
 mod migrate;
 mod moments;
 mod new_rows;
+mod notices;
 mod pause;
 mod pinned;
 mod policy;
@@ -55,6 +57,7 @@ pub use clock::Clock;
 pub use connect::{ReachedServer, WantedServer, connect};
 pub use frontier::Frontier;
 pub use migrate::{MigratedSchema, delete_environment, migrate, names_at, prepare};
+pub use notices::Notices;
 pub use pool::{AskedRead, PoolUsage};
 pub use reader::PgReader;
 pub use reading::PgFactReading;
