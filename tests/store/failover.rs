@@ -17,13 +17,13 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How many writers there are.
-const WRITERS: usize = 3;
+pub(super) const WRITERS: usize = 3;
 
 /// How many batches of a writer must be acknowledged after the failover.
 const AFTERWARDS: usize = 5;
 
 /// How long nodes may need until they write again.
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// When a commit is confirmed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,22 +133,26 @@ impl Trio {
 
 /// How far a round is.
 #[derive(Default)]
-struct Progress {
-    is_promoted: AtomicBool,
+pub(super) struct Progress {
+    pub(super) is_promoted: AtomicBool,
     /// Batches that were acknowledged.
-    n_batches: AtomicUsize,
+    pub(super) n_batches: AtomicUsize,
 }
 
 /// The notes of a writer. Its nth batch replaces its fact `n - 1` by its fact `n`.
-struct Writer {
+pub(super) struct Writer {
     name: String,
     /// The moments after its batches.
-    acknowledged: Vec<Token>,
+    pub(super) acknowledged: Vec<Token>,
     /// Whether a node has told it that writes were lost.
-    knows_of_loss: bool,
+    pub(super) knows_of_loss: bool,
 }
 
 impl Writer {
+    pub(super) fn new(name: String) -> Self {
+        Self { name, acknowledged: Vec::new(), knows_of_loss: false }
+    }
+
     /// The facts of this writer that a question sees.
     async fn seen(&self, store: &Store) -> Result<Vec<usize>, StoreError> {
         let page = store.facts(pattern("is_public", &["Repository:*"]), 10_000).await?;
@@ -157,7 +161,7 @@ impl Writer {
     }
 
     /// Writes until it has enough batches after the failover, or learns that writes were lost.
-    async fn write(mut self, here: Store, there: Store, progress: Arc<Progress>) -> Self {
+    pub(super) async fn write(mut self, here: Store, there: Store, progress: Arc<Progress>) -> Self {
         let (mut last, mut n_afterwards) = (Instant::now(), 0);
         while n_afterwards < AFTERWARDS && !self.knows_of_loss {
             assert!(last.elapsed() < PATIENCE, "{}: nothing is written any more", self.name);
@@ -197,7 +201,7 @@ impl Writer {
     }
 
     /// Compares what survived with the notes; returns how many batches were lost.
-    async fn check(&self, store: &Store) -> usize {
+    pub(super) async fn check(&self, store: &Store) -> usize {
         let survived = self.seen(store).await.unwrap();
         let n_acknowledged = self.acknowledged.len();
         assert!(survived.len() == 1 && survived[0] <= n_acknowledged + 1, "{}: {survived:?}", self.name);
@@ -224,8 +228,7 @@ async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, us
     let progress = Arc::new(Progress::default());
     let writing: Vec<_> = (0..WRITERS)
         .map(|n| {
-            let name = format!("{nth}.{n}");
-            let writer = Writer { name, acknowledged: Vec::new(), knows_of_loss: false };
+            let writer = Writer::new(format!("{nth}.{n}"));
             let (here, there) = (nodes[n % 2].clone(), nodes[(n + 1) % 2].clone());
             tokio::spawn(writer.write(here, there, Arc::clone(&progress)))
         })

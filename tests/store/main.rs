@@ -15,6 +15,7 @@ mod failures;
 mod finding;
 mod full_disk;
 mod keys;
+mod patroni;
 mod policies;
 mod pooler;
 mod proxy;

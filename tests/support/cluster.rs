@@ -9,11 +9,11 @@
 
 use super::ports::at_free_port;
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
-use std::sync::LazyLock;
+use std::process::{ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 /// Where the server and its tools are: PostgreSQL 15 of the package, or another one whose folder is in the
 /// variable `PORTCULLIS_TEST_POSTGRES`.
@@ -24,32 +24,44 @@ pub static PROGRAMS: LazyLock<String> = LazyLock::new(|| {
 /// Where a [limited disk](Cluster::on_small_disk) is. Only the server sees it.
 pub const SMALL_DISK: &str = "/mnt/portcullis";
 
-/// Makes a cluster, serves it and waits for the end of its input. It is in the folder that `PLACE` names,
-/// where a socket's path is not long and every user may write. Its memory is bounded: a statement that takes
-/// gigabytes to plan is a failure, and the machine has other things to do.
+/// Makes a cluster, serves it, and does what its input orders until that ends. It is in the folder that
+/// `PLACE` names, where a socket's path is not long and every user may write. Its memory is bounded: a
+/// statement that takes gigabytes to plan is a failure, and the machine has other things to do.
 const SCRIPT: &str = r#"
 set -eu
 ulimit -v 6000000
 folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
 if [ -n "${DISK:-}" ]; then mkdir "$DISK"; fi
+wal=
+if [ "${ON_DISK:-}" = log ]; then wal="--waldir=$DISK/wal --wal-segsize=1"; fi
 language="--locale-provider=icu --icu-locale=en-US"
 case "$("$0/pg_config" --configure)" in *--without-icu*) language= ;; esac
 if [ -n "$PRIMARY" ]; then
   "$0/pg_basebackup" -d "$PRIMARY" -D "$folder/data" -R -c fast --no-sync >"$folder/log" 2>&1
 else
-  "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 $language \
+  "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 $language $wal \
     --no-sync >"$folder/log" 2>&1
 fi || { cat "$folder/log"; exit 1; }
-"$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
-  -c synchronous_commit=off -c autovacuum=off -c jit=off "$@" >>"$folder/log" 2>&1 </dev/null &
-server=$!
-until "$0/pg_isready" -q -h "$folder"; do
-  kill -0 "$server" || { cat "$folder/log"; exit 1; }
-  sleep 0.05
-done
+serve() {
+  "$0/postgres" -D "$folder/data" -k "$folder" -c listen_addresses= -c fsync=off -c full_page_writes=off \
+    -c synchronous_commit=off -c autovacuum=off -c jit=off "$@" >>"$folder/log" 2>&1 </dev/null &
+  server=$!
+  until "$0/pg_isready" -q -h "$folder"; do
+    kill -0 "$server" || { cat "$folder/log"; exit 1; }
+    sleep 0.05
+  done
+}
+serve "$@"
 echo "folder $folder"
-read -r _ || true
+while read -r order; do
+  case $order in
+    fill) cat /dev/zero >"$DISK/ballast" 2>/dev/null || true ;;
+    free) rm "$DISK/ballast" ;;
+    serve) wait "$server" || true; serve "$@" ;;
+  esac
+  echo "done"
+done
 kill -INT "$server"
 wait "$server" || true
 "#;
@@ -58,8 +70,13 @@ wait "$server" || true
 pub struct Cluster {
     /// The folder with its socket.
     pub folder: String,
-    /// The server runs until this closes.
-    _alive: ChildStdin,
+    shell: Mutex<Shell>,
+}
+
+/// The shell that watches over a server, which runs until its input closes.
+struct Shell {
+    orders: ChildStdin,
+    answers: BufReader<ChildStdout>,
 }
 
 impl Cluster {
@@ -78,11 +95,52 @@ impl Cluster {
         at_free_port(|port| Self::spawn_at(unprivileged()?, port, None, settings))
     }
 
-    /// The same, with a disk of so many kibibytes at [`SMALL_DISK`], which the server may use for
+    /// Fills the small disk.
+    pub fn fill_disk(&self) -> Result<(), String> {
+        self.order("fill")
+    }
+
+    /// Makes room on it again.
+    pub fn free_disk(&self) -> Result<(), String> {
+        self.order("free")
+    }
+
+    /// Waits until the server has ended by itself, and starts it again.
+    pub fn serve_again(&self) -> Result<(), String> {
+        self.order("serve")
+    }
+
+    fn order(&self, order: &str) -> Result<(), String> {
+        let mut shell = self.shell.lock().unwrap_or_else(PoisonError::into_inner);
+        writeln!(shell.orders, "{order}").map_err(|error| format!("{order}: {error}"))?;
+        let mut answer = String::new();
+        while shell.answers.read_line(&mut answer).map_err(|error| format!("{order}: {error}"))? > 0 {
+            if answer.ends_with("done\n") {
+                return Ok(());
+            }
+        }
+        Err(format!("{order}: {answer}"))
+    }
+
+    /// A server with a port and a disk of so many kibibytes at [`SMALL_DISK`], which the server may use for
     /// tablespaces; `None` where no process may mount one.
     pub fn on_small_disk(kibibytes: u64, settings: &[&str]) -> Result<Option<(Self, u16)>, String> {
+        Self::with_disk_for("", kibibytes, settings)
+    }
+
+    /// The same, with its write-ahead log on that disk.
+    pub fn with_small_log(kibibytes: u64, settings: &[&str]) -> Result<Option<(Self, u16)>, String> {
+        Self::with_disk_for("log", kibibytes, settings)
+    }
+
+    fn with_disk_for(
+        content: &str,
+        kibibytes: u64,
+        settings: &[&str],
+    ) -> Result<Option<(Self, u16)>, String> {
         let started = at_free_port(|port| {
-            let Some(command) = with_disk(kibibytes)? else { return Ok(None) };
+            let Some(mut command) = with_disk(kibibytes)? else { return Ok(None) };
+            command.env("ON_DISK", content);
             Self::spawn_at(command, port, None, settings).map(Some)
         });
         let (cluster, port) = started?;
@@ -156,9 +214,10 @@ impl Cluster {
         }
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut shell = command.spawn().map_err(|error| format!("PostgreSQL does not start: {error}"))?;
-        let alive = shell.stdin.take().ok_or("the shell has no input")?;
+        let orders = shell.stdin.take().ok_or("the shell has no input")?;
+        let mut answers = BufReader::new(shell.stdout.take().ok_or("the shell has no output")?);
         let mut output = String::new();
-        let folder = BufReader::new(shell.stdout.take().ok_or("the shell has no output")?)
+        let folder = (&mut answers)
             .lines()
             .map_while(Result::ok)
             .find_map(|line| {
@@ -166,7 +225,7 @@ impl Cluster {
                 line.strip_prefix("folder ").map(str::to_owned)
             })
             .ok_or_else(|| format!("PostgreSQL does not start: {output}"))?;
-        Ok(Self { folder, _alive: alive })
+        Ok(Self { folder, shell: Mutex::new(Shell { orders, answers }) })
     }
 }
 
@@ -225,13 +284,13 @@ fn with_disk(kibibytes: u64) -> Result<Option<Command>, String> {
 }
 
 /// The processes that a process has started.
-fn children(process: u32) -> Result<Vec<u32>, String> {
+pub(crate) fn children(process: u32) -> Result<Vec<u32>, String> {
     let file = format!("/proc/{process}/task/{process}/children");
     let text = fs::read_to_string(&file).map_err(|error| format!("{file}: {error}"))?;
     Ok(text.split_whitespace().filter_map(|child| child.parse().ok()).collect())
 }
 
-fn signal(name: &str, processes: &[u32]) -> Result<(), String> {
+pub(crate) fn signal(name: &str, processes: &[u32]) -> Result<(), String> {
     let processes = processes.iter().map(ToString::to_string);
     let sent = Command::new("kill").arg(format!("-{name}")).args(processes).status();
     // Some may have ended meanwhile.

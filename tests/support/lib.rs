@@ -9,7 +9,7 @@
 //! | ask the engine in every way that fits | [`hosted`] |
 //! | judge an explanation | [`why`] |
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
-//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one |
+//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one, [`patroni`] three servers that replace their primary |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
 //! | speak with the language server | [`lsp`] |
 //! | bound the work of something | [`processor`] |
@@ -51,6 +51,7 @@ pub mod oracle;
 pub mod outcome;
 pub mod over_http;
 pub mod pages;
+pub mod patroni;
 pub mod patterns;
 pub mod policy;
 pub mod pooler;
