@@ -13,11 +13,11 @@ use super::local::ways::twin;
 use super::notation::{Cell, Fact, Value};
 use super::outcome::{Allow, Outcome, ids, is_wanted};
 use super::refusal::NoAnswer;
-use environments::LentEnvironment;
+use environments::{LentEnvironment, LentPlace};
 use portcullis::engine::{
     ANY, CallerRow, Engine, EngineError, EngineSettings, EvaluateQuery, LocalExplanation, LocalQuestion,
     LocalRequest, LocalWhy, LocalWhyRequest, Page, PolicyOptions, ReviewQuestion, Reviewed, ReviewedType,
-    SubjectsPage, Why,
+    SubjectsPage, Why, WriteMark,
 };
 use portcullis::store::{self, ArgPattern, Change, FactPattern};
 use portcullis_compiler::question::{Domain, Question, QuestionVar};
@@ -45,8 +45,27 @@ impl Hosted {
 
     /// The same with a store on the PostgreSQL server of this process.
     pub fn on_postgres(policy: &str) -> Result<Self, String> {
-        let lent = LentEnvironment::new()?;
+        let lent = LentEnvironment::new(LentPlace::Server)?;
         Self::over(lent.engine().clone(), Some(lent), policy)
+    }
+
+    /// The same with a replica, which answers questions after [`after_writes`](Self::after_writes).
+    pub fn replicated(policy: &str) -> Result<Self, String> {
+        let lent = LentEnvironment::new(LentPlace::Replicated)?;
+        Self::over(lent.engine().clone(), Some(lent), policy)
+    }
+
+    /// The same engine, whose questions name its last write: a replica that has it may answer them.
+    pub fn after_writes(self) -> Result<Self, String> {
+        let Self { engine, lent } = self;
+        // A batch that changes nothing returns the moment of the last one.
+        let last = RUNTIME.block_on(engine.apply(Vec::new())).map_err(|error| error.to_string())?;
+        Ok(Self { engine: engine.after(WriteMark::token(&last.to_string())), lent })
+    }
+
+    /// How many questions the replica has answered, those of former policies included.
+    pub fn answered_by_replica(&self) -> u64 {
+        self.engine.replica_usage().iter().map(|replica| replica.answered).sum()
     }
 
     /// The one or the other: one in `share` policies has a store on PostgreSQL, according to their number.

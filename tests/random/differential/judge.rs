@@ -35,6 +35,9 @@ const STEP_OF_ACTIONS: u64 = 2;
 /// One in this many policies has the engine over a store on PostgreSQL for facts that are stored and sent.
 pub(super) const ON_POSTGRES: usize = 3;
 
+/// One in this many policies has it over a store whose replica answers: among those on PostgreSQL.
+const ON_REPLICA: usize = 4 * ON_POSTGRES;
+
 /// One in this many questions is put to the engine in every way.
 const EVERY_WAY: usize = 7;
 
@@ -182,9 +185,16 @@ impl<'c> Case<'c> {
         let split = split::by_number(facts, sample.placing);
         let whole = Hosted::new(&sample.policy)?;
         whole.store(facts)?;
-        let parted = Hosted::in_turn(&sample.policy, sample.placing / 5, ON_POSTGRES)?;
+        let number = sample.placing / 5;
+        let is_replicated = number.is_multiple_of(ON_REPLICA);
+        let parted = if is_replicated {
+            Hosted::replicated(&sample.policy)?
+        } else {
+            Hosted::in_turn(&sample.policy, number, ON_POSTGRES)?
+        };
         parted.store(&split.stored)?;
         parted.store(&split.local)?;
+        let parted = if is_replicated { parted.after_writes()? } else { parted };
         let asked: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
         let values = oracle.known();
         let mut local = Local::new(&sample.policy, program, &split, sample.placing, &values, &asked)?;
@@ -203,12 +213,16 @@ impl<'c> Case<'c> {
         if self.parted.is_on_postgres() {
             count(&tally.on_postgres);
         }
+        let before = self.parted.answered_by_replica();
         let mut has_answers = true;
         let is_check = matches!(Allow::of(question), Some(Allow::Authorize(..)));
         for (way, found) in self.ask_engine(question, turn) {
             tally.note(&found, is_check);
             has_answers &= matches!(found, Expected::Is(_));
             self.check(question, is_check, way, &found)?;
+        }
+        if self.parted.answered_by_replica() > before {
+            count(&tally.on_replica);
         }
         self.explain(question, turn, tally)?;
         self.explain_locally(question, turn, tally)?;

@@ -97,6 +97,8 @@ pub(crate) struct Tally {
     pub(crate) engine: Counter<usize>,
     /// Questions for which its store was on PostgreSQL.
     pub(crate) on_postgres: Counter<usize>,
+    /// Those that its replica has answered.
+    pub(crate) on_replica: Counter<usize>,
     /// Questions for which there is no local SQL, rightly.
     pub(crate) no_sql: Counter<usize>,
     /// Statements that PostgreSQL refused over a mistaken document.
@@ -256,6 +258,7 @@ impl Tally {
             "too many enumerations are refused"
         );
         assert!(holds(&self.on_postgres, 6, &self.cases, 1), "too few stores are on PostgreSQL");
+        assert!(holds(&self.on_replica, 40, &self.cases, 1), "too few questions are answered by a replica");
         let n_late = self.late.get();
         assert!(n_late <= 1 + self.cases.get() / LATE_PER, "{n_late} questions reached the time limit");
         assert!(!holds(&self.no_sql, 1000, &self.cases, NO_SQL_PER_MILLE), "too often there is no local SQL");
@@ -317,13 +320,14 @@ impl Tally {
         let Self { policies, refused_policies, endless_policies, cases, no_sql, statements, .. } = self;
         write!(
             f,
-            "{} cases of {} policies ({} refused, {} too much for the oracle); answers: engine {} ({} questions with its store on PostgreSQL)",
+            "{} cases of {} policies ({} refused, {} too much for the oracle); answers: engine {} ({} questions with its store on PostgreSQL, {} answered by its replica)",
             cases.get(),
             policies.get(),
             refused_policies.get(),
             endless_policies.get(),
             self.engine.get(),
             self.on_postgres.get(),
+            self.on_replica.get(),
         )?;
         for (dialect, on) in DIALECTS.iter().zip(&self.local) {
             write!(f, ", {dialect} {on}")?;
