@@ -1,5 +1,11 @@
 //! A client may report the decision that it expected to any node of a store: the node asks the others.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop where it is"
+)]
+
 use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use portcullis::store::postgres::{Address, migrate};
 use portcullis::store::{Access, Store, StoreOptions};

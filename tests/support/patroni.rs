@@ -142,10 +142,12 @@ impl Patroni {
     pub fn logs(&self) -> String {
         let log =
             |member: usize| fs::read_to_string(format!("{}/{member}.log", self.folder)).unwrap_or_default();
-        let last = |log: &str| log.lines().rev().take(12).collect::<Vec<_>>().join("\n");
-        (0..MEMBERS)
-            .map(|member| format!("member {member}, latest first:\n{}\n", last(&log(member))))
-            .collect()
+        let part = |member: usize| {
+            let log = log(member);
+            let last: Vec<&str> = log.lines().rev().take(12).collect();
+            format!("member {member}, latest first:\n{}\n", last.join("\n"))
+        };
+        (0..MEMBERS).map(part).collect::<Vec<_>>().concat()
     }
 
     fn process(&self, file: &str) -> Result<u32, String> {

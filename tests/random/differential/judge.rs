@@ -210,19 +210,12 @@ impl<'c> Case<'c> {
     /// Asks every judge, in the way and the place of this turn or in all of them; returns whether all
     /// answered.
     fn ask(&self, question: &Question, turn: Option<usize>, tally: &Tally) -> Result<bool, Wrong> {
-        if self.parted.is_on_postgres() {
-            count(&tally.on_postgres);
-        }
-        let before = self.parted.answered_by_replica();
         let mut has_answers = true;
         let is_check = matches!(Allow::of(question), Some(Allow::Authorize(..)));
-        for (way, found) in self.ask_engine(question, turn) {
+        for (way, found) in self.ask_engine(question, turn, tally) {
             tally.note(&found, is_check);
             has_answers &= matches!(found, Expected::Is(_));
             self.check(question, is_check, way, &found)?;
-        }
-        if self.parted.answered_by_replica() > before {
-            count(&tally.on_replica);
         }
         self.explain(question, turn, tally)?;
         self.explain_locally(question, turn, tally)?;
@@ -274,9 +267,18 @@ impl<'c> Case<'c> {
     }
 
     /// Asks the engine: with all facts in its store, or with those of the split in the request.
-    fn ask_engine(&self, question: &Question, turn: Option<usize>) -> Vec<(&'static str, Outcome)> {
+    fn ask_engine(
+        &self,
+        question: &Question,
+        turn: Option<usize>,
+        tally: &Tally,
+    ) -> Vec<(&'static str, Outcome)> {
+        if self.parted.is_on_postgres() {
+            count(&tally.on_postgres);
+        }
+        let before = self.parted.answered_by_replica();
         let context = self.split.request.as_slice();
-        match turn {
+        let answers = match turn {
             Some(turn) if !turn.is_multiple_of(EVERY_WAY) => {
                 vec![self.parted.ask_one_way(question, context, turn)]
             }
@@ -285,7 +287,11 @@ impl<'c> Case<'c> {
                 asked.extend(self.whole.ask_every_way(question, &[]));
                 asked
             }
+        };
+        if self.parted.answered_by_replica() > before {
+            count(&tally.on_replica);
         }
+        answers
     }
 
     /// Lets the engine explain a share of the questions.

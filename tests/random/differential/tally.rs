@@ -259,8 +259,7 @@ impl Tally {
         );
         assert!(holds(&self.on_postgres, 6, &self.cases, 1), "too few stores are on PostgreSQL");
         assert!(holds(&self.on_replica, 40, &self.cases, 1), "too few questions are answered by a replica");
-        let n_late = self.late.get();
-        assert!(n_late <= 1 + self.cases.get() / LATE_PER, "{n_late} questions reached the time limit");
+        assert!(self.late.get() <= 1 + self.cases.get() / LATE_PER, "too many questions were late");
         assert!(!holds(&self.no_sql, 1000, &self.cases, NO_SQL_PER_MILLE), "too often there is no local SQL");
         for (dialect, on) in DIALECTS.iter().zip(&self.local) {
             for ((_, name), counter) in SPREADS.iter().zip(&on.spreads) {
