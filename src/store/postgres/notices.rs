@@ -8,10 +8,10 @@
 
 use super::address::Address;
 use super::connect::{WantedServer, connect_listening};
+use super::pause::scattered;
 use super::session::{PgSession, SessionMark, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
-use crate::store::key::random;
 use std::convert::Infallible;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -79,9 +79,7 @@ impl Notices {
             }
             // Nobody waits for what has not been sent by then.
             self.queue.1.drain();
-            // Other nodes have lost their connections at the same moment.
-            let part = random::<1>().map_or(1.0, |[byte]| f64::from(byte) / 256.0);
-            sleep(pause.mul_f64(0.5 + part)).await;
+            sleep(scattered(pause)).await;
             pause = (pause * 2).min(PAUSE.1);
         }
     }

@@ -1,5 +1,6 @@
 //! Servers that do not answer are left alone for a while.
 
+use crate::store::key::random;
 use parking_lot::Mutex;
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
@@ -9,6 +10,13 @@ const PAUSE: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 
 /// How long one question may try, after a pause, whether the server answers again.
 const TRIAL: Duration = Duration::from_secs(6);
+
+/// A time between half of a pause and one and a half: other connections and other nodes have failed at the
+/// same moment, and must not all come back together.
+pub(super) fn scattered(pause: Duration) -> Duration {
+    let part = random::<1>().map_or(0.5, |[byte]| f64::from(byte) / 256.0);
+    pause.mul_f64(0.5 + part)
+}
 
 /// A time in which a server is not asked.
 #[derive(Debug, Default)]
@@ -71,6 +79,15 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn pauses_of_the_same_length_end_at_different_times() {
+        let pauses: BTreeSet<Duration> = (0..100).map(|_| scattered(Duration::from_secs(2))).collect();
+        assert!(pauses.len() > 50, "{pauses:?}");
+        let is_within = |pause: &Duration| (1.0..3.0).contains(&pause.as_secs_f64());
+        assert!(pauses.iter().all(is_within), "{pauses:?}");
+    }
 
     #[test]
     fn a_pause_is_longer_after_another_one_and_short_again_after_an_answer() {

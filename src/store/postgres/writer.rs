@@ -40,7 +40,7 @@ const QUEUE: usize = 1024;
 const GROUP_WEIGHT: usize = 10_000;
 
 /// How long the writer waits before it connects again, at first and at most.
-const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+const PAUSE: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
 
 /// How long the writer must have nothing to do until it does what can wait.
 const IDLE: Duration = Duration::from_secs(1);
@@ -329,7 +329,7 @@ impl WriterThread {
                     }
                     return Err(if sent.is_some() { DatabaseError::UnknownWrite.into() } else { error });
                 }
-                sleep(pause).await;
+                sleep(super::pause::scattered(pause)).await;
                 pause = (pause * 2).min(PAUSE.1);
             }
         })
