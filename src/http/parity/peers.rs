@@ -22,6 +22,7 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use sha2::Sha256;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -41,6 +42,8 @@ pub(in crate::http) struct Peers {
     notices: Notices,
     /// The questions of this node without an answer, by nonce.
     waiting: Mutex<FxHashMap<String, WaitingReport>>,
+    /// How many questions were not asked, because too many waited.
+    n_dropped: AtomicU64,
 }
 
 /// Who waits for an answer.
@@ -76,7 +79,7 @@ impl Drop for AskedPeers<'_> {
 impl Peers {
     /// Those that use the store at this address.
     pub(in crate::http) fn new(address: Address) -> Self {
-        Self { notices: Notices::new(address), waiting: Mutex::default() }
+        Self { notices: Notices::new(address), waiting: Mutex::default(), n_dropped: AtomicU64::new(0) }
     }
 
     /// Answers the others, and gets their answers, as long as it is polled.
@@ -101,9 +104,7 @@ impl Peers {
         {
             let mut waiting = self.waiting.lock();
             if waiting.len() >= MOST_WAITING {
-                tracing::warn!(
-                    "too many reports about requests that this node did not decide: one is dropped"
-                );
+                self.note_dropped();
                 return None;
             }
             waiting.insert(nonce.clone(), WaitingReport { asked, reply });
@@ -111,6 +112,14 @@ impl Peers {
         let _asked = AskedPeers(self, nonce);
         self.notices.send(line);
         timeout(PATIENCE, answer).await.ok()?.ok()
+    }
+
+    /// Counts a question that is not asked, and says so the first time, the second, the fourth, and so on.
+    fn note_dropped(&self) {
+        let n_dropped = self.n_dropped.fetch_add(1, Ordering::Relaxed) + 1;
+        if n_dropped.is_power_of_two() {
+            tracing::warn!(n_dropped, "too many reports of unknown requests: other nodes are not asked");
+        }
     }
 
     fn receive(&self, app: &AppState, line: &str) {

@@ -13,7 +13,7 @@ use super::session::{PgSession, SessionMark, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use std::convert::Infallible;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_postgres::Client;
@@ -46,12 +46,15 @@ pub struct Notices {
     address: Address,
     queue: (flume::Sender<String>, flume::Receiver<String>),
     is_listening: AtomicBool,
+    /// How many lines found the queue full.
+    n_lost: AtomicU64,
 }
 
 impl Notices {
     /// Those of the store at an address. It connects once it [runs](Self::run).
     pub fn new(address: Address) -> Self {
-        Self { address, queue: flume::bounded(MOST), is_listening: AtomicBool::new(false) }
+        let (queue, is_listening, n_lost) = (flume::bounded(MOST), AtomicBool::new(false), AtomicU64::new(0));
+        Self { address, queue, is_listening, n_lost }
     }
 
     /// Whether a line that is sent now, and its answer, can arrive.
@@ -63,7 +66,11 @@ impl Notices {
     pub fn send(&self, line: String) {
         debug_assert!(line.len() < LONGEST && !line.contains('\n'), "not a line: {line}");
         if self.is_listening() && self.queue.0.try_send(line).is_err() {
-            tracing::warn!("too many lines for other nodes: one is dropped");
+            let n_lost = self.n_lost.fetch_add(1, Ordering::Relaxed) + 1;
+            // Not each of them: the log would grow with what others ask.
+            if n_lost.is_power_of_two() {
+                tracing::warn!(n_lost, "too many lines for other nodes: some are lost");
+            }
         }
     }
 
