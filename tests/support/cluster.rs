@@ -32,6 +32,8 @@ set -eu
 ulimit -v 6000000
 folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
+# Whoever waits for an answer may have ended.
+trap '' PIPE
 if [ -n "${DISK:-}" ]; then mkdir "$DISK"; fi
 wal=
 if [ "${ON_DISK:-}" = log ]; then wal="--waldir=$DISK/wal --wal-segsize=1"; fi
@@ -58,9 +60,14 @@ while read -r order; do
   case $order in
     fill) cat /dev/zero >"$DISK/ballast" 2>/dev/null || true ;;
     free) rm "$DISK/ballast" ;;
-    serve) wait "$server" || true; serve "$@" ;;
+    serve)
+      until "$0/pg_isready" -q -h "$folder"; do
+        if ! kill -0 "$server" 2>/dev/null; then serve "$@"; fi
+        sleep 0.05
+      done
+      ;;
   esac
-  echo "done"
+  echo "done" || true
 done
 kill -INT "$server"
 wait "$server" || true
@@ -105,7 +112,7 @@ impl Cluster {
         self.order("free")
     }
 
-    /// Waits until the server has ended by itself, and starts it again.
+    /// Waits until the server runs, and starts it if it has ended.
     pub fn serve_again(&self) -> Result<(), String> {
         self.order("serve")
     }

@@ -10,6 +10,7 @@
 
 mod encryption;
 mod example;
+mod full_log;
 mod refused;
 mod schema;
 mod serving;
