@@ -18,17 +18,18 @@ pub(super) const MOST_SECONDS: u32 = 10;
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = ";
 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
-/// if the column is its first and it covers every row; an index over an expression has column 0. A unique
-/// index of a deferrable constraint may be violated within a transaction, and one of a table that others
-/// inherit from does not cover their rows.
+/// if the column is its first and it covers every row, or every row where it is not NULL; an index over an
+/// expression has column 0. A unique index of a deferrable constraint may be violated within a transaction,
+/// and one of a table that others inherit from does not cover their rows.
 const ORIGIN: &str = "
     WITH usable AS (
-      SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND NOT EXISTS (
+      SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND i.indpred IS NULL AND NOT EXISTS (
                SELECT FROM pg_inherits h JOIN pg_class p ON p.oid = h.inhparent
                WHERE h.inhparent = $1 AND p.relkind = 'r') AS is_unique
       FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
-      WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indpred IS NULL AND i.indisvalid
-        AND m.amname IN ('btree', 'hash')
+        JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = $2
+      WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indisvalid AND m.amname IN ('btree', 'hash')
+        AND coalesce(pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', a.attname), true)
     )
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
            EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),

@@ -2,7 +2,8 @@
 //!
 //! An entry never changes which rows are facts, so it must be true of every column. If the columns differ,
 //! ids are compared as text, which is always correct, and an entry that some column contradicts is removed.
-//! If most columns are text, the few others are cast to text: then no form of id makes a statement fail.
+//! If most columns are text, the few others are cast to text: then no form of id makes a statement fail. But
+//! the only key of a type is never cast: filters are conditions on that column.
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
@@ -13,6 +14,7 @@ use crate::cli::bindings::live::Live;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, Family, SqlType};
 use portcullis_compiler::primitive::INTEGER;
+use std::collections::BTreeSet;
 
 /// The corrections of `sql_types`, and the casts that they need.
 pub(super) fn corrections(
@@ -128,18 +130,24 @@ fn integer(name: &str, is_same: bool) -> String {
 fn others_than_text<'a>(columns: &[BoundColumn<'a>], dialect: Dialect) -> Option<Vec<BoundColumn<'a>>> {
     let (text, others): (Vec<BoundColumn<'_>>, Vec<BoundColumn<'_>>) =
         columns.iter().copied().partition(|bound| bound.column.ty.kind == ColumnKind::Text);
+    let is_key =
+        |bound: &BoundColumn<'_>| bound.column.origin.as_ref().is_some_and(|at| at.unique == Some(true));
+    let has_key = text.iter().any(is_key);
     let castable = others.iter().all(|other| match other.column.ty.kind {
         ColumnKind::Caseless
         | ColumnKind::Padded
         | ColumnKind::Integer
         | ColumnKind::Uuid
-        | ColumnKind::Enum => true,
+        | ColumnKind::Enum => has_key || !is_key(other),
         ColumnKind::Text
         | ColumnKind::Numeric(_)
         | ColumnKind::Boolean
         | ColumnKind::Other
         | ColumnKind::Unknown => false,
     });
-    let is_few = !others.is_empty() && others.len() < text.len();
+    let places = |columns: &[BoundColumn<'_>]| {
+        columns.iter().map(|bound| bound.column.place()).collect::<BTreeSet<_>>().len()
+    };
+    let is_few = !others.is_empty() && places(&others) < places(&text);
     (dialect == Dialect::Postgresql && castable && is_few).then_some(others)
 }
