@@ -198,11 +198,15 @@ pub(super) fn test<R: Rows>(
     match &literal.kind {
         LiteralKind::Compare { op, left, right } => {
             let mut fresh = FreshValues::default();
-            let [left, right] = [left, right].map(|term| {
+            let [one, other] = [left, right].map(|term| {
                 let open = attempted.rule.and_then(|rule| fresh.note(world, attempted, rule, *term));
                 open.map_or_else(|| rule_arg(world, attempted, *term).to_string(), |(name, _)| name)
             });
-            format!("{left} {op} {right}{fresh}")
+            let text = match attempted.rule {
+                Some(rule) => comparison_text(world.program, rule, *op, (*left, one), (*right, other)),
+                None => format!("{one} {op} {other}"),
+            };
+            format!("{text}{fresh}")
         }
         LiteralKind::OneOf { polarity, term, values } => {
             let term = rule_arg(world, attempted, *term);
@@ -221,6 +225,24 @@ pub(super) fn test<R: Rows>(
         LiteralKind::False => "false".to_owned(),
         LiteralKind::Atom { .. } => world.program.source.snippet(literal.span).to_owned(),
     }
+}
+
+/// A comparison as its rule writes it, then with values: `n >= @current_unix_time: 2 >= 1700000000`.
+pub(super) fn comparison_text(
+    program: &Program,
+    rule: &Rule,
+    op: CompareOp,
+    (left, one): (Term, String),
+    (right, other): (Term, String),
+) -> String {
+    let written = |term: Term| match term {
+        Term::Var(var) => rule.vars[var].name.clone(),
+        Term::Const(literal) => crate::ir::print::constant(program, literal),
+        Term::Now => "@current_unix_time".to_owned(),
+    };
+    let (written, valued) =
+        (format!("{} {op} {}", written(left), written(right)), format!("{one} {op} {other}"));
+    if written == valued { valued } else { format!("{written}: {valued}") }
 }
 
 /// The fact in a relation of the catalog with these values.

@@ -159,7 +159,7 @@ fn is_known(term: Term, env: &Env) -> bool {
 }
 
 /// Whether everything that a relation only tests is known.
-fn may_call<R: Rows>(world: &World<'_, R>, rel: RelId, bound: &[Option<Value>]) -> bool {
+pub(super) fn may_call<R: Rows>(world: &World<'_, R>, rel: RelId, bound: &[Option<Value>]) -> bool {
     let columns =
         world.rules.traced.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
     columns.zip(bound).all(|(adornment, value)| value.is_some() || !adornment.is_tested())

@@ -10,7 +10,7 @@ use super::run::{Needs, Run};
 use super::state::AnswerTableId;
 use super::values::Value;
 use super::world::{Fault, World};
-use crate::catalog::{RelationArg, SourceId};
+use crate::catalog::RelationArg;
 use crate::datalog::{Adornment, Goal, RelId, Term};
 use crate::ir::{self, BodyLiteralId, LiteralKind, TypeId, VarId};
 use crate::specialise::CallId;
@@ -23,12 +23,12 @@ pub(super) struct Sought {
 }
 
 /// What answers a condition.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum AnsweredBy {
     /// The relations of a call.
     Call(CallId),
-    /// The relations of the catalog with the predicate of this one.
-    Facts(SourceId),
+    /// The relations of the catalog with this predicate.
+    Facts(String),
 }
 
 /// What is known of an argument.
@@ -66,7 +66,9 @@ impl Sought {
     ) -> Option<Self> {
         let place = match goal {
             Goal::Call { rel, .. } => AnsweredBy::Call(world.rules.traced.relations[*rel].call),
-            Goal::Scan { source, .. } => AnsweredBy::Facts(*source),
+            Goal::Scan { source, .. } => {
+                AnsweredBy::Facts(world.rules.catalog.relations[*source].predicate.clone())
+            }
             Goal::Compare { .. } | Goal::Values { .. } => return None,
         };
         let args = match attempted.rule {
@@ -89,9 +91,24 @@ impl Sought {
 
     /// Asks for it in every relation of its predicate.
     pub(super) fn claim<R: Rows>(&self, run: &mut Run<'_, '_, R>) -> Result<Claim, Fault<R::Error>> {
-        match self.place {
-            AnsweredBy::Call(call) => self.called(run, call),
-            AnsweredBy::Facts(source) => self.stored(run.world, source),
+        match &self.place {
+            AnsweredBy::Call(call) => self.called(run, *call),
+            AnsweredBy::Facts(predicate) => self.stored(run.world, predicate),
+        }
+    }
+
+    /// The same condition with values of any type where there is none.
+    pub(super) fn of_any_type(&self) -> Self {
+        let any = |arg: &KnownArg| KnownArg { ty: arg.ty.filter(|_| arg.value.is_some()), ..*arg };
+        Self { place: self.place.clone(), args: self.args.iter().map(any).collect() }
+    }
+
+    /// Takes values of any type where there is none and another condition has another type.
+    pub(super) fn widen(&mut self, other: &Self) {
+        for (arg, other) in self.args.iter_mut().zip(&other.args) {
+            if arg.value.is_none() && arg.ty != other.ty {
+                arg.ty = None;
+            }
         }
     }
 
@@ -142,12 +159,11 @@ impl Sought {
         })
     }
 
-    fn stored<R: Rows>(&self, world: &mut World<'_, R>, source: SourceId) -> Result<Claim, Fault<R::Error>> {
+    fn stored<R: Rows>(&self, world: &mut World<'_, R>, predicate: &str) -> Result<Claim, Fault<R::Error>> {
         let (program, rules) = (world.program, world.rules);
-        let wanted = &rules.catalog.relations[source];
         let mut differs = false;
         for (source, relation) in rules.catalog.relations.enumerate().take(rules.n_stored) {
-            if relation.predicate != wanted.predicate || relation.args.len() != self.args.len() {
+            if relation.predicate != predicate || relation.args.len() != self.args.len() {
                 continue;
             }
             // Rules match no value of a type that the policy does not mention in a fact.

@@ -85,7 +85,7 @@ pub struct Instance {
 }
 
 /// A condition of a rule with values.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum MetCondition {
     /// It holds by this step.
     Step(StepId),

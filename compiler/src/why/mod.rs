@@ -201,7 +201,7 @@ impl Rules {
             // What was not looked for to the end may hold.
             return Ok(cut);
         }
-        let mut failures = Failures::default();
+        let mut failures = Failures::new();
         run.world.allow(budget);
         let is_cut = ended(failures.explain(&mut run, root), program)?;
         let truncated = is_cut || failures.is_cut || self.is_cut;

@@ -95,6 +95,21 @@ impl<'w, R: Rows> World<'w, R> {
         (self.goals_left, self.work_left) = (budget.goals, budget.work);
     }
 
+    /// Leaves at most this much, and returns what was taken away.
+    pub(super) fn set_aside(&mut self, most: Budget) -> Budget {
+        let left = Budget { goals: self.goals_left.min(most.goals), work: self.work_left.min(most.work) };
+        let aside = Budget { goals: self.goals_left - left.goals, work: self.work_left - left.work };
+        self.allow(left);
+        aside
+    }
+
+    /// Adds what was set aside; returns what was left of the rest.
+    pub(super) fn give_back(&mut self, aside: Budget) -> Budget {
+        let left = Budget { goals: self.goals_left, work: self.work_left };
+        self.allow(Budget { goals: left.goals + aside.goals, work: left.work + aside.work });
+        left
+    }
+
     /// Counts a goal.
     pub(super) fn goal(&mut self) -> Result<(), Fault<R::Error>> {
         self.goals_left = self.goals_left.checked_sub(1).ok_or(Fault::Spent)?;
@@ -134,6 +149,11 @@ impl<'w, R: Rows> World<'w, R> {
         self.given[var].clone()
     }
 
+    /// `@current_unix_time`
+    pub(super) fn now(&self) -> &str {
+        self.values.text(self.now)
+    }
+
     /// The value of a literal.
     pub(super) fn constant(&mut self, id: ConstId) -> Value {
         if let Some(known) = self.constants.get(&id) {
@@ -164,7 +184,7 @@ impl<'w, R: Rows> World<'w, R> {
             return Ok(known.clone());
         }
         let (source, bound) = query;
-        let read = if source.index() < self.rules.n_stored {
+        let mut read = if source.index() < self.rules.n_stored {
             self.work(1)?;
             let relation = &self.rules.catalog.relations[*source];
             let bound: Vec<Option<&str>> =
@@ -175,6 +195,10 @@ impl<'w, R: Rows> World<'w, R> {
         };
         self.work(read.len())?;
         let whole = read.len() < most;
+        if whole {
+            // So that the same facts are explained in the same way wherever they are.
+            read.sort_unstable();
+        }
         let mut rows: Vec<Box<[Value]>> = Vec::with_capacity(read.len());
         for row in read {
             rows.push(row.iter().map(|text| self.values.of(text)).collect());

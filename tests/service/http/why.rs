@@ -221,7 +221,7 @@ fn a_grant_for_some_time_is_explained_at_another_time() {
     assert_eq!(at("?at=1700000000").json()["allowed"], json!(false));
     let then = at("?at=1699999999&version=1").json();
     assert_eq!(then["allowed"], json!(true), "{then}");
-    let comparison = json!({ "test": "1700000000 > 1699999999" });
+    let comparison = json!({ "test": "time > @current_unix_time: 1700000000 > 1699999999" });
     let steps = then["steps"].as_array().unwrap();
     assert!(steps.iter().any(|step| step["conditions"].as_array().unwrap().contains(&comparison)), "{then}");
     at("?at=yesterday").fails(400, "`yesterday` is not a time");

@@ -132,6 +132,18 @@ fn a_no_has_reasons_and_what_would_change_it() {
 }
 
 #[test]
+fn a_no_says_the_same_wherever_the_facts_are() {
+    let (server, application) = populated();
+    let asked = question("bob", "read", "a");
+    let (local, ..) = explained(&server, &application, &asked);
+    let failures = local["failures"].to_string();
+    assert!(failures.contains(r#"{"id":"o","type":"Org"}"#), "the member would be one of Org:o: {failures}");
+    server.add(&[&["has_relation", "Repo:a", "String:org", "Org:o"]]);
+    let hosted = server.post("/api/explain", &asked).json();
+    assert_eq!(hosted["failures"], local["failures"]);
+}
+
+#[test]
 fn what_is_stored_between_two_statements_counts() {
     let (server, application) = populated();
     let asked = question("bob", "read", "a");

@@ -2,12 +2,12 @@
 //!
 //! Each attempt must be an instance of its rule: the goal is the rule's head, each condition that is said to
 //! hold is a condition of the rule with the same values, and holds; and the condition that it lacks is
-//! another one, and does not hold.
+//! another one, and does not hold. A rule for another type of actor lacks this type.
 
 use super::{Env, Judge, cells, is_open, narrows};
 use crate::notation::Cell;
 use portcullis::engine::{FailedGoal, Why, WhyAtom, WhyAttempt, WhyCondition, WhyLack};
-use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule, Term};
+use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
 use portcullis_compiler::question::Question;
 
 /// The end of the condition that an attempt lacks if its values differ where they must be equal.
@@ -79,6 +79,11 @@ impl Judge<'_> {
             return Err("a rule of another predicate".into());
         };
         let mut env: Env = vec![None; rule.vars.len()];
+        if let WhyLack::Test(test) = &attempt.lacks
+            && self.has_other_type(rule, atom, test)
+        {
+            return Ok(());
+        }
         self.unify(rule, &mut env, &rule.params, &cells(atom))?;
         let mut is_used = vec![false; rule.body.len()];
         if self.places(rule, &env, &said, &mut is_used) {
@@ -86,6 +91,18 @@ impl Judge<'_> {
         } else {
             Err("no instance of its rule".into())
         }
+    }
+
+    /// Whether a test says that the goal's first argument has a type that the rule's head does not take.
+    fn has_other_type(&self, rule: &Rule, atom: &WhyAtom, test: &str) -> bool {
+        let (Some(Term::Var(var)), Some(first)) = (rule.params.first(), atom.args.first()) else {
+            return false;
+        };
+        let VarType::OneOf(types) = &rule.vars[*var].ty else { return false };
+        let is_other =
+            first.ty.as_ref().is_some_and(|ty| types.iter().all(|known| self.type_name(*known) != ty));
+        // The test has the id that the engine knows, which may stand for the one that was asked.
+        is_other && test.contains(" matches ")
     }
 
     fn met<'w>(&self, met: &'w WhyCondition) -> Result<Said<'w>, String> {

@@ -1,58 +1,184 @@
-//! Values that facts determine in what an attempt lacks.
+//! Values that other conditions determine in what an attempt lacks.
 //!
 //! A look-up without rows ends an attempt before its other conditions are tried, because that decides
-//! soonest. So what the attempt lacks may have an open value that another condition determines: *member of
-//! some organization*, although a fact says which organization it is.
+//! soonest. So what the attempt lacks may have an open value that other conditions determine: *member of some
+//! organization*, although a fact, or a rule, says which organization it is. These conditions are tried here,
+//! in the order of the rule, as far as they lead to such a value: facts, and goals that rules derive. All of
+//! it is for display, so it has a small budget of its own.
 
-use super::super::rows::Rows;
-use super::super::run::Run;
+use super::super::choose::may_call;
+use super::super::rows::{Budget, Rows};
+use super::super::run::{Needs, Run};
 use super::super::state::{Env, FrameId};
-use super::super::terms::{bound, plain, scan_values};
+use super::super::terms::{bound, plain, scan_values, values_of};
 use super::super::values::Value;
-use super::super::world::Fault;
+use super::super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
-use crate::ir::{BodyLiteralId, Polarity};
+use crate::ir::{BodyLiteralId, Polarity, VarId};
+use crate::ordered::OrderedSet;
 use crate::specialise::GoalId;
 
-/// The first values, up to `most`, that a look-up determines in what an attempt lacks, each with the
-/// look-up's condition. The look-up is the first in the rule that the attempt has not tried and that has a
-/// known value.
+/// What all values that are determined for one explanation may take together.
+pub(super) const BUDGET: Budget = Budget { goals: 300, work: 3_000 };
+
+/// How many rows of a look-up are read. Of these the first are taken in the order of their values, so that
+/// the same facts give the same values wherever they are stored.
+const ROWS: usize = 64;
+
+/// The values of an attempt with the conditions that determined some of them.
+#[derive(Clone, Debug)]
+pub(super) struct FilledAttempt {
+    /// The conditions, which hold.
+    pub(super) literals: Vec<BodyLiteralId>,
+    /// The values.
+    pub(super) env: Env,
+}
+
+/// The first values, up to `most`, that other conditions determine in what an attempt lacks; none if they
+/// determine nothing, or the budget does not suffice.
 pub(super) fn filled<R: Rows>(
     run: &mut Run<'_, '_, R>,
     frame: FrameId,
     next: GoalId,
     env: &Env,
     most: usize,
-) -> Result<Vec<(BodyLiteralId, Env)>, Fault<R::Error>> {
+    budget: &mut Budget,
+) -> Result<Vec<FilledAttempt>, Fault<R::Error>> {
+    let aside = run.world.set_aside(*budget);
+    let found = ways(run, frame, next, env, most);
+    *budget = run.world.give_back(aside);
+    match found {
+        // Without these values the attempt says less, and is right all the same.
+        Err(Fault::Spent | Fault::Open(_)) => Ok(Vec::new()),
+        found => found,
+    }
+}
+
+fn ways<R: Rows>(
+    run: &mut Run<'_, '_, R>,
+    frame: FrameId,
+    next: GoalId,
+    env: &Env,
+    most: usize,
+) -> Result<Vec<FilledAttempt>, Fault<R::Error>> {
     let traced = run.world.clause(&run.state, frame);
-    let mut wanted = Vec::new();
-    if let Goal::Scan { polarity: Polarity::Positive, .. } | Goal::Call { polarity: Polarity::Positive, .. } =
-        traced.goal(next)
-    {
-        traced.goal(next).for_each_term(&mut |term| {
-            if matches!(term, Term::Var(var) if env[var].is_none()) {
-                wanted.push(term);
+    let wanted = open(traced.goal(next), env);
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let attempt = &run.state.frames[frame];
+    let is_left = |id: GoalId| id != next && !attempt.is_done(id);
+    let mut left: Vec<(BodyLiteralId, &Goal)> = traced
+        .goals()
+        .filter(|(id, goal)| is_left(*id) && is_positive(goal))
+        .filter_map(|(id, goal)| Some((traced.literals[id]?, goal)))
+        .collect();
+    let leading = leading(&wanted, &left, env);
+    let mut ways = vec![FilledAttempt { literals: Vec::new(), env: env.clone() }];
+    // All ways are by the same conditions, so the first one shows which values are known.
+    while let Some(first) = ways.first().filter(|way| wanted.iter().any(|var| way.env[*var].is_none())) {
+        let leads = |(_, goal): &(BodyLiteralId, &Goal)| {
+            open(goal, &first.env).iter().any(|var| leading.contains(var))
+        };
+        let mut gives = None;
+        for (at, goal) in left.iter().enumerate().filter(|(_, goal)| leads(goal)) {
+            if is_ready(run.world, goal.1, &first.env) {
+                gives = Some(at);
+                break;
             }
+        }
+        let Some(at) = gives else { break };
+        let (literal, goal) = left.remove(at);
+        let mut longer = Vec::new();
+        for way in &ways {
+            for env in answers(run, goal, &way.env)? {
+                let literals = way.literals.iter().copied().chain([literal]).collect();
+                longer.push(FilledAttempt { literals, env });
+            }
+            longer.truncate(most);
+        }
+        // A condition that fails as well determines nothing.
+        if !longer.is_empty() {
+            ways = longer;
+        }
+    }
+    ways.retain(|way| !way.literals.is_empty());
+    Ok(ways)
+}
+
+/// The variables that have values once those that are wanted have them: conditions connect them.
+fn leading(wanted: &OrderedSet<VarId>, left: &[(BodyLiteralId, &Goal)], env: &Env) -> OrderedSet<VarId> {
+    let mut leading = wanted.clone();
+    loop {
+        let before = leading.len();
+        for (_, goal) in left {
+            let vars = open(goal, env);
+            if vars.iter().any(|var| leading.contains(var)) {
+                leading.extend(vars);
+            }
+        }
+        if leading.len() == before {
+            return leading;
+        }
+    }
+}
+
+fn is_positive(goal: &Goal) -> bool {
+    match goal {
+        Goal::Scan { polarity, .. } | Goal::Call { polarity, .. } => *polarity == Polarity::Positive,
+        Goal::Compare { .. } | Goal::Values { .. } => false,
+    }
+}
+
+/// The variables of a positive condition that have no value.
+fn open(goal: &Goal, env: &Env) -> OrderedSet<VarId> {
+    let mut vars = OrderedSet::default();
+    if is_positive(goal) {
+        goal.for_each_term(&mut |term| match term {
+            Term::Var(var) if env[var].is_none() => {
+                vars.insert(var);
+            }
+            Term::Var(_) | Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => {}
         });
     }
-    for (id, goal) in traced.goals().filter(|(id, _)| *id != next) {
-        let Goal::Scan { polarity: Polarity::Positive, source, args, .. } = goal else { continue };
-        let columns: Vec<Term> = args.iter().filter_map(plain).collect();
-        let Some(literal) = traced.literals[id] else { continue };
-        let query = (*source, scan_values(run.world, args, env));
-        let knows_value = query.1.iter().any(Option::is_some);
-        if run.state.frames[frame].is_done(id)
-            || !knows_value
-            || !columns.iter().any(|column| wanted.contains(column))
-        {
-            continue;
+    vars
+}
+
+/// Whether a condition can be tried, and is about a known value.
+fn is_ready<R: Rows>(world: &mut World<'_, R>, goal: &Goal, env: &Env) -> bool {
+    match goal {
+        Goal::Scan { args, .. } => scan_values(world, args, env).iter().any(Option::is_some),
+        Goal::Call { rel, args, .. } => {
+            let values = values_of(world, args, env);
+            values.iter().any(Option::is_some) && may_call(world, *rel, &values)
         }
-        let mut found = Vec::new();
-        for row in run.world.fetch(&query, most)?.rows.iter().take(most) {
-            let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
-            found.extend(bound(run.world, &columns, &row, env.clone()).map(|env| (literal, env)));
-        }
-        return Ok(found);
+        Goal::Compare { .. } | Goal::Values { .. } => false,
     }
-    Ok(Vec::new())
+}
+
+/// The values after a condition, for each of its answers in their order.
+fn answers<R: Rows>(run: &mut Run<'_, '_, R>, goal: &Goal, env: &Env) -> Result<Vec<Env>, Fault<R::Error>> {
+    let (terms, mut rows): (Vec<Term>, Vec<Box<[Value]>>) = match goal {
+        Goal::Scan { source, args, .. } => {
+            let query = (*source, scan_values(run.world, args, env));
+            let rows = run.world.fetch(&query, ROWS)?.rows;
+            (args.iter().filter_map(plain).collect(), rows.iter().cloned().collect())
+        }
+        Goal::Call { rel, args, .. } => {
+            let key = (Some(*rel), values_of(run.world, args, env));
+            let table = run.settle(key, Needs::All)?;
+            let answers = run.state.tables[table].answers.iter();
+            (args.clone(), answers.map(|answer| run.state.answers[*answer].tuple.clone()).collect())
+        }
+        Goal::Compare { .. } | Goal::Values { .. } => return Ok(Vec::new()),
+    };
+    rows.sort_by_cached_key(|row| {
+        row.iter().map(|value| run.world.values.text(*value).to_owned()).collect::<Vec<String>>()
+    });
+    let mut found = Vec::new();
+    for row in rows {
+        let row: Vec<Option<Value>> = row.iter().copied().map(Some).collect();
+        found.extend(bound(run.world, &terms, &row, env.clone()));
+    }
+    Ok(found)
 }

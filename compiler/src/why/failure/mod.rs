@@ -2,15 +2,19 @@
 //!
 //! In: a run that found no proof. Of each rule the attempts that came furthest are shown, with the conditions
 //! that they satisfied and the first one that they did not. Nothing is said to fail unless it fails in
-//! [every relation](super::claim). Goals that a rule lacks are explained in turn, each once.
+//! [every relation](super::claim). Goals that a rule lacks are explained in turn, each once. A rule that was
+//! not tried, because types or values exclude it, is [mentioned](excluded) with what excludes it.
 
+mod excluded;
 mod fill;
+mod merge;
+mod open;
 
 use super::atoms::{self, Attempted};
 use super::claim::{Claim, Sought};
 use super::explanation::{Atom, Attempt, FailedGoal, FailureId, Lack, MetCondition, Step, StepId};
 use super::proof::Steps;
-use super::rows::Rows;
+use super::rows::{Budget, Rows};
 use super::run::Run;
 use super::state::{AnswerTableId, Derivations, FrameId, Via};
 use super::step::refutation;
@@ -21,8 +25,9 @@ use crate::id_vec::IdVec;
 use crate::ir::{BodyLiteralId, LiteralKind, Polarity, RuleId};
 use crate::ordered::OrderedSet;
 use crate::specialise::{GoalId, TracedClause};
-use fill::filled;
+use fill::{FilledAttempt, filled};
 use indexmap::IndexMap;
+use open::{MissingCondition, OpenAttempt, OpenLack};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,13 +42,15 @@ const GOALS: usize = 500;
 const ATTEMPTS: usize = 100;
 
 /// The failed goals so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Failures {
     goals: IdVec<FailureId, FailedGoal>,
     /// The id of each goal, with its tables: one for each relation of its predicate.
     by_atom: IndexMap<Option<Atom>, (FailureId, OrderedSet<AnswerTableId>)>,
     steps: Steps,
     claims: FxHashMap<Sought, Claim>,
+    /// What is left for values that other conditions determine.
+    fill: Budget,
     /// Whether there are more than are shown.
     pub(super) is_cut: bool,
 }
@@ -64,6 +71,18 @@ struct Reach {
 type DeadEnds = BTreeMap<Option<RuleId>, BTreeMap<Reverse<Reach>, Vec<FrameId>>>;
 
 impl Failures {
+    /// Nothing is known.
+    pub(super) fn new() -> Self {
+        Self {
+            goals: IdVec::new(),
+            by_atom: IndexMap::new(),
+            steps: Steps::default(),
+            claims: FxHashMap::default(),
+            fill: fill::BUDGET,
+            is_cut: false,
+        }
+    }
+
     /// Explains why the question fails.
     pub(super) fn explain<R: Rows>(
         &mut self,
@@ -109,7 +128,9 @@ impl Failures {
         tables: OrderedSet<AnswerTableId>,
     ) -> Result<(), Fault<R::Error>> {
         let atom = self.goals[id].atom.clone();
-        for (rule, ends) in dead_ends(run.world, &run.state, tables) {
+        let dead_ends = dead_ends(run.world, &run.state, tables);
+        let tried: OrderedSet<RuleId> = dead_ends.keys().filter_map(|rule| *rule).collect();
+        for (rule, ends) in dead_ends {
             let attempts = match rule {
                 None => Vec::new(),
                 Some(_) => self.furthest(run, atom.as_ref(), ends)?,
@@ -118,7 +139,7 @@ impl Failures {
             goal.may_be_fact |= rule.is_none();
             attempts.into_iter().for_each(|attempt| add(goal, attempt));
         }
-        Ok(())
+        self.add_excluded(run, id, &tried)
     }
 
     /// The attempts of a rule that came furthest, of those that lack what fails in every relation.
@@ -134,6 +155,10 @@ impl Failures {
                 run.world.work(1)?;
                 attempts.append(&mut self.attempt(run, goal, frame)?);
             }
+            // Of these, some come further by conditions that were not tried before.
+            let most = attempts.iter().map(|attempt| attempt.met.len()).max();
+            attempts.retain(|attempt| Some(attempt.met.len()) == most);
+            let attempts = self.merged(run, attempts)?;
             if !attempts.is_empty() {
                 return Ok(attempts);
             }
@@ -153,36 +178,33 @@ impl Failures {
     }
 
     /// What an attempt at a goal satisfied and lacks; nothing if what it lacks is there in another relation,
-    /// where another attempt came further. A look-up without rows ends an attempt before its other conditions
-    /// are tried. If one of these determines a value of what is lacking, there is an attempt for each of the
-    /// first such values.
+    /// where another attempt came further. If other conditions determine a value of what is lacking, there is
+    /// an attempt for each of the first such values.
     fn attempt<R: Rows>(
         &mut self,
         run: &mut Run<'_, '_, R>,
         goal: Option<&Atom>,
         frame: FrameId,
-    ) -> Result<Vec<Attempt>, Fault<R::Error>> {
+    ) -> Result<Vec<OpenAttempt>, Fault<R::Error>> {
         let attempted = Attempted::of(run.world, &run.state, frame);
         let env = goal.map(|goal| attempted.asked_for(run.world, goal));
         let env = env.unwrap_or_else(|| attempted.env.clone());
         let Some(next) = run.state.frames[frame].next else { return Ok(Vec::new()) };
-        let filled =
-            filled(run, frame, next, &env, SHOWN)?.into_iter().map(|(literal, env)| (Some(literal), env));
+        let filled = filled(run, frame, next, &env, SHOWN, &mut self.fill)?;
+        let unfilled = FilledAttempt { literals: Vec::new(), env };
         let mut attempts = Vec::new();
-        for (literal, env) in filled.chain([(None, env)]) {
-            if literal.is_none() && !attempts.is_empty() {
+        for FilledAttempt { literals, env } in filled.into_iter().chain([unfilled]) {
+            if literals.is_empty() && !attempts.is_empty() {
                 break;
             }
             let attempted = Attempted::with(run.world, &run.state, frame, &env);
             let mut met = met(run.world, &run.state, &attempted, frame);
-            let known = literal.and_then(|literal| atoms::literal_atom(run.world, &attempted, literal));
-            met.extend(known.map(MetCondition::Holds));
+            for literal in literals {
+                met.extend(atoms::literal_atom(run.world, &attempted, literal).map(MetCondition::Holds));
+            }
             let rule = attempted.traced.clause.rule;
-            attempts.extend(self.lacking(run, &attempted, frame, next)?.map(|lacks| Attempt {
-                rule,
-                met,
-                lacks,
-            }));
+            let lacks = self.lacking(run, &attempted, frame, next)?;
+            attempts.extend(lacks.map(|lacks| OpenAttempt { rule, met, lacks }));
         }
         Ok(attempts)
     }
@@ -194,12 +216,12 @@ impl Failures {
         attempted: &Attempted<'_>,
         frame: FrameId,
         next: GoalId,
-    ) -> Result<Option<Lack>, Fault<R::Error>> {
+    ) -> Result<Option<OpenLack>, Fault<R::Error>> {
         let literal = attempted.traced.literals[next];
-        Ok(match attempted.traced.goal(next) {
+        let known = match attempted.traced.goal(next) {
             wanted @ (Goal::Scan { polarity: Polarity::Positive, .. }
             | Goal::Call { polarity: Polarity::Positive, .. }) => match literal {
-                Some(literal) => self.missing(run, attempted, literal, wanted)?,
+                Some(literal) => return self.missing(run, attempted, literal, wanted),
                 None => None,
             },
             Goal::Scan { polarity: Polarity::Negated, source, args, .. } => {
@@ -218,15 +240,42 @@ impl Failures {
             }
             Goal::Compare { op, left, right } => {
                 let written = literal.zip(attempted.rule).map(|(literal, rule)| &rule.body[literal]);
-                Some(Lack::Test(match written {
+                match written {
                     Some(literal) if !matches!(literal.kind, LiteralKind::Atom { .. }) => {
-                        atoms::test(run.world, attempted, literal)
+                        Some(Lack::Test(atoms::test(run.world, attempted, literal)))
                     }
-                    _ => atoms::comparison(run.world, attempted, *op, *left, *right),
-                }))
+                    _ => {
+                        if let Some(missing) = self.answered_otherwise(run, attempted, frame)? {
+                            return Ok(Some(missing));
+                        }
+                        Some(Lack::Test(atoms::comparison(run.world, attempted, *op, *left, *right)))
+                    }
+                }
             }
             Goal::Values { .. } => None,
-        })
+        };
+        Ok(known.map(OpenLack::Other))
+    }
+
+    /// The first condition that fails for the attempt's values, where a clause could only be used with other
+    /// values: a rule of the condition has a literal in its place.
+    fn answered_otherwise<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        attempted: &Attempted<'_>,
+        frame: FrameId,
+    ) -> Result<Option<OpenLack>, Fault<R::Error>> {
+        for (id, goal) in attempted.traced.goals() {
+            let (Goal::Scan { polarity, .. } | Goal::Call { polarity, .. }) = goal else { continue };
+            let Some(literal) = attempted.traced.literals[id] else { continue };
+            if *polarity == Polarity::Positive && !run.state.frames[frame].is_done(id) {
+                let missing = self.missing(run, attempted, literal, goal)?;
+                if matches!(missing, Some(OpenLack::Missing(_))) {
+                    return Ok(missing);
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// A condition that nothing answers.
@@ -236,26 +285,32 @@ impl Failures {
         attempted: &Attempted<'_>,
         literal: BodyLiteralId,
         goal: &Goal,
-    ) -> Result<Option<Lack>, Fault<R::Error>> {
+    ) -> Result<Option<OpenLack>, Fault<R::Error>> {
         let sought = Sought::of(run.world, attempted, literal, goal);
         let atom = atoms::literal_atom(run.world, attempted, literal);
         let (Some(sought), Some(atom)) = (sought, atom) else { return Ok(None) };
-        let claim = match self.claims.get(&sought) {
-            Some(known) => known.clone(),
-            None => sought.claim(run)?,
-        };
-        let lacks = match &claim {
-            Claim::Fails(tables) => match goal {
-                Goal::Scan { .. } => Some(Lack::Fact(atom)),
-                Goal::Call { .. } | Goal::Compare { .. } | Goal::Values { .. } => {
-                    Some(Lack::Goal(self.goal(Some(atom), tables)))
-                }
-            },
-            Claim::Differs => Some(Lack::Test(format!("{atom} with values that are equal"))),
+        let is_fact = matches!(goal, Goal::Scan { .. });
+        Ok(match self.claim(run, &sought)? {
+            Claim::Fails(tables) => {
+                Some(OpenLack::Missing(MissingCondition { sought, atom, is_fact, tables }))
+            }
+            Claim::Differs => Some(OpenLack::Other(Lack::Test(format!("{atom} with values that are equal")))),
             Claim::Holds | Claim::Open => None,
-        };
-        self.claims.insert(sought, claim);
-        Ok(lacks)
+        })
+    }
+
+    /// Whether a condition fails in every form of its predicate.
+    fn claim<R: Rows>(
+        &mut self,
+        run: &mut Run<'_, '_, R>,
+        sought: &Sought,
+    ) -> Result<Claim, Fault<R::Error>> {
+        if let Some(known) = self.claims.get(sought) {
+            return Ok(known.clone());
+        }
+        let claim = sought.claim(run)?;
+        self.claims.insert(sought.clone(), claim.clone());
+        Ok(claim)
     }
 }
 
