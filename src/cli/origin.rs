@@ -1,6 +1,6 @@
 //! What a question is asked about: a policy and facts in files, a data folder, or a running service.
 
-use super::error::CliError;
+use super::error::{ArgumentError, CliError};
 use super::login::Login;
 use super::service::Service;
 use crate::config::{Config, Flags, Secret, SettingOrigin};
@@ -115,6 +115,9 @@ impl Origin {
         service: ServiceArgs,
         folder: FolderArgs,
     ) -> Result<Self, CliError> {
+        if policy.is_some() && (service.is_given() || folder.is_given()) {
+            return Err(ArgumentError::TwoOrigins.into());
+        }
         let environment = folder.environment.clone();
         match (policy, folder.path()?) {
             (Some(policy), _) => Ok(Self::Files { policy, facts }),
@@ -125,6 +128,11 @@ impl Origin {
 }
 
 impl ServiceArgs {
+    /// Whether a service is described.
+    fn is_given(&self) -> bool {
+        self.url.is_some() || self.key_file.is_some() || self.config.is_some()
+    }
+
     /// The service, which is not connected to yet.
     pub(super) fn service(self) -> Result<Service, CliError> {
         let is_described = self.config.is_some();
@@ -148,6 +156,11 @@ impl ServiceArgs {
 }
 
 impl FolderArgs {
+    /// Whether a folder is named.
+    fn is_given(&self) -> bool {
+        self.data.is_some()
+    }
+
     /// The folder of the environment, if one is named.
     pub(super) fn path(self) -> Result<Option<PathBuf>, CliError> {
         let Some(data) = self.data else { return Ok(None) };

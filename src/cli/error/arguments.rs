@@ -88,6 +88,15 @@ pub(in crate::cli) enum ArgumentError {
     /// There is no primary.
     #[error("`store_replica` and `max_staleness` are for replicas of a store: give its address as `store`")]
     ReplicaWithoutStore,
+    /// `why` with more than a policy and a question.
+    #[error("give a policy file and a question, or a question alone: `{0}` is too much")]
+    ManyQuestions(String),
+    /// `why --facts` without a policy file.
+    #[error("--facts are those of a policy file: give <POLICY> before the question")]
+    FactsWithoutPolicy,
+    /// `why` with a policy file, and a service or a data folder.
+    #[error("a policy file cannot be used with a service or a data folder, which have a policy")]
+    TwoOrigins,
 }
 
 impl ArgumentError {
@@ -107,7 +116,10 @@ impl ArgumentError {
             | Self::DatabaseAddress
             | Self::StoreAddress(_)
             | Self::NeedsFolder
-            | Self::ReplicaWithoutStore => CommandCode::InvalidArguments,
+            | Self::ReplicaWithoutStore
+            | Self::ManyQuestions(_)
+            | Self::FactsWithoutPolicy
+            | Self::TwoOrigins => CommandCode::InvalidArguments,
         }
     }
 }

@@ -23,11 +23,14 @@ pub(super) enum Explainer<'e> {
     Files { policy: &'e Path, facts: Option<&'e Path> },
     /// A running service.
     Service(&'e Service),
+    /// An engine that holds a data folder.
+    Held(&'e Engine),
 }
 
 /// What answers, once it is ready.
 enum ReadyExplainer<'e> {
-    Engine(Box<Engine>),
+    Files(Box<Engine>),
+    Held(&'e Engine),
     Service(&'e Service),
 }
 
@@ -41,9 +44,10 @@ pub(super) async fn explained(
     let (text, database) = Database::described(document, address).await?;
     let asked = match explainer {
         Explainer::Files { policy, facts } => {
-            ReadyExplainer::Engine(Box::new(local::engine(policy, facts).await?))
+            ReadyExplainer::Files(Box::new(local::engine(policy, facts).await?))
         }
         Explainer::Service(service) => ReadyExplainer::Service(service),
+        Explainer::Held(engine) => ReadyExplainer::Held(engine),
     };
     let mut rows: Vec<Vec<Option<String>>> = Vec::new();
     for _ in 0..STATEMENTS {
@@ -64,26 +68,26 @@ impl ReadyExplainer<'_> {
         bindings: &str,
         rows: &[Vec<Option<String>>],
     ) -> Result<LocalWhyOut, CliError> {
-        match self {
-            Self::Engine(engine) => {
-                let row = |row: &Vec<Option<String>>| match row.split_first() {
-                    Some((part, values)) => {
-                        CallerRow { part: part.clone().unwrap_or_default(), values: values.to_vec() }
-                    }
-                    None => CallerRow::default(),
-                };
-                let request = LocalWhyRequest {
-                    bindings: bindings.to_owned(),
-                    question: question.question.clone(),
-                    context: question.context.clone(),
-                    rows: rows.iter().map(row).collect(),
-                };
-                Ok(engine.explain_on_caller(request).await?.into())
-            }
+        let engine = match self {
+            Self::Files(engine) => engine,
+            Self::Held(engine) => *engine,
             Self::Service(service) => {
                 let sent = json!({ "query": body(question), "data_bindings": bindings, "rows": rows });
-                service.answer("why_query", &sent)
+                return service.answer("why_query", &sent);
             }
-        }
+        };
+        let row = |row: &Vec<Option<String>>| match row.split_first() {
+            Some((part, values)) => {
+                CallerRow { part: part.clone().unwrap_or_default(), values: values.to_vec() }
+            }
+            None => CallerRow::default(),
+        };
+        let request = LocalWhyRequest {
+            bindings: bindings.to_owned(),
+            question: question.question.clone(),
+            context: question.context.clone(),
+            rows: rows.iter().map(row).collect(),
+        };
+        Ok(engine.explain_on_caller(request).await?.into())
     }
 }

@@ -12,10 +12,10 @@ mod tests;
 mod tree;
 
 use super::ask::names;
-use super::error::{CliError, UsageError};
+use super::error::{ArgumentError, CliError, UsageError};
 use super::facts_file::{self, FactJson};
-use super::folder::EnvironmentState;
-use super::origin::{Origin, OriginArgs};
+use super::folder::{EnvironmentState, HeldFolder};
+use super::origin::{FolderArgs, Origin, ServiceArgs};
 use super::output::{self, Format, FormatArgs};
 use super::{Verdict, compile, folder, local, serve};
 use crate::engine::{Engine, Fact, QuestionNames, WhyQuestion, builtin, conjunction_of, given_value};
@@ -30,7 +30,6 @@ use tokio::runtime::Runtime;
 /// Say why a question is answered yes or no
 #[derive(Debug, clap::Args)]
 #[command(
-    allow_missing_positional = true,
     after_help = "A yes is shown as a proof: each rule with its line, and the facts that it uses. A no shows what
 each rule lacks and which facts would turn it into a yes, with the other actions that they would
 allow or deny. A question for values (Repo:? or Repo:_)
@@ -41,7 +40,7 @@ file or the service count together; it is read in one read-only transaction, wit
 statements. PostgreSQL and SQLite addresses are as for `portcullis bindings check`.
 
 With --data the policy and the facts are those of a data folder, which is read into memory and not
-changed; its service may be running.
+changed; its service may be running. With --bindings, the facts of the database count as well.
 
 --request looks up the decisions of a request in a decision log and explains them, with the policy
 version that made them, their time, and the current facts: those of the service, or with --data of a
@@ -62,19 +61,26 @@ Examples:
   portcullis why --request 9f0c1d2e-7 --decision-log decisions.log --data /var/lib/portcullis"
 )]
 pub(super) struct Args {
-    #[command(flatten)]
-    origin: OriginArgs,
-    /// The question, for example 'allow(User:alice, "read", Repo:anvils)'
+    /// The question, for example 'allow(User:alice, "read", Repo:anvils)', after a policy file if it is about
+    /// one; without one, a service or a data folder is asked about its own
+    #[arg(value_names = ["POLICY", "QUESTION"], num_args = 0..=2)]
     #[arg(required_unless_present = "request", conflicts_with = "request")]
-    question: Option<String>,
+    asked: Vec<String>,
+    /// The facts of the policy file: one per line, in the notation of questions or as JSON
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["url", "key_file", "config", "data", "request"])]
+    facts: Option<PathBuf>,
+    #[command(flatten)]
+    service: ServiceArgs,
+    #[command(flatten)]
+    folder: FolderArgs,
     /// Explain the decisions of the request with this id
-    #[arg(long, value_name = "ID", requires = "decision_log", conflicts_with = "policy")]
+    #[arg(long, value_name = "ID", requires = "decision_log")]
     request: Option<String>,
     /// The decision log to search, with its older files
     #[arg(long, value_name = "FILE", requires = "request")]
     decision_log: Option<PathBuf>,
     /// Data bindings: explain the local check on the database that they describe
-    #[arg(long, value_name = "FILE", requires = "database", conflicts_with_all = ["request", "data"])]
+    #[arg(long, value_name = "FILE", requires = "database", conflicts_with = "request")]
     bindings: Option<PathBuf>,
     /// The database: postgresql://[USER[:PASSWORD]@][HOST[:PORT]]/[NAME], or sqlite:FILE
     #[arg(long, value_name = "URL", requires = "bindings")]
@@ -95,9 +101,13 @@ struct AskedWhy {
 
 pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     let format = args.output.format();
-    let Args { origin, question: asked, request, decision_log, bindings, database, context, .. } = args;
+    let Args { asked, facts, service, folder, request, decision_log, bindings, database, context, .. } = args;
     let colours = output::is_coloured(&std::io::stdout());
-    let origin = origin.origin()?;
+    let (policy, asked) = positions(asked)?;
+    if facts.is_some() && policy.is_none() {
+        return Err(ArgumentError::FactsWithoutPolicy.into());
+    }
+    let origin = Origin::of(policy, facts, service, folder)?;
     let text = match (&origin, asked, request, decision_log) {
         (origin, None, Some(request), Some(log)) => {
             let mut replay = Replay::on(origin)?.ok_or(UsageError::NothingExplained)?;
@@ -127,22 +137,33 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     Ok(Verdict::Good)
 }
 
+/// The policy file and the question, which may stand on both sides of an option.
+fn positions(given: Vec<String>) -> Result<(Option<PathBuf>, Option<String>), ArgumentError> {
+    let mut given = given.into_iter();
+    match (given.next(), given.next(), given.next()) {
+        (_, _, Some(third)) => Err(ArgumentError::ManyQuestions(third)),
+        (Some(policy), Some(question), None) => Ok((Some(policy.into()), Some(question))),
+        (question, ..) => Ok((None, question)),
+    }
+}
+
 /// The explanation of the service, of an engine in memory, or of the database with these bindings.
 fn explanation(
     origin: &Origin,
     local: Option<(PathBuf, String)>,
     asked: AskedWhy,
 ) -> Result<WhyOut, CliError> {
-    let explainer = match origin {
-        Origin::Service(service) => Explainer::Service(service),
-        Origin::Files { policy, facts } => Explainer::Files { policy, facts: facts.as_deref() },
-        Origin::Folder { folder, .. } => return of_folder(folder, asked),
+    let on_database = |explainer, (bindings, database): (PathBuf, String)| {
+        serve::runtime()?.block_on(database::explained(explainer, &bindings, &database, &asked))
     };
-    match local {
-        Some((bindings, database)) => {
-            serve::runtime()?.block_on(database::explained(explainer, &bindings, &database, &asked))
+    match (origin, local) {
+        (Origin::Folder { folder, .. }, local) => of_folder(folder, local, asked),
+        (Origin::Service(service), None) => service.answer("explain?effects=true", &body(&asked)),
+        (Origin::Service(service), Some(local)) => on_database(Explainer::Service(service), local),
+        (Origin::Files { policy, facts }, None) => of_files(policy, facts.as_deref(), asked),
+        (Origin::Files { policy, facts }, Some(local)) => {
+            on_database(Explainer::Files { policy, facts: facts.as_deref() }, local)
         }
-        None => hosted(explainer, asked),
     }
 }
 
@@ -174,22 +195,23 @@ fn check(question: &Question) -> Option<WhyQuestion> {
     Some(WhyQuestion::Authorize { actor: value(0)?, action: action.id, resource: value(2)? })
 }
 
-/// The explanation of the service, or of an engine that holds the files.
-fn hosted(explainer: Explainer<'_>, asked: AskedWhy) -> Result<WhyOut, CliError> {
-    match explainer {
-        Explainer::Service(service) => service.answer("explain?effects=true", &body(&asked)),
-        Explainer::Files { policy, facts } => serve::runtime()?.block_on(async {
-            let engine = local::engine(policy, facts).await?;
-            Ok(WhyOut::from(&engine.explain_with_effects(asked.question, asked.context).await?))
-        }),
-    }
+/// The explanation of an engine that holds the files.
+fn of_files(policy: &Path, facts: Option<&Path>, asked: AskedWhy) -> Result<WhyOut, CliError> {
+    serve::runtime()?.block_on(async {
+        let engine = local::engine(policy, facts).await?;
+        Ok(WhyOut::from(&engine.explain_with_effects(asked.question, asked.context).await?))
+    })
 }
 
-/// The explanation of an engine that holds an environment of a data folder.
-fn of_folder(folder: &Path, asked: AskedWhy) -> Result<WhyOut, CliError> {
+/// The explanation of an engine that holds an environment of a data folder, with the facts of the database if
+/// there is one.
+fn of_folder(folder: &Path, local: Option<(PathBuf, String)>, asked: AskedWhy) -> Result<WhyOut, CliError> {
     let runtime = serve::runtime()?;
-    let held = folder::hold(folder, None, &runtime)?;
-    of_held(&held.engine, held.state, asked, &runtime)
+    let HeldFolder { engine, state } = folder::hold(folder, None, &runtime)?;
+    let Some((bindings, database)) = local else { return of_held(&engine, state, asked, &runtime) };
+    let explainer = Explainer::Held(&engine);
+    let why = runtime.block_on(database::explained(explainer, &bindings, &database, &asked))?;
+    Ok(state.of(why))
 }
 
 /// The explanation of an engine that holds a data folder in this state.
@@ -200,7 +222,15 @@ fn of_held(
     runtime: &Runtime,
 ) -> Result<WhyOut, CliError> {
     let why = WhyOut::from(&runtime.block_on(engine.explain_with_effects(asked.question, asked.context))?);
-    Ok(WhyOut { policy_version: state.policy_version, offset: state.offset, ..why })
+    Ok(state.of(why))
+}
+
+impl EnvironmentState {
+    /// An explanation with the version and the offset of the folder, which the engine that holds it does not
+    /// know.
+    fn of(self, why: WhyOut) -> WhyOut {
+        WhyOut { policy_version: self.policy_version, offset: self.offset, ..why }
+    }
 }
 
 /// The body of the request to a service.

@@ -69,6 +69,23 @@ The answer would be yes with any of
 }
 
 #[test]
+fn a_policy_and_a_question_may_stand_on_both_sides_of_an_option() {
+    let folder = folder();
+    let question = r#"allow(User:ada, "read", Repo:a)"#;
+    for args in [
+        ["policy.polar", "--facts", "facts.txt", "--json", question],
+        ["--facts", "facts.txt", "policy.polar", "--json", question],
+        ["--json", "policy.polar", question, "--facts", "facts.txt"],
+    ] {
+        let (code, out, err) = run(folder.path(), &args);
+        assert_eq!((code, err.as_str()), (0, ""), "{args:?}");
+        assert_eq!(serde_json::from_str::<Json>(&out).unwrap()["allowed"], true);
+    }
+    let (code, _, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt", "more"]);
+    assert!(code == 2 && err.contains("`more` is too much"), "{err}");
+}
+
+#[test]
 fn a_service_is_asked_and_gives_the_same() {
     let folder = folder();
     let server = Server::start();

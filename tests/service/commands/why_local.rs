@@ -7,8 +7,9 @@
 )]
 
 use super::bindings::{postgresql, sqlite};
-use portcullis_testkit::program::portcullis;
+use portcullis_testkit::program::{Program, portcullis};
 use portcullis_testkit::server::Server;
+use portcullis_testkit::wire::fact_json;
 use serde_json::{Value as Json, json};
 use std::fs;
 use std::path::Path;
@@ -143,6 +144,28 @@ fn a_service_explains_with_its_facts_and_those_of_the_database() {
     assert!(out.contains(r#"has_role(User:ada, "member", Org:o)  stored"#), "{out}");
     let (code, out, _) = ask(r#"allow(User:ada, "read", Repo:b)"#);
     assert!(code == 0 && out.starts_with("no: "), "{out}");
+}
+
+#[test]
+fn a_data_folder_explains_with_its_facts_and_those_of_the_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let bindings = "dialect: sqlite\nfacts:\n  has_relation(Doc:_, folder, Folder:_):\n    query: SELECT id, folder_id FROM docs\n";
+    fs::write(folder.join("bindings.yaml"), bindings).unwrap();
+    let tables = "CREATE TABLE docs (id text, folder_id text); INSERT INTO docs VALUES ('7', '3');";
+    let database = sqlite(folder, tables);
+    let service = Program::spawn(folder, "d", &["--dev"]).answering().unwrap();
+    let post = |path: &str, body: Json| {
+        assert_eq!(service.caller.post(portcullis::http::DEVELOPMENT_KEY, path, &body).0, 200, "{path}");
+    };
+    post("policy", json!({ "src": POLICY }));
+    post("facts", fact_json(&["has_role", "User:ada", "String:reader", "Folder:3"]));
+    let question = r#"allow(User:ada, "read", Doc:7)"#;
+    let args = ["--data", "d", question, "--bindings", "bindings.yaml", "--database", &database];
+    let (code, out, err) = run(folder, &args);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("your database: has_relation(Doc:_, folder, Folder:_)"), "{out}");
+    assert!(out.contains(r#"has_role(User:ada, "reader", Folder:3)  stored"#), "{out}");
 }
 
 #[test]
