@@ -7,6 +7,7 @@
 //! transaction.
 
 use super::answers::{Prepared, expected, read};
+use super::versions::DecidingPolicy;
 use super::view::View;
 use super::{ANY, Engine, EngineError, facts, questions};
 use crate::store::{ConsistentRead, Fact, Reader, Value};
@@ -28,10 +29,14 @@ pub struct ActionsQuestion {
 pub struct Decision<T> {
     /// The answer.
     pub answer: T,
-    /// The version of the policy; `None` before the first one.
-    pub policy: Option<u64>,
+    /// The policy; `None` before the first one.
+    pub policy: Option<DecidingPolicy>,
     /// An offset of the store: the answer saw all writes up to it, and perhaps later ones.
     pub offset: u64,
+}
+
+fn version(policy: Option<DecidingPolicy>) -> Option<u64> {
+    policy.map(|policy| policy.version)
 }
 
 impl Engine {
@@ -60,7 +65,7 @@ impl Engine {
         let question = questions::authorize(actor, action, resource);
         let decision = self.consistently(|attempt| self.answer(attempt, question.as_ref(), context)).await?;
         let answer = decision.answer;
-        self.counted().decided(decision.policy, usize::from(answer), usize::from(!answer));
+        self.counted().decided(version(decision.policy), usize::from(answer), usize::from(!answer));
         Ok(decision)
     }
 
@@ -72,7 +77,7 @@ impl Engine {
         context: &[Fact],
     ) -> Result<Decision<bool>, EngineError> {
         let view = self.view(&attempt, context)?;
-        let policy = view.as_ref().map(View::version);
+        let policy = view.as_ref().map(View::deciding);
         let (Some(view), Some(question)) = (view, question) else {
             return Ok(Decision { answer: false, policy, offset: attempt.offset() });
         };
@@ -113,7 +118,7 @@ impl Engine {
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
         let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
-        self.counted().decided(policy, allowed.len(), n_asked - allowed.len());
+        self.counted().decided(version(policy), allowed.len(), n_asked - allowed.len());
         Ok(Decision { answer: allowed, policy, offset })
     }
 
@@ -157,7 +162,7 @@ impl Engine {
             })
         };
         let answer = read(&attempt, expected, decide).await?;
-        Ok(Decision { answer, policy: Some(view.version()), offset: attempt.offset() })
+        Ok(Decision { answer, policy: Some(view.deciding()), offset: attempt.offset() })
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.

@@ -9,7 +9,7 @@ use super::error::PolicyRefusal;
 use super::report::TestReport;
 use super::versions::Active;
 use super::{Engine, EngineError, QuestionNames, Why, questions};
-use crate::store::{ConsistentRead, Fact};
+use crate::store::{ConsistentRead, Fact, PolicyDigest};
 use portcullis_compiler::diagnostic::{Severity, render};
 use portcullis_compiler::ir::{self, BlockInfo, Program, TypeKind, print};
 use portcullis_compiler::question::{AnswerColumn, Domain, Question, QuestionVarId};
@@ -85,7 +85,9 @@ impl Draft {
             return Err(EngineError::Policy(PolicyRefusal::Validation { message, errors }));
         };
         // A draft has no version.
-        Ok(Self(Arc::new(Active { version: 0, program: Arc::new(program), lints: Vec::new() })))
+        let digest = PolicyDigest::of(source.text());
+        let (program, lints) = (Arc::new(program), Vec::new());
+        Ok(Self(Arc::new(Active { version: 0, digest, program, lints })))
     }
 
     pub(super) fn program(&self) -> &Arc<Program> {

@@ -88,6 +88,7 @@ pub use stages::QuestionStages;
 pub use stored::FoundFacts;
 pub use subjects::{SubjectList, SubjectsPage, SubjectsQuestion};
 pub use tables::{TooManyTables, review_tables};
+pub use versions::DecidingPolicy;
 pub use view::unix_time;
 pub use why::{
     CallerRow, Explanation, FactOrigin, FailedGoal, LocalWhy, LocalWhyRequest, Suggestion, SuggestionEffects,

@@ -14,7 +14,7 @@
 use super::error::PolicyRefusal;
 use super::versions::Active;
 use super::{Engine, EngineError, policy_tests};
-use crate::store::{Reader, StoreError, WriteMark, aside};
+use crate::store::{PolicyDigest, Reader, StoreError, WriteMark, aside};
 use portcullis_compiler::diagnostic::{Code, Diagnostic, Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
@@ -92,8 +92,9 @@ impl Engine {
         let engine = self.clone();
         let stored = tokio::spawn(async move {
             let _turn = turn;
+            let digest = PolicyDigest::of(&src);
             let (version, mark) = engine.store().put_policy(src, filename).await?;
-            let active = Arc::new(Active { version: version.id, program: Arc::new(program), lints });
+            let active = Arc::new(Active { version: version.id, digest, program: Arc::new(program), lints });
             engine.activate(Some(Arc::clone(&active)));
             Ok(active.outcome(PolicyChange::Updated, options, mark))
         });

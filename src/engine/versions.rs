@@ -4,18 +4,29 @@
 //! [`Active`]; older versions are checked again when their metadata is requested, which is rare.
 
 use super::{Engine, EngineError};
-use crate::store::StoredPolicy;
+use crate::store::{PolicyDigest, StoredPolicy};
 use portcullis_compiler::diagnostic::Diagnostic;
 use portcullis_compiler::ir::{BlockInfo, Program};
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
 use std::sync::Arc;
 
+/// The policy that decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecidingPolicy {
+    /// Its version.
+    pub version: u64,
+    /// The digest of its text.
+    pub digest: PolicyDigest,
+}
+
 /// The active policy.
 #[derive(Debug)]
 pub(super) struct Active {
     /// Its version.
     pub(super) version: u64,
+    /// The digest of its text.
+    pub(super) digest: PolicyDigest,
     /// Its program, with the text and the file name in its source.
     pub(super) program: Arc<Program>,
     /// Its lints.
@@ -27,7 +38,8 @@ impl Active {
     pub(super) fn empty() -> Result<Self, EngineError> {
         let Checked { program, diagnostics } = check(&SourceMap::new("policy.polar", ""));
         let program = program.ok_or_else(|| EngineError::Bug("the empty policy does not validate".into()))?;
-        Ok(Self { version: 0, program: Arc::new(program), lints: diagnostics })
+        let digest = PolicyDigest::of("");
+        Ok(Self { version: 0, digest, program: Arc::new(program), lints: diagnostics })
     }
 
     /// Checks a stored policy again.
@@ -38,7 +50,8 @@ impl Active {
             let id = policy.version.id;
             return Err(EngineError::Bug(format!("policy {id} was accepted once but no longer validates")));
         };
-        Ok(Self { version: policy.version.id, program: Arc::new(program), lints: diagnostics })
+        let digest = PolicyDigest::of(&policy.src);
+        Ok(Self { version: policy.version.id, digest, program: Arc::new(program), lints: diagnostics })
     }
 }
 

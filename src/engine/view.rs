@@ -8,6 +8,7 @@ use super::catalog::Context;
 use super::counters::Counted;
 use super::local::{Document, LocalKey};
 use super::plans::{PlanKey, Plans};
+use super::versions::DecidingPolicy;
 use super::{Engine, EngineError, attributes, facts};
 use crate::share::{Account, Asker, Turns};
 use crate::store::{ConsistentRead, Fact};
@@ -104,6 +105,11 @@ impl View {
     /// The version of the policy.
     pub(super) fn version(&self) -> u64 {
         self.plans.policy.version
+    }
+
+    /// The version of the policy, with the digest of its text.
+    pub(super) fn deciding(&self) -> DecidingPolicy {
+        DecidingPolicy { version: self.version(), digest: self.plans.policy.digest }
     }
 
     /// The policy.

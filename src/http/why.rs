@@ -42,6 +42,9 @@ pub struct WhyOut {
     pub policy: Option<String>,
     /// The policy's version; null before the first one.
     pub policy_version: Option<u64>,
+    /// The first eight digits of the SHA-256 of the policy's text, as the decision log has them; null before
+    /// the first policy.
+    pub policy_digest: Option<String>,
     /// The offset of the store: the explanation saw all writes up to it. If it is that of an earlier answer,
     /// no fact has changed since.
     pub offset: u64,
@@ -255,6 +258,7 @@ impl From<&Why> for WhyOut {
             truncated: explanation.truncated,
             policy: why.file().map(str::to_owned),
             policy_version: why.version,
+            policy_digest: why.digest(),
             offset: why.offset,
             proof: explanation.proof.iter().map(|step| step.index()).collect(),
             steps: explanation.steps.iter().map(|step| StepOut::of(why, step)).collect(),

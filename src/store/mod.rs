@@ -48,7 +48,7 @@ pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, 
 pub use key::{Access, Key, NewKey};
 pub use long_queue::{QueueUsage, Usage};
 pub use options::StoreOptions;
-pub use policy::{PolicyVersion, StoredPolicy};
+pub use policy::{PolicyDigest, PolicyVersion, StoredPolicy};
 pub use query::{Expected, Lookup, Param, RowQuery, Work};
 pub use reader::{Reader, aside};
 pub use reading::FactReading;

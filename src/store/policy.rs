@@ -4,6 +4,7 @@
 //! policy, which the database does not detect, and which may be valid and grant something else.
 
 use sha2::{Digest, Sha256};
+use std::fmt;
 
 /// A stored policy without its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +26,26 @@ pub struct StoredPolicy {
     pub version: PolicyVersion,
     /// Its text.
     pub src: String,
+}
+
+/// The beginning of the SHA-256 of a policy's text. Versions are numbers that start again in an environment
+/// that is made again; this tells whether a policy is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PolicyDigest(u32);
+
+impl PolicyDigest {
+    /// The digest of a policy's text.
+    pub fn of(src: &str) -> Self {
+        let digest: [u8; 32] = Sha256::digest(src).into();
+        let [first, second, third, fourth, ..] = digest;
+        Self(u32::from_be_bytes([first, second, third, fourth]))
+    }
+}
+
+impl fmt::Display for PolicyDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:08x}", self.0)
+    }
 }
 
 /// A policy's number and the digest of its text.

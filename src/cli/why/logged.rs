@@ -34,6 +34,9 @@ struct LoggedDecision {
     environment: String,
     key: Option<String>,
     policy: Option<u64>,
+    /// `None` also in a line of an earlier release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    policy_digest: Option<String>,
     offset: Option<u64>,
     actor: Entity,
     action: String,
@@ -93,7 +96,8 @@ pub(super) fn explained(
             return Ok(ExplainedDecision::without(decision));
         };
         let explanation = replay.explanation(decision.asked(), policy, decision.moment(log)?)?;
-        let changed_since = Some(Some(explanation.offset) != decision.offset);
+        let is_moved = Some(explanation.offset) != decision.offset;
+        let changed_since = Some(is_moved || decision.is_by_another(&explanation));
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
@@ -182,6 +186,12 @@ impl LoggedDecision {
         AskedWhy { question, context: self.context_facts.iter().cloned().map(Fact::from).collect() }
     }
 
+    /// Whether the version of the policy is now the number of another policy.
+    fn is_by_another(&self, explanation: &WhyOut) -> bool {
+        let digests = self.policy_digest.as_ref().zip(explanation.policy_digest.as_ref());
+        digests.is_some_and(|(then, now)| then != now)
+    }
+
     fn question(&self) -> String {
         let Self { actor, action, resource, .. } = self;
         let arg = |ty: &str, id: &str| Arg { ty: Some(ty.to_owned()), id: Some(id.to_owned()) };
@@ -219,7 +229,13 @@ impl ExplainedDecision {
         // Context facts that the log leaves out counted when the decision was made.
         let is_whole = decision.context_facts_left_out == 0;
         // Writing to a String cannot fail.
-        let _ = match decision.offset.filter(|offset| *offset != explanation.offset) {
+        let moved = decision.offset.filter(|offset| *offset != explanation.offset);
+        let is_by_another = decision.is_by_another(explanation);
+        let _ = match moved {
+            _ if is_by_another => writeln!(
+                text,
+                "Policy {policy} is another one now: the environment was made again or restored. The explanation uses its current policy {policy} and its current facts."
+            ),
             None => writeln!(text, "Nothing has been written since."),
             Some(then) => writeln!(
                 text,
@@ -235,8 +251,13 @@ impl ExplainedDecision {
             );
         }
         if explanation.allowed != decision.allowed {
-            let without =
-                if is_whole { "With the current facts" } else { "Without them, or with the current facts," };
+            let without = if is_by_another {
+                "With this policy"
+            } else if is_whole {
+                "With the current facts"
+            } else {
+                "Without them, or with the current facts,"
+            };
             let _ = writeln!(text, "{without} the answer is different.");
         }
         text.push('\n');

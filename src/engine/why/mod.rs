@@ -18,7 +18,7 @@ use super::evaluate::EvaluateQuery;
 use super::local::Document;
 use super::view::View;
 use super::{Engine, EngineError, facts, questions};
-use crate::store::{ConsistentRead, Fact, Reader, Value};
+use crate::store::{ConsistentRead, Fact, PolicyDigest, Reader, Value};
 pub use caller::CallerRow;
 pub use effects::SuggestionEffects;
 pub use local::{LocalWhy, LocalWhyRequest};
@@ -31,7 +31,7 @@ use portcullis_compiler::builtin::{ALLOW, is_abstract};
 use portcullis_compiler::catalog::BindingId;
 use portcullis_compiler::ir::{Program, RuleId};
 use portcullis_compiler::primitive::STRING;
-use portcullis_compiler::question::{Domain, Question};
+use portcullis_compiler::question::{Domain, Question, RefusedQuestion};
 use portcullis_compiler::refusal::Refusal;
 use portcullis_compiler::why::{Arg as WhyArg, Budget, Reasons, SuggestionSearch, WhyError};
 use rows::StoredRows;
@@ -139,6 +139,11 @@ impl Why {
     /// The policy's file name.
     pub fn file(&self) -> Option<&str> {
         self.policy.as_ref().map(|policy| policy.source.name())
+    }
+
+    /// The digest of the policy's text.
+    pub fn digest(&self) -> Option<String> {
+        self.policy.as_ref().map(|policy| PolicyDigest::of(policy.source.text()).to_string())
     }
 
     /// The key of a binding, whose rows are facts of the explanation.
@@ -267,7 +272,12 @@ impl Engine {
         question: &Question,
         context: &[Fact],
     ) -> Result<ExplainedAnswer, EngineError> {
-        let prepared = view.prepare(question).await?;
+        let prepared = match view.prepare(question).await {
+            Err(EngineError::Refused(refused)) => {
+                return Err(unexplained(view, question, *refused).await);
+            }
+            prepared => prepared?,
+        };
         let rules = view.rules(question).await?;
         let (plans, now, account) = (view.plans(), view.now(), self.account.clone());
         let (question, context) = (question.clone(), context.to_vec());
@@ -290,6 +300,24 @@ impl Engine {
         };
         read(attempt, expected, find).await
     }
+}
+
+/// The error for a question with *some value* that is refused. Where the same question for all values is
+/// answered, it is one that cannot be explained.
+async fn unexplained(view: &View, question: &Question, refused: RefusedQuestion) -> EngineError {
+    if let Refusal::NotEnumerable { var, rule, .. } = &refused.refusal {
+        let mut for_all = question.clone();
+        for var in &mut for_all.vars {
+            if var.domain == Domain::Ignored {
+                var.domain = Domain::Wanted;
+            }
+        }
+        if view.prepare(&for_all).await.is_ok() {
+            let refusal = Refusal::NotExplainable { var: var.clone(), rule: *rule };
+            return EngineError::Refused(Box::new(question.refused(refusal)));
+        }
+    }
+    EngineError::Refused(Box::new(refused))
 }
 
 /// The search for facts to suggest.

@@ -2,7 +2,7 @@
 
 use super::DecisionLog;
 use crate::config::LoggedFacts;
-use crate::engine::{Decision, Fact, PastQuestion, Value};
+use crate::engine::{DecidingPolicy, Decision, Fact, PastQuestion, Value};
 use crate::http::auth::KeyName;
 use crate::http::headers::RequestId;
 use crate::http::values::{FactText, ValueText};
@@ -36,8 +36,8 @@ pub(in crate::http) enum Outcome<'d> {
     /// The policy decided.
     Answer {
         allowed: bool,
-        /// The version of the policy.
-        policy: Option<u64>,
+        /// The policy.
+        policy: Option<DecidingPolicy>,
         /// The offset of the store.
         offset: u64,
     },
@@ -176,7 +176,7 @@ pub(in crate::http) struct Line {
     request_id: String,
     environment: String,
     key: Option<KeyName>,
-    policy: Option<u64>,
+    policy: Option<DecidingPolicy>,
     offset: Option<u64>,
     actor: Value,
     action: String,
@@ -229,7 +229,8 @@ impl Line {
             request_id: &self.request_id,
             environment: &self.environment,
             key: self.key.as_ref().map(KeyName::as_str),
-            policy: self.policy,
+            policy: self.policy.map(|policy| policy.version),
+            policy_digest: self.policy.map(|policy| policy.digest.to_string()),
             offset: self.offset,
             actor: ValueText::from(&self.actor),
             action: &self.action,
@@ -259,6 +260,8 @@ struct LineJson<'l> {
     environment: &'l str,
     key: Option<&'l str>,
     policy: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    policy_digest: Option<String>,
     offset: Option<u64>,
     actor: ValueText<'l>,
     action: &'l str,
@@ -292,7 +295,7 @@ pub(super) mod tests {
             request_id: "1".into(),
             environment: "e".into(),
             key: None,
-            policy: Some(1),
+            policy: None,
             offset: Some(1),
             actor: value("a".into()),
             action: action.into(),

@@ -192,3 +192,27 @@ fn a_wrong_request_says_what_kind_of_mistake_it_is() {
     );
     assert_eq!(server.get("/api/policy_metadata?version=99").code(), "not_found");
 }
+
+/// A rule grants to everybody who is not banned, but only what is open. Nothing is, so the list is empty, but
+/// the explanation of *some* user would have to know who is banned.
+#[test]
+fn a_question_about_anybody_that_is_answered_but_not_explained_says_so() {
+    let server = Server::with(Config::default());
+    let policy = "actor User {}\nresource Repo {}\n\
+        allow(user: User, \"read\", repo: Repo) if is_open(repo) and not is_banned(user);\n\
+        declare is_open(Repo); declare is_banned(User);";
+    assert_eq!(server.post("/api/policy", &json!({ "src": policy })).status, 200);
+    let asked = json!({
+        "predicate": ["allow", ["who", "how", "what"]],
+        "constraints": {
+            "who": { "type": "User", "ids": null },
+            "how": { "type": "String", "ids": ["read"] },
+            "what": { "type": "Repo", "ids": ["a"] },
+        },
+    });
+    assert_eq!(server.post("/api/evaluate_query", &asked).json()["results"], json!([]));
+    let unexplained = server.post("/api/explain", &asked);
+    unexplained.fails(400, "the answer cannot be explained: the question only tests `who`");
+    assert!(unexplained.text.contains("give `who` a value"), "{}", unexplained.text);
+    assert_eq!(unexplained.code(), "not_explainable");
+}

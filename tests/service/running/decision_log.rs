@@ -67,7 +67,8 @@ fn each_decision_is_a_line() {
     let (actor, resource) = (value("User", "ada"), value("Repo", "docs"));
     let expected = json!({
         "time": before["time"], "took_us": before["took_us"], "request_id": "before",
-        "environment": "0123456789", "key": "(configured)", "policy": 1, "offset": before["offset"],
+        "environment": "0123456789", "key": "(configured)", "policy": 1,
+        "policy_digest": before["policy_digest"], "offset": before["offset"],
         "actor": actor, "action": "read", "resource": resource, "allowed": false,
     });
     assert_eq!(*before, expected);

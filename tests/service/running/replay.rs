@@ -221,3 +221,42 @@ fn a_data_folder_explains_its_own_decisions_only() {
     let run = program::portcullis(folder.path()).arg("why").args(args).output().unwrap();
     assert_eq!(run.status.code(), Some(2), "a file has no versions");
 }
+
+/// Versions start again in an environment that is made again, and a digest tells its policies apart.
+#[test]
+fn another_policy_of_the_same_version_is_noticed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("decisions.log");
+    let service = with_policy(&["--decision-log", path.to_str().unwrap()]);
+    let id = [("X-Request-ID", "asked-8")];
+    assert_eq!(service.post("/api/authorize", &question("ada", "docs"), &id), 200);
+    is_written(&path);
+    let digest = |text: &str| {
+        let line: Json = serde_json::from_str(text).unwrap();
+        line["policy_digest"].as_str().unwrap().to_owned()
+    };
+    let text = std::fs::read_to_string(&path).unwrap();
+    let then = digest(&text);
+    assert!(then.len() == 8 && then.chars().all(|digit| digit.is_ascii_hexdigit()), "{then}");
+    let why = |args: &[&str]| {
+        let given =
+            ["why", "--request", "asked-8", "--decision-log", "decisions.log", "--url", &service.caller.url];
+        let mut command = program::portcullis(folder.path());
+        let run = command.args(given).args(args).env("PORTCULLIS_API_KEY", DEVELOPMENT_KEY).output().unwrap();
+        String::from_utf8([run.stdout, run.stderr].concat()).unwrap()
+    };
+    let said = why(&[]);
+    assert!(said.contains("Nothing has been written since."), "{said}");
+    // The log of an environment whose first policy was another one.
+    std::fs::write(&path, text.replace(&then, "00000000")).unwrap();
+    let said = why(&[]);
+    assert!(
+        said.contains("Policy 1 is another one now: the environment was made again or restored."),
+        "{said}"
+    );
+    assert!(!said.contains("Nothing has been written since."), "{said}");
+    let explained: Json = serde_json::from_str(&why(&["--format", "json"])).unwrap();
+    assert_eq!(explained[0]["changed_since"], true);
+    assert_eq!(explained[0]["explanation"]["policy_digest"], then.as_str());
+    service.stop();
+}
