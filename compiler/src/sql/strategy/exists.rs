@@ -90,8 +90,9 @@ impl Lowering<'_, Local<'_>> {
             return TestStrategy::Bounded(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
-        // made it; what holds for all alternatives it may join.
-        let is_left_open = at.depth == 0 && (at.access == RowAccess::ByIndex || !at.under_or);
+        // made it, or finds the test's row by its key; what holds for all alternatives it may join.
+        let is_open = at.access == RowAccess::ByIndex && !self.is_found_by_key(select);
+        let is_left_open = at.depth == 0 && (is_open || !at.under_or);
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
         TestStrategy::Probe(fence)
     }
@@ -106,7 +107,7 @@ impl Lowering<'_, Local<'_>> {
     /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set
     /// that is the same for every row.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
-        let [From { alias, kind: FromKind::Source(source) }] = select.from.as_slice() else { return None };
+        let [From { alias, kind: FromKind::Source(_) }] = select.from.as_slice() else { return None };
         if at.depth > 0 || at.access == RowAccess::ByIndex || !self.inputs.features.counts_sets_per_row {
             return None;
         }
@@ -117,7 +118,7 @@ impl Lowering<'_, Local<'_>> {
         let [Condition::In { expr, selects, used }] = sets.as_slice() else { return None };
         let is_simple =
             |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        let is_found = others.iter().any(|condition| self.finds_by_key(condition, *alias, *source));
+        let is_found = self.is_found_by_key(select);
         if !is_found || !others.iter().all(is_simple) {
             return None;
         }
@@ -127,12 +128,30 @@ impl Lowering<'_, Local<'_>> {
         Some(KeyedRow { row, representation, set: selects, used: *used })
     }
 
-    /// Whether a condition is an equality of a source's unique column with a value from elsewhere.
-    fn finds_by_key(&self, condition: &Condition, alias: Alias, source: SourceId) -> bool {
+    /// Whether a select reads a row that is found by its key.
+    fn is_found_by_key(&self, select: &Select) -> bool {
+        select.from.iter().any(|from| match from.kind {
+            FromKind::Source(source) => {
+                let finds = |condition| self.finds_by_key(condition, (from.alias, source), &select.from);
+                select.filter.iter().any(finds)
+            }
+            FromKind::Table(_)
+            | FromKind::Values(_)
+            | FromKind::Embedded(_)
+            | FromKind::Row { .. }
+            | FromKind::Again { .. } => false,
+        })
+    }
+
+    /// Whether a condition is an equality of a source's unique column with a value from elsewhere than these
+    /// sources.
+    fn finds_by_key(&self, condition: &Condition, source: (Alias, SourceId), sources: &[From]) -> bool {
+        let (alias, source) = source;
+        let is_elsewhere = |value: Expr| sources.iter().all(|from| value.alias() != Some(from.alias));
         let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return false };
         match (*left, *right) {
             (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
-                if own == alias && other.alias() != Some(alias) =>
+                if own == alias && is_elsewhere(other) =>
             {
                 let keys = Keys { catalog: self.inputs.catalog, bindings: self.target.caller.bindings };
                 keys.is_key(source, column)
