@@ -15,7 +15,7 @@
 //!
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. A
 //! denial of one source, such as that of an archived folder, is tested for all rows, unless there are
-//! alternatives around it: so it becomes an anti-join. PostgreSQL estimates a subquery under an OR so high
+//! alternatives around it: so it becomes an anti-join. Then `row.id in T` stays as it is, like `row.owner = u`. PostgreSQL estimates a subquery under an OR so high
 //! that it may compile the statement. A longer probe as a join would be evaluated for far more rows than are
 //! tested.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
@@ -206,7 +206,7 @@ impl RowProbe<'_> {
     /// The probe after the alternatives, for the rows of those that have not taken it.
     fn of_rest(&self, compared: Vec<Select>, taken: &mut TakenAliases) -> Condition {
         let probe = copy(self.condition, taken);
-        if self.mover.around == Surroundings::Nothing && denies_one_source(self.condition) {
+        if self.is_of_all_rows() {
             return probe;
         }
         let exempt = copy(&Condition::None(compared), taken);
@@ -215,10 +215,19 @@ impl RowProbe<'_> {
         Condition::Any(branches.into())
     }
 
-    /// Whether an alternative only compares columns of the row, and an index finds its rows.
+    /// Whether the probe is tested for all rows after the alternatives, if it is tested for some.
+    fn is_of_all_rows(&self) -> bool {
+        self.mover.around == Surroundings::Nothing && denies_one_source(self.condition)
+    }
+
+    /// Whether an alternative only compares columns of the row, and an index finds its rows. It may also look
+    /// one up in another set, unless the probe had to except the rows of that set.
     fn is_compared(&self, branch: &Select) -> bool {
-        let is_comparison =
-            |condition: &Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let is_comparison = |condition: &Condition| match condition {
+            Condition::Compare { .. } | Condition::OneOf { .. } => true,
+            Condition::In { expr, .. } => *expr != self.column && self.is_of_all_rows(),
+            Condition::Any(_) | Condition::None(_) => false,
+        };
         branch.filter.iter().all(is_comparison) && self.mover.anchors.has_index_among(branch, self.rows)
     }
 
