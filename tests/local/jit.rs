@@ -170,7 +170,7 @@ fn no_test_of_a_row_is_costly_over_many_documents() {
     let many = "
 SET jit_above_cost = 10000;
 INSERT INTO documents SELECT 100 + g, g % 1009, g % 2003, 0, 'final', 1 FROM generate_series(1, 100000) g;
-INSERT INTO folders SELECT 100 + g, 100, 0 FROM generate_series(1, 2003) g;
+INSERT INTO folders SELECT 100 + g, 100, 0, g % 97 FROM generate_series(1, 2003) g;
 INSERT INTO blocks SELECT g, g % 1009 FROM generate_series(1, 20000) g;
 ";
     // The folder and its tenant are looked up for each of the user's own documents.

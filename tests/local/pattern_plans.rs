@@ -22,8 +22,8 @@ INSERT INTO documents SELECT g, g % 1009, g % 2003, CASE WHEN g % 7 = 0 THEN 1 E
   CASE g % 3 WHEN 0 THEN 'draft' ELSE 'final' END, g % 1000 FROM generate_series(1, 50000) g;
 CREATE INDEX ON documents (owner_id);
 CREATE INDEX ON documents (folder_id);
-CREATE TABLE folders (id INTEGER PRIMARY KEY, tenant_id INTEGER, archived INTEGER);
-INSERT INTO folders SELECT g, g % 101, CASE WHEN g % 11 = 0 THEN 1 ELSE 0 END FROM generate_series(0, 2002) g;
+CREATE TABLE folders (id INTEGER PRIMARY KEY, tenant_id INTEGER, archived INTEGER, keeper_id INTEGER);
+INSERT INTO folders SELECT g, g % 101, CASE WHEN g % 11 = 0 THEN 1 ELSE 0 END, g % 97 FROM generate_series(0, 2002) g;
 CREATE TABLE parents (folder_id INTEGER, parent_id INTEGER);
 INSERT INTO parents SELECT g, g / 4 FROM generate_series(1, 2002) g;
 CREATE INDEX ON parents (folder_id);

@@ -124,4 +124,23 @@ inside(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \
         rule: "has_permission(_: User, \"read\", d: Document) if size(d, 7);",
         expert: "d.owner_id = ? OR VIEWED OR d.size = 7",
     },
+    Pattern {
+        shape: "pattern-guards-on-row-and-actor-beside-a-flag",
+        title: "Guards on the document and on the user, where a status lets every user in",
+        why: "The guard on the user is tested once, before any row. For a user that it keeps out, no row is read.",
+        reads_each_row: true,
+        shorthand: r#""read" if "owner"; "read" if status(resource, "draft");"#,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d) and not staff(u);",
+        expert: "(d.owner_id = ? OR d.status = 'draft') AND COALESCE(d.deleted, 0) <> 1
+                 AND NOT EXISTS (SELECT 1 FROM staff s WHERE s.user_id = ?)",
+    },
+    Pattern {
+        shape: "pattern-status-or-keeper-of-the-container",
+        title: "A status, or a folder that belongs to the user",
+        why: "Each row is read for the status. The user's folders are listed and hashed, because that is cheaper than a look-up of each row's folder.",
+        reads_each_row: true,
+        shorthand: r#""read" if status(resource, "draft");"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and keeper(f, u);",
+        expert: "(d.status = 'draft' OR d.folder_id IN (SELECT f.id FROM folders f WHERE f.keeper_id = ?))",
+    },
 ];

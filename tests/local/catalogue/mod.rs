@@ -16,8 +16,8 @@ INSERT INTO documents VALUES
   (1, 1, 10, 0, 'final', 5), (2, 1, 11, 1, 'draft', 50), (3, 2, 10, 1, 'final', 500), (4, 2, 11, NULL, NULL, NULL),
   (5, NULL, 10, 0, 'final', 7), (6, 1, NULL, 0, 'final', 8), (7, NULL, NULL, NULL, NULL, NULL),
   (8, 3, 12, 0, 'draft', 1), (9, 2, 10, 0, 'draft', 20), (NULL, 1, 10, 0, 'final', 5);
-CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, tenant_id INTEGER, archived INTEGER);
-INSERT INTO folders VALUES (10, 100, 0), (11, 100, 1), (12, 101, NULL), (NULL, 100, 1);
+CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, tenant_id INTEGER, archived INTEGER, keeper_id INTEGER);
+INSERT INTO folders VALUES (10, 100, 0, 2), (11, 100, 1, 1), (12, 101, NULL, NULL), (NULL, 100, 1, 1);
 CREATE TEMPORARY TABLE tenants (id INTEGER UNIQUE, suspended INTEGER);
 INSERT INTO tenants VALUES (100, 0), (101, 1);
 CREATE TEMPORARY TABLE folder_roles (user_id INTEGER, role TEXT, folder_id INTEGER);
@@ -70,6 +70,8 @@ facts:
     query: SELECT user_id, most FROM limits
   has_relation(Folder:_, tenant, Tenant:_):
     query: SELECT id, tenant_id FROM folders
+  keeper(Folder:_, User:_):
+    query: SELECT id, keeper_id FROM folders
   archived(Folder:_):
     query: SELECT id FROM folders WHERE archived = 1
   suspended(Tenant:_):
@@ -127,6 +129,7 @@ declare quota(User, Folder, String, Integer);
 declare deputy(User, User);
 declare banned(User, Folder);
 declare archived(Folder);
+declare keeper(Folder, User);
 declare suspended(Tenant);
 declare blocked(Document, User);
 RULE
