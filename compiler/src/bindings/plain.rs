@@ -2,8 +2,8 @@
 //!
 //! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query does not have to become a
 //! subquery: the statement can join the table itself under an alias. This is correct only if every word is
-//! known to be a column, a literal, a keyword or a function's name, so only common forms are accepted here. Any
-//! other query is used as a subquery.
+//! known to be a column, a literal, a keyword or a function's name, so only common forms are accepted here.
+//! Any other query is used as a subquery.
 
 use super::bound::{ConditionPart, PlainQuery};
 use super::grammar::{Cursor, folded};

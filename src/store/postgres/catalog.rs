@@ -162,10 +162,11 @@ impl Catalog {
         Ok(u64::try_from(n_facts).unwrap_or_default())
     }
 
-    /// Statements for the tables that have changed a lot, as after an import; their counts start again at zero.
+    /// Statements for the tables that have changed a lot, as after an import. Their counts start again at
+    /// zero.
     ///
-    /// Until ANALYZE the server plans questions as if the tables were small. Until VACUUM it looks at each row
-    /// that it finds in an index, though the index has all that a question needs. Both read few pages:
+    /// Until ANALYZE the server plans questions as if the tables were small. Until VACUUM it looks at each
+    /// row that it finds in an index, though the index has all that a question needs. Both read few pages:
     /// ANALYZE a sample, VACUUM what has changed, and it leaves rows that were deleted to autovacuum.
     pub(super) fn take_tidying(&mut self, schema: &str) -> Vec<String> {
         let mut changed = Vec::new();

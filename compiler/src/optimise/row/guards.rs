@@ -15,9 +15,9 @@
 //!
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. A
 //! denial of one source, such as that of an archived folder, is tested for all rows, unless there are
-//! alternatives around it: so it becomes an anti-join. Then `row.id in T` stays as it is, like `row.owner = u`. PostgreSQL estimates a subquery under an OR so high
-//! that it may compile the statement. A longer probe as a join would be evaluated for far more rows than are
-//! tested.
+//! alternatives around it: so it becomes an anti-join. Then `row.id in T` stays as it is, like
+//! `row.owner = u`. PostgreSQL estimates a subquery under an OR so high that it may compile the statement. A
+//! longer probe as a join would be evaluated for far more rows than are tested.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
