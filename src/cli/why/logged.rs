@@ -69,7 +69,7 @@ pub(super) struct ExplainedDecision {
     /// `None` if no policy decided (there was none, or the question was wrong), or if the log does not have
     /// the whole question.
     explanation: Option<WhyOut>,
-    /// Whether facts or the policy were changed since.
+    /// Whether facts or the policy were changed since; `None` if that is not known, too.
     changed_since: Option<bool>,
 }
 
@@ -97,7 +97,9 @@ pub(super) fn explained(
         };
         let explanation = replay.explanation(decision.asked(), policy, decision.moment(log)?)?;
         let is_moved = Some(explanation.offset) != decision.offset;
-        let changed_since = Some(is_moved || decision.is_by_another(&explanation));
+        let has_changed = is_moved || decision.is_by_another(&explanation);
+        let changed_since =
+            (has_changed || !decision.is_answered_otherwise(&explanation)).then_some(has_changed);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
     decisions.into_iter().take(MOST).map(explain).collect()
@@ -192,6 +194,11 @@ impl LoggedDecision {
         digests.is_some_and(|(then, now)| then != now)
     }
 
+    /// Whether the answer is another one now, to the whole question.
+    fn is_answered_otherwise(&self, explanation: &WhyOut) -> bool {
+        self.context_facts_left_out == 0 && self.allowed != explanation.allowed
+    }
+
     fn question(&self) -> String {
         let Self { actor, action, resource, .. } = self;
         let arg = |ty: &str, id: &str| Arg { ty: Some(ty.to_owned()), id: Some(id.to_owned()) };
@@ -235,6 +242,11 @@ impl ExplainedDecision {
             _ if is_by_another => writeln!(
                 text,
                 "Policy {policy} is another one now: the environment was made again or restored. The explanation uses its current policy {policy} and its current facts."
+            ),
+            None if decision.is_answered_otherwise(explanation) => writeln!(
+                text,
+                "The offset is still {}, but the answer is another one: a rule asks for the time, or the environment was made again or restored.",
+                explanation.offset
             ),
             None => writeln!(text, "Nothing has been written since."),
             Some(then) => writeln!(

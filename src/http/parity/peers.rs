@@ -31,8 +31,11 @@ use tokio::time::timeout;
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How many questions may wait. More are answered as if nobody knew: a client that reports faster than this
-/// mostly reports what nobody decided.
-const MOST_WAITING: usize = 2_000;
+/// mostly reports what nobody decided. Each that waits is one of the requests that a node works on.
+const MOST_WAITING: usize = 64;
+
+/// The length of a nonce: that of eight bytes.
+const NONCE: usize = 11;
 
 /// What every tag begins with: the secret has other uses.
 const PURPOSE: &str = "expected decision";
@@ -134,7 +137,11 @@ impl Peers {
 
     /// Answers another node, if this one has decided.
     fn reply(&self, app: &AppState, environment: &str, nonce: &str, request: &str) {
-        let Some(allowed) = app.decisions.of_request(environment, request) else { return };
+        // An answer repeats the nonce, and must not be longer than a notification.
+        let Some(allowed) = app.decisions.of_request(environment, request).filter(|_| nonce.len() == NONCE)
+        else {
+            return;
+        };
         let Some(environment) = app.environment(environment) else { return };
         let asked = DecisionTag {
             secret: *environment.engine.secret(),

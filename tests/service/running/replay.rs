@@ -247,6 +247,16 @@ fn another_policy_of_the_same_version_is_noticed() {
     };
     let said = why(&[]);
     assert!(said.contains("Nothing has been written since."), "{said}");
+    // The log of an environment with other facts, and as many writes.
+    let allowed = "\"allowed\":false";
+    assert!(text.contains(allowed), "{text}");
+    std::fs::write(&path, text.replace(allowed, "\"allowed\":true")).unwrap();
+    let said = why(&[]);
+    assert!(
+        said.contains("the answer is another one: a rule asks for the time, or the environment"),
+        "{said}"
+    );
+    assert!(!said.contains("Nothing has been written since."), "{said}");
     // The log of an environment whose first policy was another one.
     std::fs::write(&path, text.replace(&then, "00000000")).unwrap();
     let said = why(&[]);

@@ -47,6 +47,8 @@ struct FittingRule<'p> {
 enum Exclusion {
     /// This does not hold.
     Test(String),
+    /// This does not hold of the first argument, so the rule is about others.
+    OtherType(String),
     /// Its only condition is this, which fails with the goal.
     Needs(Atom),
 }
@@ -66,7 +68,7 @@ impl Failures {
                 continue;
             }
             let lacks = match exclusion {
-                Exclusion::Test(test) => Lack::Test(test),
+                Exclusion::Test(test) | Exclusion::OtherType(test) => Lack::Test(test),
                 Exclusion::Needs(needed) if has_rules(run.world.program, &needed) => {
                     Lack::Goal(self.goal(Some(needed), &[]))
                 }
@@ -117,6 +119,8 @@ fn excluded<R: Rows>(
             found.push((rule_id, exclusion));
         }
     }
+    // Rules about others are shown last.
+    found.sort_by_key(|(_, exclusion)| matches!(exclusion, Exclusion::OtherType(_)));
     Ok(found)
 }
 
@@ -131,7 +135,7 @@ fn exclusion<R: Rows>(world: &World<'_, R>, rule: &Rule, atom: &Atom) -> Option<
         let types = type_names(program, &rule.vars[*var].ty);
         // A variable without any type makes a rule that never matches.
         return (!types.is_empty())
-            .then(|| Exclusion::Test(format!("{first} matches {}", types.join(" or "))));
+            .then(|| Exclusion::OtherType(format!("{first} matches {}", types.join(" or "))));
     }
     let mut values: RuleValues =
         rule.vars.iter().map(|var| Arg { ty: only_type(program, &var.ty), id: None }).collect();
