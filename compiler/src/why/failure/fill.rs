@@ -25,6 +25,9 @@ pub(super) const BUDGET: Budget = Budget { goals: 300, work: 3_000 };
 /// the same facts give the same values wherever they are stored.
 const ROWS: usize = 64;
 
+/// How many ways are followed to the next condition: the first ones may end there.
+const KEPT: usize = 16;
+
 /// The values of an attempt with the conditions that determined some of them.
 #[derive(Clone, Debug)]
 pub(super) struct FilledAttempt {
@@ -95,7 +98,7 @@ fn ways<R: Rows>(
                 let literals = way.literals.iter().copied().chain([literal]).collect();
                 longer.push(FilledAttempt { literals, env });
             }
-            longer.truncate(most);
+            longer.truncate(KEPT);
         }
         // A condition that fails as well determines nothing.
         if !longer.is_empty() {
@@ -103,6 +106,7 @@ fn ways<R: Rows>(
         }
     }
     ways.retain(|way| !way.literals.is_empty());
+    ways.truncate(most);
     Ok(ways)
 }
 

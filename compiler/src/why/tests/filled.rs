@@ -67,3 +67,20 @@ fn a_value_that_takes_too_much_stays_open() {
     let why = bench.why(r#"allow(User:1, "read", Doc:1)"#);
     assert!(why.contains("has [reaches(Doc:1, 0)], lacks likes(User:1, 0)"), "{why}");
 }
+
+/// Most of the user's groups lead nowhere.
+#[test]
+fn a_way_among_many_that_end_is_followed() {
+    let policy = "actor User {}\nresource Doc {}\n\
+        allow(u: User, \"read\", d: Doc) if group_of(u, g) and parent(g, z) and grant(z, d);\n\
+        declare group_of(User, Integer); declare parent(Integer, Integer); declare grant(Integer, Doc);";
+    let groups: Vec<String> = (1..=9).map(|group| format!("group_of(User:1, {group})")).collect();
+    says(
+        &Bench::new(policy, &format!("{}\nparent(9, 40)", groups.join("\n"))),
+        r#"allow(User:1, "read", Doc:1)"#,
+        r#"
+0: allow(User:1, "read", Doc:1), no fact
+   line 3: has [group_of(User:1, 9); parent(9, 40)], lacks grant(40, Doc:1)
+with grant(40, Doc:1)"#,
+    );
+}
