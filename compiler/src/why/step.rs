@@ -210,7 +210,7 @@ fn repeats(args: &[Term]) -> bool {
 }
 
 /// The variables after a comparison, which may give one of them a value; `None` if it does not hold.
-fn compare<R: Rows>(
+pub(super) fn compare<R: Rows>(
     world: &mut World<'_, R>,
     op: CompareOp,
     left: Term,

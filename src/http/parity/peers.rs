@@ -8,9 +8,9 @@
 //! Nobody writes decisions down for this, so a check costs what it costs on a single node. If the node that
 //! decided has ended, or cannot be reached, then its decisions are unknown, and the report is not recorded.
 //!
-//! Every role of the database may read and write such lines. So a tag is an HMAC under the secret of the
-//! environment, over the question, its nonce and the decision: it shows nothing to others, and neither they
-//! nor an answer to an earlier question can make up a decision.
+//! Every role of the database may read and write such lines, and so learn which requests are known. A tag is
+//! an HMAC under the secret of the environment, over the question, its nonce and the decision: others cannot
+//! read the decision from it, and neither they nor an answer to an earlier question can make one up.
 
 use crate::http::headers::is_fit_for_log;
 use crate::http::{AppState, Environment};

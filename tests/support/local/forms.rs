@@ -44,6 +44,15 @@ struct Query<'t> {
     from: String,
 }
 
+/// Which rows count, in the words of several authors.
+const NOT_DELETED: [&str; 5] = [
+    "is_deleted = 0",
+    "coalesce(is_deleted, 1) = 0",
+    "abs(is_deleted) + 1 < 2 OR is_deleted IS NULL",
+    "is_deleted BETWEEN -1 AND 0 AND NOT (is_deleted IN (1, 2))",
+    "nullif(is_deleted, 1) IS NOT NULL",
+];
+
 impl Query<'_> {
     fn exactly(&self, query: &str) -> (Vec<Table>, String) {
         (vec![self.first(self.table.columns.clone(), self.rows.clone())], query.to_owned())
@@ -81,7 +90,8 @@ impl Query<'_> {
         };
         let all = [with("0", &self.rows), with("1", &strangers(&self.table.rows))].concat();
         let columns = self.table.columns.iter().cloned().chain([extra]).collect();
-        let query = format!("SELECT {} FROM {} WHERE is_deleted = 0", self.list(), self.from);
+        let condition = NOT_DELETED[self.rows.len() % NOT_DELETED.len()];
+        let query = format!("SELECT {} FROM {} WHERE {condition}", self.list(), self.from);
         (vec![self.first(columns, all)], query)
     }
 

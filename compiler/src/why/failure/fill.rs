@@ -5,12 +5,16 @@
 //! organization*, although a fact, or a rule, says which organization it is. These conditions are tried here,
 //! in the order of the rule, as far as they lead to such a value: facts, and goals that rules derive. All of
 //! it is for display, so it has a small budget of its own.
+//!
+//! With such values a comparison or a denial of the rule may fail as well. Then it is what is lacking,
+//! because the condition without rows would not be enough. Values for which none fails come first.
 
 use super::super::choose::may_call;
 use super::super::rows::{Budget, Rows};
 use super::super::run::{Needs, Run};
 use super::super::state::{Env, FrameId};
-use super::super::terms::{bound, plain, scan_values, values_of};
+use super::super::step::compare;
+use super::super::terms::{bound, is_same, plain, scan_values, values_of};
 use super::super::values::Value;
 use super::super::world::{Fault, World};
 use crate::datalog::{Goal, Term};
@@ -35,6 +39,8 @@ pub(super) struct FilledAttempt {
     pub(super) literals: Vec<BodyLiteralId>,
     /// The values.
     pub(super) env: Env,
+    /// Another condition that fails with them.
+    pub(super) fails: Option<GoalId>,
 }
 
 /// The first values, up to `most`, that other conditions determine in what an attempt lacks; none if they
@@ -76,8 +82,10 @@ fn ways<R: Rows>(
         .filter(|(id, goal)| is_left(*id) && is_positive(goal))
         .filter_map(|(id, goal)| Some((traced.literals[id]?, goal)))
         .collect();
+    let tests: Vec<(GoalId, &Goal)> =
+        traced.goals().filter(|(id, goal)| is_left(*id) && !is_positive(goal)).collect();
     let leading = leading(&wanted, &left, env);
-    let mut ways = vec![FilledAttempt { literals: Vec::new(), env: env.clone() }];
+    let mut ways = vec![FilledAttempt { literals: Vec::new(), env: env.clone(), fails: None }];
     // All ways are by the same conditions, so the first one shows which values are known.
     while let Some(first) = ways.first().filter(|way| wanted.iter().any(|var| way.env[*var].is_none())) {
         let leads = |(_, goal): &(BodyLiteralId, &Goal)| {
@@ -96,7 +104,7 @@ fn ways<R: Rows>(
         for way in &ways {
             for env in answers(run, goal, &way.env)? {
                 let literals = way.literals.iter().copied().chain([literal]).collect();
-                longer.push(FilledAttempt { literals, env });
+                longer.push(FilledAttempt { literals, env, fails: None });
             }
             longer.truncate(KEPT);
         }
@@ -106,8 +114,26 @@ fn ways<R: Rows>(
         }
     }
     ways.retain(|way| !way.literals.is_empty());
+    note_failures(run, &mut ways, &tests)?;
     ways.truncate(most);
     Ok(ways)
+}
+
+/// Notes the first of the tests that fails in each way. Ways in which none does come first.
+fn note_failures<R: Rows>(
+    run: &mut Run<'_, '_, R>,
+    ways: &mut [FilledAttempt],
+    tests: &[(GoalId, &Goal)],
+) -> Result<(), Fault<R::Error>> {
+    for way in &mut *ways {
+        for (id, goal) in tests {
+            if way.fails.is_none() && fails(run, goal, &way.env)? {
+                way.fails = Some(*id);
+            }
+        }
+    }
+    ways.sort_by_key(|way| way.fails.is_some());
+    Ok(())
 }
 
 /// The variables that have values once those that are wanted have them: conditions connect them.
@@ -131,6 +157,27 @@ fn is_positive(goal: &Goal) -> bool {
     match goal {
         Goal::Scan { polarity, .. } | Goal::Call { polarity, .. } => *polarity == Polarity::Positive,
         Goal::Compare { .. } | Goal::Values { .. } => false,
+    }
+}
+
+/// Whether a comparison, or a denial of stored facts, fails with values that are all known.
+fn fails<R: Rows>(run: &mut Run<'_, '_, R>, goal: &Goal, env: &Env) -> Result<bool, Fault<R::Error>> {
+    let mut is_known = true;
+    goal.for_each_term(&mut |term| is_known &= !matches!(term, Term::Var(var) if env[var].is_none()));
+    if !is_known {
+        return Ok(false);
+    }
+    match goal {
+        Goal::Compare { op, left, right } => {
+            Ok(compare(run.world, *op, *left, *right, env.clone()).is_none())
+        }
+        Goal::Scan { polarity: Polarity::Negated, source, args, guards } if guards.is_empty() => {
+            let columns: Vec<Term> = args.iter().filter_map(plain).collect();
+            let query = (*source, scan_values(run.world, args, env));
+            let rows = run.world.fetch(&query, ROWS)?.rows;
+            Ok(rows.iter().any(|row| is_same(&columns, row)))
+        }
+        Goal::Scan { .. } | Goal::Call { .. } | Goal::Values { .. } => Ok(false),
     }
 }
 

@@ -191,9 +191,9 @@ impl Failures {
         let env = env.unwrap_or_else(|| attempted.env.clone());
         let Some(next) = run.state.frames[frame].next else { return Ok(Vec::new()) };
         let filled = filled(run, frame, next, &env, SHOWN, &mut self.fill)?;
-        let unfilled = FilledAttempt { literals: Vec::new(), env };
+        let unfilled = FilledAttempt { literals: Vec::new(), env, fails: None };
         let mut attempts = Vec::new();
-        for FilledAttempt { literals, env } in filled.into_iter().chain([unfilled]) {
+        for FilledAttempt { literals, env, fails } in filled.into_iter().chain([unfilled]) {
             if literals.is_empty() && !attempts.is_empty() {
                 break;
             }
@@ -203,7 +203,7 @@ impl Failures {
                 met.extend(atoms::literal_atom(run.world, &attempted, literal).map(MetCondition::Holds));
             }
             let rule = attempted.traced.clause.rule;
-            let lacks = self.lacking(run, &attempted, frame, next)?;
+            let lacks = self.lacking(run, &attempted, frame, fails.unwrap_or(next))?;
             attempts.extend(lacks.map(|lacks| OpenAttempt { rule, met, lacks }));
         }
         Ok(attempts)

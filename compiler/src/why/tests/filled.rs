@@ -84,3 +84,22 @@ fn a_way_among_many_that_end_is_followed() {
 with grant(40, Doc:1)"#,
     );
 }
+
+/// A group that is banned, or a lease that has ended, would not be enough with the grant that is lacking.
+#[test]
+fn values_for_which_another_condition_fails_come_last_and_say_so() {
+    let policy = "actor User {}\nresource Doc {}\n\
+        allow(u: User, \"read\", d: Doc) if lease(u, g, n) and n > 10 and not banned(g) and grant(g, d);\n\
+        declare lease(User, Integer, Integer); declare banned(Integer); declare grant(Integer, Doc);";
+    let facts = "lease(User:1, 1, 9)\nlease(User:1, 2, 11)\nlease(User:1, 3, 12)\nbanned(2)";
+    says(
+        &Bench::new(policy, facts),
+        r#"allow(User:1, "read", Doc:1)"#,
+        r#"
+0: allow(User:1, "read", Doc:1), no fact
+   line 3: has [lease(User:1, 3, 12)], lacks grant(3, Doc:1)
+   line 3: has [lease(User:1, 1, 9)], lacks n > 10: 9 > 10
+   line 3: has [lease(User:1, 2, 11)], lacks refuted by banned(2) fact
+with grant(3, Doc:1)"#,
+    );
+}
