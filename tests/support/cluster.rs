@@ -32,7 +32,7 @@ set -eu
 ulimit -v 6000000
 folder=$(mktemp -d "$PLACE/portcullis-postgres.XXXXXX")
 trap 'rm -rf "$folder"' EXIT
-# Whoever waits for an answer may have ended.
+# The process that waits for an answer may have exited.
 trap '' PIPE
 if [ -n "${DISK:-}" ]; then mkdir "$DISK"; fi
 wal=

@@ -19,7 +19,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
     if !cursor.word("select") {
         return None;
     }
-    // A relation is a set anyway.
+    // Duplicates do not matter: a relation is a set.
     cursor.word("distinct");
     let mut selected = Vec::new();
     loop {
@@ -187,7 +187,7 @@ impl ConditionReader<'_> {
             return Some(());
         }
         let is_known = self.test(are_tests)?;
-        // What holds in a group need not hold if the group is only a part of a test.
+        // A group that is only part of a test need not hold, so it demands nothing.
         self.not_null.truncate(n_not_null);
         let known = self.columns.get(n_columns).filter(|_| is_known && value == Value::Column);
         self.not_null.extend(known.map(|(_, column)| column.clone()));
@@ -241,7 +241,7 @@ impl ConditionReader<'_> {
     fn value(&mut self) -> Option<Value> {
         let mut value = self.term()?;
         while let Some(Token::Operator(operator)) = self.cursor.peek() {
-            // `name => value` in a call has no column in front of it.
+            // In `f(name => value)` the name is not a column.
             (*operator != "=>").then_some(())?;
             self.cursor.next();
             value = Value::Computed;
@@ -328,7 +328,7 @@ impl ConditionReader<'_> {
         found
     }
 
-    /// A literal such as `DATE '2026-01-01'`, or the present time by a name that is reserved for it.
+    /// A literal such as `DATE '2026-01-01'`, or a keyword such as `CURRENT_DATE`.
     fn moment(&mut self) -> bool {
         let mut ahead = self.cursor.clone();
         let is_typed =

@@ -94,7 +94,7 @@ impl Variant {
         })
     }
 
-    /// Whether the filter tests each row. Otherwise it checks that the caller's column is in a set of values.
+    /// Whether the filter is a condition on the columns of each row, rather than `column IN (set)`.
     pub(super) fn tests_each_row(&self) -> bool {
         self.column.is_some() && matches!(self.residual.plan.answer, PlanAnswer::Decision(_))
     }

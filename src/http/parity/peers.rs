@@ -5,7 +5,7 @@
 //! answer NONCE TAG              ◀── the one that decided
 //! ```
 //!
-//! Nobody writes decisions down for this, so a check costs what it costs on a single node. If the node that
+//! Decisions are not stored for this, so a check costs what it costs on a single node. If the node that
 //! decided has ended, or cannot be reached, then its decisions are unknown, and the report is not recorded.
 //!
 //! Every role of the database may read and write such lines, and so learn which requests are known. A tag is
@@ -27,11 +27,12 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
 
-/// How long other nodes may take. They need a few milliseconds, unless nobody knows.
+/// How long to wait for other nodes. A node that knows the request answers within milliseconds.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// How many questions may wait. More are answered as if nobody knew: a client that reports faster than this
-/// mostly reports what nobody decided. Each that waits is one of the requests that a node works on.
+/// How many questions may wait at once. Further ones are answered as if no node knew the request: a client
+/// that reports faster than this mostly reports unknown requests. A waiting question counts towards the
+/// requests that a node works on.
 const MOST_WAITING: usize = 64;
 
 /// The length of a nonce: that of eight bytes.
@@ -55,7 +56,7 @@ struct WaitingReport {
     reply: oneshot::Sender<bool>,
 }
 
-/// What the tag of an answer is made from, but for the decision.
+/// What the tag of an answer is made from, apart from the decision.
 struct DecisionTag {
     secret: [u8; 32],
     environment: String,
@@ -70,7 +71,7 @@ impl fmt::Debug for Peers {
     }
 }
 
-/// Removes a question that nobody waits for any more.
+/// Removes a question once it is answered or given up.
 struct AskedPeers<'p>(&'p Peers, String);
 
 impl Drop for AskedPeers<'_> {
@@ -152,7 +153,7 @@ impl Peers {
         self.notices.send(format!("answer {nonce} {}", asked.text(allowed)));
     }
 
-    /// Hands an answer to whoever waits for it.
+    /// Passes an answer on to the report that is waiting for it.
     fn accept(&self, nonce: &str, tag: &str) {
         let mut waiting = self.waiting.lock();
         let decision = waiting.get(nonce).and_then(|report| report.asked.decision(tag));

@@ -22,8 +22,8 @@ use tokio_postgres::types::Type;
 /// How many retired tables are dropped at most in one transaction, which keeps all others waiting.
 const DROPPED: usize = 100;
 
-/// After as many changes as a tenth of a table the writer has it tidied, because autovacuum may take a minute
-/// to do so; but not before the first of these numbers, and always after the second.
+/// A table is tidied once the changes amount to a tenth of its rows, but not before the first of these
+/// numbers, and always after the second. Autovacuum may take a minute to notice.
 const CHANGES: (u64, u64) = (500, 10_000);
 
 /// All relations as the writer knows them.

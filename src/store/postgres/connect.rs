@@ -142,7 +142,7 @@ where
 {
     while let Some(Ok(message)) = poll_fn(|context| connection.poll_message(context)).await {
         if let AsyncMessage::Notification(notification) = message {
-            // A full queue loses it, and so does one that nobody reads any more.
+            // It is dropped if the queue is full or its reader is gone.
             let _ = heard.try_send(notification.payload().to_owned());
         }
     }

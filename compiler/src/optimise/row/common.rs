@@ -140,8 +140,8 @@ fn ask_once(select: &mut Select, rows: &[From], around: &[Normal]) -> Vec<Normal
 }
 
 /// Takes the conditions on the row that all alternatives have out of them. Each comes with the sources of the
-/// row that it mentions. What depends on no row is taken out beside them: the filter asks before all rows
-/// what it finds there, see [`crate::local`], and it does not look inside alternatives.
+/// row that it mentions. Conditions that depend on no row are taken out with them: the filter tests those
+/// once, before any row (see [`crate::local`]), but does not look for them inside alternatives.
 fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
     if others.is_empty() {

@@ -221,7 +221,7 @@ impl RowProbe<'_> {
     }
 
     /// Whether an alternative only compares columns of the row, and an index finds its rows. It may also look
-    /// one up in another set, unless the probe had to except the rows of that set.
+    /// one up in the set of another column, if the probe is tested for all rows anyway.
     fn is_compared(&self, branch: &Select) -> bool {
         let is_comparison = |condition: &Condition| match condition {
             Condition::Compare { .. } | Condition::OneOf { .. } => true,

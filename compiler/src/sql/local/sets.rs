@@ -83,7 +83,7 @@ impl Lowering<'_, Local<'_>> {
         for select in &mut selects {
             select.output = select.output.as_slice().repeat(value.len()).into();
         }
-        // What a set reads, the database may join.
+        // The database may join what a set reads.
         let (output, access) = (SelectOutput::Values(wanted), RowAccess::ByIndex);
         let inside = At { output, access, under_or: false, ..at };
         let query = self.in_own_scope(inside, &selects, &[], |this, at| {

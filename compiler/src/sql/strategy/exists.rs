@@ -90,15 +90,15 @@ impl Lowering<'_, Local<'_>> {
             return TestStrategy::Bounded(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
-        // made it, or finds the test's row by its key; what holds for all alternatives it may join.
+        // made it or the test finds its row by a key. A test that all alternatives share may become a join.
         let is_open = at.access == RowAccess::ByIndex && !self.is_found_by_key(select);
         let is_left_open = at.depth == 0 && (is_open || !at.under_or);
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
         TestStrategy::Probe(fence)
     }
 
-    /// The fence around a denial. In a test that looks one relation up for each row, the database could take
-    /// the denial for a join, and read a whole table each time.
+    /// The fence around a denial. Without one, in a test that looks up one relation for each row, the
+    /// database could turn the denial into a join that reads a whole table each time.
     pub(in crate::sql) fn denial_fence(&self, at: At<'_>) -> Fence {
         let is_in_look_up = at.depth > 0 && at.under_or && at.scope.is_one_relation();
         if is_in_look_up { Fence::nested(self.inputs.features) } else { Fence::Absent }

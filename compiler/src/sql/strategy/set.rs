@@ -130,8 +130,8 @@ impl Lowering<'_, Local<'_>> {
                 // No index finds a value that is cast.
                 let is_cast = comparison == ComparisonStrategy::Text && !representation.is_text();
                 let is_tested = is_cast || used == SetUse::ToTest;
-                // What a test that is no alternative reads, the database may join with all rows at once, and
-                // may find by an index.
+                // A test that is not one of several alternatives can become a join, which an index may
+                // serve.
                 let is_joined = at.depth > 0 && !at.under_or;
                 let is_each_row = at.access == RowAccess::EveryRow && !is_joined;
                 let strategy = if is_tested || is_each_row {

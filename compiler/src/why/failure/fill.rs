@@ -22,14 +22,14 @@ use crate::ir::{BodyLiteralId, Polarity, VarId};
 use crate::ordered::OrderedSet;
 use crate::specialise::GoalId;
 
-/// What all values that are determined for one explanation may take together.
+/// The budget for all the values that are filled in for one explanation.
 pub(super) const BUDGET: Budget = Budget { goals: 300, work: 3_000 };
 
 /// How many rows of a look-up are read. Of these the first are taken in the order of their values, so that
 /// the same facts give the same values wherever they are stored.
 const ROWS: usize = 64;
 
-/// How many ways are followed to the next condition: the first ones may end there.
+/// How many ways are followed to the next condition, where the first ones may turn out to be dead ends.
 const KEPT: usize = 16;
 
 /// The values of an attempt with the conditions that determined some of them.

@@ -1,5 +1,4 @@
-//! A service whose PostgreSQL has no space for its write-ahead log: what clients are told, and what is there
-//! afterwards.
+//! What clients see when PostgreSQL runs out of space for its write-ahead log, and what is stored afterwards.
 
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::cluster::Cluster;
