@@ -22,7 +22,7 @@ id!(/// A relation, by its place in the catalog. Results of compiling with a cat
 
 impl ColumnId {
     /// The first column of a source.
-    pub(crate) const FIRST: Self = Self(0);
+    pub const FIRST: Self = Self(0);
 
     /// The entry of the column in a list that has one for each column of the source.
     #[expect(clippy::indexing_slicing, reason = "a column is one of the source that the list is about")]

@@ -3,7 +3,7 @@
 //! A key determines the row. So two sources that read one query see the same row where their keys are equal,
 //! and sources of several queries of one table see columns of the same row.
 
-use crate::bindings::{Bindings, RowTable};
+use crate::bindings::{Bindings, RowPart, RowTable, SqlName};
 use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
 
 /// The keys of a catalog's bound queries.
@@ -35,6 +35,21 @@ impl<'k> Keys<'k> {
     pub(crate) fn is_typed_key(self, source: SourceId, column: ColumnId) -> bool {
         let mut columns = self.catalog.relations[source].columns();
         self.is_key(source, column) && columns.all(|(ty, _)| self.bindings.sql_types.contains_key(ty))
+    }
+
+    /// The first bound query that asks the same of the rows of its table as a source's does; `None` if that
+    /// asks nothing.
+    pub(crate) fn condition(self, source: SourceId) -> Option<SourceId> {
+        let asked = self.asked(source)?;
+        let mut sources = self.catalog.relations.enumerate().map(|(source, _)| source);
+        sources.find(|other| self.asked(*other) == Some(asked))
+    }
+
+    /// The table of a source's bound query, and its condition, if it has one.
+    fn asked(self, source: SourceId) -> Option<(&'k [SqlName], &'k [RowPart])> {
+        let RelationSource::Bound { binding } = self.catalog.relations[source].source else { return None };
+        let plain = self.bindings.facts[binding].query.plain.as_ref()?;
+        (!plain.condition.is_empty()).then_some((plain.table.as_slice(), plain.condition.as_slice()))
     }
 
     /// Whether a column of a source is the column of a table that the bindings promise to be unique.

@@ -22,6 +22,7 @@ INSERT INTO documents SELECT g, g % 1009, g % 2003, CASE WHEN g % 7 = 0 THEN 1 E
   CASE g % 3 WHEN 0 THEN 'draft' ELSE 'final' END, g % 1000 FROM generate_series(1, 50000) g;
 CREATE INDEX ON documents (owner_id);
 CREATE INDEX ON documents (folder_id);
+CREATE INDEX ON documents ((folder_id + 0));
 CREATE TABLE folders (id INTEGER PRIMARY KEY, tenant_id INTEGER, archived INTEGER, keeper_id INTEGER);
 INSERT INTO folders SELECT g, g % 101, CASE WHEN g % 11 = 0 THEN 1 ELSE 0 END, g % 97 FROM generate_series(0, 2002) g;
 CREATE TABLE parents (folder_id INTEGER, parent_id INTEGER);
@@ -37,6 +38,7 @@ CREATE INDEX ON folder_roles (user_id);
 CREATE TABLE blocks (document_id INTEGER, user_id INTEGER);
 INSERT INTO blocks SELECT (g::bigint * 7919) % 50000, g % 1009 FROM generate_series(1, 50000) g;
 CREATE INDEX ON blocks (document_id, user_id);
+CREATE INDEX ON blocks (user_id);
 CREATE TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
 INSERT INTO quotas SELECT g % 1009, (g::bigint * 7919) % 2003, CASE g % 2 WHEN 0 THEN 'view' ELSE 'edit' END, g % 900
   FROM generate_series(1, 5000) g;

@@ -73,6 +73,7 @@ impl Anchors<'_> {
                     }
                     Condition::Compare { .. }
                     | Condition::OneOf { .. }
+                    | Condition::Meets { .. }
                     | Condition::In { .. }
                     | Condition::Any(_)
                     | Condition::None(_) => {}
@@ -121,7 +122,7 @@ impl Anchors<'_> {
             Condition::Any(branches) => {
                 branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, from))
             }
-            Condition::Compare { .. } | Condition::None(_) => false,
+            Condition::Compare { .. } | Condition::Meets { .. } | Condition::None(_) => false,
         }
     }
 

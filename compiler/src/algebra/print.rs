@@ -38,20 +38,7 @@ impl Names<'_> {
     fn select(&self, text: &mut String, plan: &Plan, select: &Select, kind: &str, depth: usize) {
         let indent = "    ".repeat(depth);
         let output: Vec<String> = select.output.iter().map(|expr| self.expr(*expr)).collect();
-        let from = select.from.iter().map(|from| {
-            let name = match from.kind {
-                FromKind::Source(source) => self.source(source),
-                FromKind::Table(TableRef::Itself) => "itself".to_owned(),
-                FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
-                FromKind::Values(slot) => slot.to_string(),
-                FromKind::Embedded(rows) => format!("{rows:?}"),
-                FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
-                FromKind::Again { source, row, .. } => {
-                    format!("the row {row} of {}", self.source(source))
-                }
-            };
-            format!("{name} {}", from.alias)
-        });
+        let from = select.from.iter().map(|from| format!("{} {}", self.read(plan, from.kind), from.alias));
         let from: Vec<String> = from.collect();
         let _ = writeln!(
             text,
@@ -71,6 +58,10 @@ impl Names<'_> {
                     let _ =
                         writeln!(text, "{indent}    where {} in {}", self.expr(*expr), literals.join(" "));
                 }
+                Condition::Meets { row, source } => {
+                    let (row, source) = (self.expr(*row), self.source(*source));
+                    let _ = writeln!(text, "{indent}    where {row} meets the condition of {source}");
+                }
                 Condition::In { expr, selects, used } => {
                     let kind = match used {
                         SetUse::ToFind => format!("where {} in", self.expr(*expr)),
@@ -89,6 +80,18 @@ impl Names<'_> {
                         .for_each(|branch| self.select(text, plan, branch, "not exists", depth + 1));
                 }
             }
+        }
+    }
+
+    fn read(&self, plan: &Plan, kind: FromKind) -> String {
+        match kind {
+            FromKind::Source(source) => self.source(source),
+            FromKind::Table(TableRef::Itself) => "itself".to_owned(),
+            FromKind::Table(TableRef::Table(table)) => table.of(&plan.tables).name.clone(),
+            FromKind::Values(slot) => slot.to_string(),
+            FromKind::Embedded(rows) => format!("{rows:?}"),
+            FromKind::Row { source, .. } => format!("the row of {}", self.source(source)),
+            FromKind::Again { source, row, .. } => format!("the row {row} of {}", self.source(source)),
         }
     }
 

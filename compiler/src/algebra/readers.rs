@@ -22,7 +22,10 @@ pub(crate) fn reads_tables_in_sets(select: &Select) -> bool {
     fn outside_sets(select: &Select) -> bool {
         let inside = select.filter.iter().any(|condition| match condition {
             Condition::Any(branches) | Condition::None(branches) => branches.iter().any(outside_sets),
-            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. } => false,
         });
         inside || select.from.iter().any(|from| from.kind.table().is_some())
     }

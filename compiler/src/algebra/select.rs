@@ -39,8 +39,9 @@ pub(crate) enum FromKind {
     /// Rows of literals; only in what is left of a plan once stored facts
     /// are known.
     Embedded(EmbeddedId),
-    /// The row that the filter tests, with the columns that a bound query of its table selects; the table is
-    /// not read again.
+    /// The row that the filter tests, with the columns that a bound query of its table selects, none of which
+    /// may be NULL; the table is not read again. Whether the row meets the query's condition is asked by
+    /// [`Condition::Meets`].
     Row {
         /// The bound query.
         source: SourceId,
@@ -89,6 +90,13 @@ pub(crate) enum Condition {
         selects: Vec<Select>,
         /// The use of the set.
         used: SetUse,
+    },
+    /// The row that the filter tests meets the condition of a bound query of its table.
+    Meets {
+        /// The row, by its key: the filter's column.
+        row: Expr,
+        /// The bound query. Of several with the same condition, the first.
+        source: SourceId,
     },
     /// Some branch has a row.
     Any(Vec<Select>),
@@ -206,7 +214,7 @@ impl Condition {
     /// The branches inside.
     pub(crate) fn branches(&self) -> &[Select] {
         match self {
-            Self::Compare { .. } | Self::OneOf { .. } => &[],
+            Self::Compare { .. } | Self::OneOf { .. } | Self::Meets { .. } => &[],
             Self::In { selects: branches, .. } | Self::Any(branches) | Self::None(branches) => branches,
         }
     }
@@ -214,7 +222,7 @@ impl Condition {
     /// The branches inside.
     pub(crate) fn branches_mut(&mut self) -> &mut [Select] {
         match self {
-            Self::Compare { .. } | Self::OneOf { .. } => &mut [],
+            Self::Compare { .. } | Self::OneOf { .. } | Self::Meets { .. } => &mut [],
             Self::In { selects: branches, .. } | Self::Any(branches) | Self::None(branches) => branches,
         }
     }

@@ -76,7 +76,7 @@ impl Condition {
                 visit(*left);
                 visit(*right);
             }
-            Self::OneOf { expr, .. } | Self::In { expr, .. } => visit(*expr),
+            Self::OneOf { expr, .. } | Self::In { expr, .. } | Self::Meets { row: expr, .. } => visit(*expr),
             Self::Any(_) | Self::None(_) => {}
         }
         self.branches().iter().for_each(|branch| branch.for_each_expr(visit));
@@ -100,7 +100,7 @@ impl Condition {
     pub(crate) fn own_exprs_mut(&mut self) -> Vec<&mut Expr> {
         match self {
             Self::Compare { left, right, .. } => vec![left, right],
-            Self::OneOf { expr, .. } | Self::In { expr, .. } => vec![expr],
+            Self::OneOf { expr, .. } | Self::In { expr, .. } | Self::Meets { row: expr, .. } => vec![expr],
             Self::Any(_) | Self::None(_) => Vec::new(),
         }
     }

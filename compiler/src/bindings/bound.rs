@@ -40,11 +40,12 @@ impl Bindings {
     /// Whether a column of a bound query is the unique column of a promised table.
     pub(crate) fn reads(&self, binding: BindingId, column: ColumnId, promised: &RowTable) -> bool {
         self.facts[binding].query.plain.as_ref().is_some_and(|plain| {
-            plain.table == promised.table && plain.columns.find(column) == Some(&promised.column)
+            plain.table == promised.table && plain.name(column) == Some(&promised.column)
         })
     }
 
-    /// Whether the columns of two bound queries are the same column of the same table.
+    /// Whether the columns of two bound queries are the same column of the same table, or computed alike from
+    /// its columns.
     pub(crate) fn are_same_column(&self, one: (BindingId, ColumnId), other: (BindingId, ColumnId)) -> bool {
         let plain = |(binding, column): (BindingId, ColumnId)| {
             let plain = self.facts[binding].query.plain.as_ref()?;
@@ -107,33 +108,63 @@ pub struct BoundQuery {
     pub words: Vec<String>,
     /// Whether something in it is cast.
     pub casts: bool,
-    /// Its parts, if it only selects columns of one table.
+    /// Its parts, if it only selects columns of one table, or what is computed from them.
     pub plain: Option<PlainQuery>,
 }
 
-/// A query of the form `SELECT column, … FROM table [WHERE condition]`.
+/// A query of the form `SELECT value, … FROM table [WHERE condition]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlainQuery {
     /// The table as the query names it, with its schema if given.
     pub table: Vec<SqlName>,
-    /// The selected columns, without a qualifier.
-    pub columns: IdVec<ColumnId, SqlName>,
+    /// What it selects.
+    pub columns: IdVec<ColumnId, PlainColumn>,
     /// The condition, with the columns marked so that they can be qualified; empty if there is none. It can
     /// be joined to others by `AND`: an `OR` in it is parenthesised.
-    pub condition: Vec<ConditionPart>,
+    pub condition: Vec<RowPart>,
     /// The columns that the condition obviously demands not to be NULL.
     pub not_null: Vec<SqlName>,
     /// Whether the condition is obviously never NULL itself: it only has tests such as `IS NOT NULL`.
     pub is_never_null: bool,
 }
 
-/// A part of a plain query's condition.
+impl PlainQuery {
+    /// The name of a column of the table that the query selects; `None` if it selects a computed value there.
+    pub fn name(&self, column: ColumnId) -> Option<&SqlName> {
+        match self.columns.find(column)? {
+            PlainColumn::Named(name) => Some(name),
+            PlainColumn::Computed(_) => None,
+        }
+    }
+}
+
+/// What a plain query selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConditionPart {
+pub enum PlainColumn {
+    /// A column of the table, without a qualifier.
+    Named(SqlName),
+    /// A value computed from columns of the row, such as `org || '/' || no`.
+    Computed(Vec<RowPart>),
+}
+
+/// A part of a text about one row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RowPart {
     /// Literal SQL text.
     Text(String),
     /// A column of the table, without a qualifier.
     Column(SqlName),
+}
+
+impl RowPart {
+    /// The text over a row that is called `alias`, in parentheses.
+    pub(crate) fn over(parts: &[Self], alias: &str) -> String {
+        let text = |part: &Self| match part {
+            Self::Text(text) => text.clone(),
+            Self::Column(column) => format!("{alias}.{column}"),
+        };
+        format!("({})", parts.iter().map(text).collect::<String>())
+    }
 }
 
 /// The column of a filter: an expression over one row of the caller's query.

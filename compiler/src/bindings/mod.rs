@@ -44,7 +44,8 @@ mod types;
 mod yaml;
 
 pub use bound::{
-    Binding, BindingArg, Bindings, BoundQuery, ColumnExpr, ConditionPart, PlainQuery, RowTable, SyncKey,
+    Binding, BindingArg, Bindings, BoundQuery, ColumnExpr, PlainColumn, PlainQuery, RowPart, RowTable,
+    SyncKey,
 };
 pub use column::{column, output_name};
 pub use document::parse;

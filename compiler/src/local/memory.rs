@@ -31,7 +31,11 @@ fn of_select(select: &Select) -> usize {
         let branches = condition.branches().iter().map(of_select).sum::<usize>();
         let literals = match condition {
             Condition::OneOf { literals, .. } => literals.len() * size_of::<usize>(),
-            Condition::Compare { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => 0,
+            Condition::Compare { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. }
+            | Condition::Any(_)
+            | Condition::None(_) => 0,
         };
         size_of::<Condition>() + branches + literals
     };

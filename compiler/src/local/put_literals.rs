@@ -104,7 +104,9 @@ impl<E> Folder<'_, E> {
                     self.compare(*op, of_row(left, row)?, of_row(right, row)?)
                 }
                 Condition::OneOf { expr, literals } => self.is_one_of(of_row(expr, row)?, literals),
-                Condition::In { .. } | Condition::Any(_) | Condition::None(_) => None,
+                Condition::Meets { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => {
+                    None
+                }
             };
             if rows.first().is_none_or(|row| decided(row).is_none()) {
                 return true;

@@ -137,7 +137,7 @@ fn n_values(folded: &Folded) -> usize {
         Condition::Compare { left, right, .. } => {
             count += [left, right].into_iter().filter(|expr| matches!(expr, Expr::Const(_))).count();
         }
-        Condition::In { .. } | Condition::Any(_) | Condition::None(_) => {}
+        Condition::Meets { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => {}
     });
     let tables = folded.plan.tables.iter().flat_map(|table| table.body.selects());
     let outputs = tables.chain(folded.plan.answer.selects()).flat_map(|select| &select.output);

@@ -40,7 +40,10 @@ fn in_union(alternatives: &mut Vec<Select>, left: &mut usize) {
     for condition in alternatives.iter_mut().flat_map(|select| &mut select.filter) {
         match condition {
             Condition::In { selects: branches, .. } | Condition::Any(branches) => in_union(branches, left),
-            Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } => {}
+            Condition::None(_)
+            | Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. } => {}
         }
     }
     if alternatives.len() > ALTERNATIVES {

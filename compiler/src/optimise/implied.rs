@@ -178,7 +178,7 @@ impl<'g> TiedSources<'g> {
             Condition::OneOf { expr, literals } => renamed(*expr).is_some_and(|expr| {
                 select.filter.contains(&Condition::OneOf { expr, literals: literals.clone() })
             }),
-            Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+            Condition::Meets { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
         };
         renamed(self.value) == Some(start) && self.group.inner.iter().all(is_asked)
     }

@@ -35,7 +35,10 @@ fn join_branches(select: &mut Select) {
                 }
             }
             Condition::None(branches) => branches.iter_mut().for_each(join_branches),
-            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {}
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. } => {}
         }
         at += 1;
     }

@@ -10,7 +10,8 @@
 //! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
 
-use super::setting::Setting;
+use super::row::fact_condition;
+use super::setting::{Row, Setting};
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::Bindings;
@@ -27,12 +28,12 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
     let of_tables = tables.iter_mut().filter(|table| !matches!(table.body, TableBody::WholeState { .. }));
     let selects = of_tables.flat_map(|table| table.body.selects_mut());
     for select in selects.chain([guard]).chain(answer.selects_mut()) {
-        merge(select, &mut Vec::new(), keys);
+        merge(select, &mut Vec::new(), setting.row, keys);
     }
 }
 
 /// Merges the sources of a select and of its branches; `around` are those of the selects around it.
-fn merge(select: &mut Select, around: &mut Vec<From>, keys: Keys<'_>) {
+fn merge(select: &mut Select, around: &mut Vec<From>, row: Option<Row<'_>>, keys: Keys<'_>) {
     let outside = around.len();
     let equalities = Equalities::of(select);
     let Select { from, filter, output } = select;
@@ -42,11 +43,14 @@ fn merge(select: &mut Select, around: &mut Vec<From>, keys: Keys<'_>) {
         {
             from.kind = kind;
             use_key(filter, output, same);
+            if let (FromKind::Row { source, .. }, Some(row)) = (kind, row) {
+                filter.extend(fact_condition(source, row, keys));
+            }
         }
         around.push(*from);
     });
     for condition in filter {
-        condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, keys));
+        condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, row, keys));
     }
     around.truncate(outside);
 }

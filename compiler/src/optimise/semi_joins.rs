@@ -67,6 +67,7 @@ fn equal_to(condition: &Condition, column: Expr) -> Option<Expr> {
         Condition::Compare { op: CompareOp::Equal, left, right } if *right == column => Some(*left),
         Condition::Compare { .. }
         | Condition::OneOf { .. }
+        | Condition::Meets { .. }
         | Condition::In { .. }
         | Condition::Any(_)
         | Condition::None(_) => None,

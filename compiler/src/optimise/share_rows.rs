@@ -93,7 +93,7 @@ fn drop_decided(select: &mut Select, look_ups: &[KeyLookUp], n_made: usize) {
             branches.iter_mut().for_each(|branch| drop_decided(branch, look_ups, n_made));
             true
         }
-        Condition::Compare { .. } | Condition::OneOf { .. } => true,
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => true,
     });
 }
 

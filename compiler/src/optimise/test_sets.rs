@@ -150,6 +150,7 @@ fn finds(condition: &Condition) -> Option<Expr> {
         Condition::In { used: SetUse::ToTest, .. }
         | Condition::Compare { .. }
         | Condition::OneOf { .. }
+        | Condition::Meets { .. }
         | Condition::Any(_)
         | Condition::None(_) => None,
     }

@@ -20,6 +20,8 @@ pub(super) struct At<'p> {
     pub(super) siblings: Siblings,
     /// Whether it is inside one of several alternatives, so that the database cannot join what a test reads.
     pub(super) under_or: bool,
+    /// Whether it is denied, so that no index finds rows by it.
+    pub(super) is_denied: bool,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
@@ -77,6 +79,7 @@ impl<'p> At<'p> {
             depth: 0,
             siblings: Siblings::Absent,
             under_or: false,
+            is_denied: false,
             output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,

@@ -33,6 +33,7 @@ where
         match condition {
             Condition::Compare { op, left, right } => self.comparison(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.in_literals(at, *expr, literals),
+            Condition::Meets { source, .. } => self.row_meets(at, *source),
             Condition::In { expr, selects, used } => self.in_selects(at, *expr, selects, *used),
             Condition::Any(branches) => {
                 let at = at_alternatives(at, branches);
@@ -63,7 +64,8 @@ where
     /// Whether a select has no row.
     fn no_branch(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
         if select.reads_nothing() {
-            let conditions = self.conditions(at.inside(select), select)?;
+            let at = At { is_denied: true, ..at.inside(select) };
+            let conditions = self.conditions(at, select)?;
             return Ok(build::not(build::all(conditions)));
         }
         self.has_no_row(at, select)

@@ -9,7 +9,7 @@ use super::lower::{Lowering, Unconstrained, column_name, column_names, cte_kind}
 use super::printing::Printing;
 use super::strategy::Fence;
 use crate::algebra::{AnswerColumns, Expr, FromKind, Plan, PlanAnswer, Range, Select, SetUse};
-use crate::catalog::{ColumnId, Relation, RelationSource};
+use crate::catalog::{ColumnId, Relation, RelationSource, SourceId};
 use crate::dialect::{ParameterRows, Placeholder, ValueForm};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{Answer, CompileError, Slot};
@@ -218,6 +218,10 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         let value = self.expr(at, value)?;
         let list = literals.iter().map(|literal| self.literal(*literal)).collect::<Result<_, _>>()?;
         Ok(build::in_list(value, list))
+    }
+
+    fn row_meets(&self, _: At<'_>, _: SourceId) -> Result<Sql, CompileError> {
+        Err(CompileError::Bug("a condition of a bound query in a plan over stored relations".into()))
     }
 
     fn in_selects(&mut self, _: At<'_>, _: Expr, _: &[Select], _: SetUse) -> Result<Sql, CompileError> {

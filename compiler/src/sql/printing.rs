@@ -5,7 +5,7 @@
 
 use super::at::At;
 use crate::algebra::{Expr, FromKind, Select, SetUse};
-use crate::catalog::ColumnId;
+use crate::catalog::{ColumnId, SourceId};
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
@@ -51,6 +51,9 @@ pub(super) trait Printing {
 
     /// Adds the conditions under which rows of the select's sources are facts.
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError>;
+
+    /// Whether the row that a filter tests meets the condition of a bound query of its table; never NULL.
+    fn row_meets(&self, at: At<'_>, source: SourceId) -> Result<Sql, CompileError>;
 
     /// A test of whether a select that reads something has a row.
     fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError>;

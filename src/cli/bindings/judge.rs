@@ -255,7 +255,7 @@ fn may_be_null(binding: &Binding, id: ColumnId, column: &Column) -> Option<Findi
 /// Whether the query itself obviously excludes rows in which the column is NULL.
 fn is_tested(binding: &Binding, column: ColumnId) -> bool {
     let Some(plain) = &binding.query.plain else { return false };
-    plain.not_null.contains(&plain.columns[column])
+    plain.name(column).is_some_and(|name| plain.not_null.contains(name))
 }
 
 fn index(column: &Column) -> Option<Finding> {

@@ -3,6 +3,7 @@
 
 use super::{LocalProbe, LocalSet, LocalSlow};
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, RowTable, SqlName};
+use portcullis_compiler::catalog::ColumnId;
 use portcullis_compiler::local::{
     BoundColumn, CastReason, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start,
 };
@@ -167,7 +168,7 @@ impl Words<'_> {
         for binding in &self.bindings.facts {
             let is_of_type = matches!(binding.args.first(), Some(BindingArg::Column { ty: of }) if of == ty);
             let Some(plain) = binding.query.plain.as_ref().filter(|_| is_of_type) else { continue };
-            let Some(column) = plain.columns.first() else { continue };
+            let Some(column) = plain.name(ColumnId::FIRST) else { continue };
             let row = RowTable { table: plain.table.clone(), column: column.clone() };
             match found.iter_mut().find(|(known, _)| *known == row) {
                 Some((_, times)) => *times += 1,
@@ -199,7 +200,7 @@ impl Words<'_> {
     /// The name of a bound column.
     fn column(&self, BoundColumn { binding, column }: BoundColumn) -> String {
         let Binding { query, key, .. } = &self.bindings.facts[binding];
-        match query.plain.as_ref().and_then(|plain| Some((plain, plain.columns.find(column)?))) {
+        match query.plain.as_ref().and_then(|plain| Some((plain, plain.name(column)?))) {
             Some((plain, name)) => {
                 format!("{}.{name}", SqlName::path(&plain.table))
             }

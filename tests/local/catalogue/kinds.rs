@@ -124,6 +124,27 @@ has_permission(u: User, "read", d: Document) if lent(u, f, _) and has_relation(d
         expert: "d.status = 'final'",
     },
     Pattern {
+        shape: "pattern-conditions-of-bound-queries",
+        title: "Bound queries that leave rows out",
+        why: "The queries of `kept_by` and `kept_in` have the same condition. It is tested once, apart from the alternatives, which indexes then answer completely.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if kept_by(d, u);
+has_permission(u: User, \"read\", d: Document) if kept_in(d, f) and has_role(u, \"viewer\", f);
+has_permission(u: User, \"read\", d: Document) if blocked(d, u);",
+        expert: "(d.deleted = 0 AND (d.owner_id = ? OR VIEWED)
+                  OR d.id IN (SELECT document_id FROM blocks WHERE user_id = ?))",
+    },
+    Pattern {
+        shape: "pattern-computed-column",
+        title: "A folder whose id is computed",
+        why: "The query selects `folder_id + 0`, which is computed from the row, and an index on the same expression finds the rows.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if filed(d, f) and has_role(u, \"viewer\", f);",
+        expert: "VIEWED",
+    },
+    Pattern {
         shape: "pattern-limit-of-the-actor",
         title: "A limit for each user",
         why: "The limits of one user are a small array, made once; the size is a column of the row.",

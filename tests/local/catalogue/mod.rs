@@ -54,6 +54,12 @@ facts:
     query: SELECT id, folder_id FROM documents
   deleted(Document:_):
     query: SELECT id FROM documents WHERE deleted = 1
+  kept_by(Document:_, User:_):
+    query: SELECT id, owner_id FROM documents WHERE deleted = 0
+  kept_in(Document:_, Folder:_):
+    query: SELECT id, folder_id FROM documents WHERE deleted = 0
+  filed(Document:_, Folder:_):
+    query: SELECT id, folder_id + 0 FROM documents
   status(Document:_, String:_):
     query: SELECT id, status FROM documents
   flag(Document:_, Integer:_):
@@ -117,6 +123,9 @@ resource Document {
   SHORTHAND
 }
 declare deleted(Document);
+declare kept_by(Document, User);
+declare kept_in(Document, Folder);
+declare filed(Document, Folder);
 declare status(Document, String);
 declare size(Document, Integer);
 declare flag(Document, Integer);

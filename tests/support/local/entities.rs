@@ -1,8 +1,9 @@
 //! Schemas with a table for each type of things, as most applications have them.
 //!
 //! What is known of a thing at most once is in its row: `has_relation(Issue:_, parent, Repository:_)` is a
-//! column `issues.parent_1`, NULL where an issue has none, and `is_public(Repository:_)` a flag. The document
-//! promises that the tables' ids are unique, so a filter over exactly that column may read the row.
+//! column `issues.parent_1`, NULL where an issue has none, and `is_public(Repository:_)` a flag. Some such
+//! columns count only where a flag of the row says so, and some are computed. The document promises that the
+//! tables' ids are unique, so a filter over exactly that column may read the row.
 
 use super::renaming::Renaming;
 use super::schema::{Bound, Candidates, Key, Schema, column_type, key_type, spelled};
@@ -95,22 +96,50 @@ fn place_one(
         }
         2 => {
             let other_at = 1 - thing_at;
-            let other = format!("{word}_{number}");
+            let name = format!("{word}_{number}");
             let values = rows.iter().filter_map(|row| row[other_at].as_deref());
-            let ty = column_type(style, renaming, types[other_at], &other, values);
-            table.columns.push(Column { name: other.clone(), ty });
-            for row in &mut table.rows {
-                let value = said.get(&row[0]).and_then(|said| said[other_at].clone());
-                row.push(value);
-            }
-            Some(if thing_at == 0 {
-                format!("SELECT {ID}, {other} FROM {from}")
-            } else {
-                format!("SELECT {other}, {ID} FROM {from} WHERE {other} IS NOT NULL")
-            })
+            let ty = column_type(style, renaming, types[other_at], &name, values);
+            let value = |row: &Row| said.get(&row[0]).and_then(|said| said[other_at].clone());
+            let values: Vec<Option<String>> = table.rows.iter().map(value).collect();
+            let added = add_column(table, number, Column { name, ty }, values);
+            let OtherColumn { shown, condition } = added;
+            let list = if thing_at == 0 { format!("{ID}, {shown}") } else { format!("{shown}, {ID}") };
+            Some(format!("SELECT {list} FROM {from} WHERE {condition}"))
         }
         _ => None,
     }
+}
+
+/// How a query reads a column, and which rows it leaves out.
+struct OtherColumn {
+    shown: String,
+    condition: String,
+}
+
+/// Adds a column with these values, NULL where a thing has none. In some tables such a thing has a value,
+/// too, and a flag says that it is no fact.
+fn add_column(table: &mut Table, number: usize, column: Column, values: Vec<Option<String>>) -> OtherColumn {
+    let (name, is_exact) = (column.name.clone(), !column.ignores_case());
+    table.columns.push(column);
+    if number % 3 != 0 {
+        for (row, value) in table.rows.iter_mut().zip(values) {
+            row.push(value);
+        }
+        let is_computed = number % 3 == 1 && is_exact;
+        let shown = if is_computed { format!("coalesce({name}, {name})") } else { name.clone() };
+        // Every row has an id: several queries of a table have the same condition.
+        let condition = if is_computed { format!("{ID} IS NOT NULL") } else { format!("{name} IS NOT NULL") };
+        return OtherColumn { shown, condition };
+    }
+    let flag = format!("has_{name}");
+    let stranger = values.iter().flatten().next().cloned();
+    for (row, value) in table.rows.iter_mut().zip(values) {
+        let is_said = i32::from(value.is_some()).to_string();
+        row.extend([value.or_else(|| stranger.clone()), Some(is_said)]);
+    }
+    table.columns.push(Column { name: flag.clone(), ty: ColumnType::Integer });
+    let condition = if number % 2 == 0 { format!("{flag} = 1") } else { format!("NOT {flag} IN (0)") };
+    OtherColumn { shown: name, condition }
 }
 
 fn is_primitive(ty: &str) -> bool {

@@ -215,6 +215,10 @@ impl<'a> Atoms<'a> {
             Condition::OneOf { expr, literals } => {
                 vec![vec![PlanAtom::OneOf(self.value(*expr, scope), literals.clone())]]
             }
+            Condition::Meets { row, source } => {
+                let query = ValueOrigin::Of(ReadFrom::Relation(*source));
+                vec![vec![compare(CompareOp::Equal, self.value(*row, scope), query)]]
+            }
             Condition::In { expr, selects, .. } => {
                 let value = self.value(*expr, scope);
                 let mut all = Vec::new();

@@ -102,9 +102,11 @@ fn tests(select: &Select, taken: TakenAliases) -> Vec<Test<'_>> {
 fn exempted(condition: &Condition) -> impl Iterator<Item = (&[Select], impl Fn() -> Vec<Select>)> {
     let branches = match condition {
         Condition::Any(branches) => branches.as_slice(),
-        Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {
-            &[]
-        }
+        Condition::None(_)
+        | Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::In { .. } => &[],
     };
     let without = move |place: Option<usize>| {
         let others = branches.iter().enumerate().filter(move |(other, _)| Some(*other) != place);
@@ -120,9 +122,11 @@ fn exempted(condition: &Condition) -> impl Iterator<Item = (&[Select], impl Fn()
 fn denial(condition: &Condition) -> Option<&[Select]> {
     match condition {
         Condition::None(denied) => Some(denied),
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) => {
-            None
-        }
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::In { .. }
+        | Condition::Any(_) => None,
     }
 }
 

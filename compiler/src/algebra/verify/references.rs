@@ -163,6 +163,15 @@ impl ReferenceWalk<'_> {
                     }
                 }
             }
+            Condition::Meets { row, source } => {
+                self.expr(*row, place, scope)?;
+                self.columns(FromKind::Source(*source), place)?;
+                if !matches!(row, Expr::Given(_)) {
+                    return Err(
+                        "a condition of a bound query is asked of another row than the filter's".into()
+                    );
+                }
+            }
             Condition::In { expr, selects, .. } => {
                 let kind = self.expr(*expr, place, scope)?;
                 for select in selects {

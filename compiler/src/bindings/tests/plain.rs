@@ -1,19 +1,26 @@
 //! Which queries count as plain: columns of one table.
 
 use super::*;
-use crate::bindings::{ConditionPart, PlainQuery, SqlName};
+use crate::bindings::{PlainColumn, PlainQuery, RowPart, SqlName};
 
 /// A plain query as one line, with its columns marked by a dot.
 fn shown(text: &str, dialect: Dialect) -> Option<String> {
     let PlainQuery { table, columns, condition, .. } = read(text, dialect).unwrap().plain?;
-    let condition: String = condition
+    let over_row = |parts: &[RowPart]| -> String {
+        let texts = parts.iter().map(|part| match part {
+            RowPart::Text(text) => text.clone(),
+            RowPart::Column(column) => format!("t.{column}"),
+        });
+        texts.collect()
+    };
+    let columns: Vec<String> = columns
         .iter()
-        .map(|part| match part {
-            ConditionPart::Text(text) => text.clone(),
-            ConditionPart::Column(column) => format!("t.{column}"),
+        .map(|column| match column {
+            PlainColumn::Named(name) => name.to_string(),
+            PlainColumn::Computed(parts) => over_row(parts),
         })
         .collect();
-    let columns: Vec<String> = columns.iter().map(SqlName::to_string).collect();
+    let condition = over_row(&condition);
     Some(format!("{} | {} | {condition}", SqlName::path(&table), columns.join(", ")))
 }
 
@@ -63,10 +70,29 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT a FROM t WHERE b HAVING c", ""),
     ("SELECT a FROM t UNION SELECT a FROM u", ""),
     ("WITH t AS (SELECT 1 AS a) SELECT a FROM t", ""),
-    ("SELECT a + 1 FROM t", ""),
-    ("SELECT a::text FROM t", ""),
-    ("SELECT lower(a) FROM t", ""),
+    ("SELECT a + 1 FROM t", "t | t.a + 1 | "),
+    ("SELECT a::text FROM t", "t | t.a:: text | "),
+    ("SELECT lower(a) FROM t", "t | lower(t.a) | "),
+    ("SELECT a, x.b || '/' || \"C\"::text AS k, c FROM t x", "t | a, t.b || '/' || t.\"C\":: text, c | "),
+    (
+        "SELECT a, coalesce(b, upper(c)) d FROM t WHERE c = 'x'",
+        "t | a, coalesce(t.b, upper(t.c)) | t.c = 'x'",
+    ),
+    ("SELECT a, CAST(b AS int) FROM t WHERE c IS NULL", "t | a, CAST(t.b AS int) | t.c IS NULL"),
+    ("SELECT a, CAST(b AS int) FROM t WHERE c = 'x'", ""),
+    ("SELECT a, b / c FROM t WHERE c <> 0", ""),
+    ("SELECT a, b::text::int FROM t WHERE c", ""),
+    ("SELECT a, b -> 'k' ->> 'l' FROM t WHERE c", "t | a, t.b -> 'k' ->> 'l' | t.c"),
+    ("SELECT a, unnest(b) FROM t", ""),
+    ("SELECT max(a) FROM t", ""),
+    ("SELECT lower(max(a)) FROM t", ""),
+    ("SELECT app.lower(a) FROM t", ""),
+    ("SELECT lower(b) OVER (PARTITION BY a) FROM t", ""),
+    ("SELECT u.a || 'x' FROM t", ""),
+    ("SELECT t || 'x' FROM t", ""),
+    ("SELECT a, (SELECT b FROM u) FROM t", ""),
     ("SELECT 'x' FROM t", ""),
+    ("SELECT a, 'x' || 'y' FROM t", ""),
     ("SELECT user FROM t", ""),
     ("SELECT current_user, a FROM t", ""),
     ("SELECT current_date FROM t", ""),
@@ -104,7 +130,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT a FROM t WHERE (b, c) = (1, 2)", ""),
     ("SELECT a FROM t WHERE b AT TIME ZONE 'UTC' > c", ""),
     ("SELECT a FROM t WHERE CASE WHEN b THEN c END", ""),
-    ("SELECT (a) FROM t", ""),
+    ("SELECT (a) FROM t", "t | (t.a) | "),
     ("SELECT a", ""),
     ("SELECT FROM t", ""),
 ];

@@ -94,8 +94,12 @@ impl Arm {
     }
 
     fn searches_array(&self) -> bool {
-        let is_set =
-            |condition: &Condition| !matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let is_set = |condition: &Condition| {
+            !matches!(
+                condition,
+                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. }
+            )
+        };
         self.found.filter.iter().any(is_set)
     }
 }
@@ -130,7 +134,7 @@ pub(super) fn cost(condition: &Condition) -> usize {
         if branch.reads_nothing() { branch.filter.iter().map(cost).max().unwrap_or(0) } else { 2 }
     };
     match condition {
-        Condition::Compare { .. } | Condition::OneOf { .. } => 0,
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => 0,
         Condition::In { .. } => 1,
         Condition::Any(branches) | Condition::None(branches) => {
             branches.iter().map(of_branch).max().unwrap_or(0)
@@ -160,7 +164,10 @@ fn tested(mut condition: Condition) -> Condition {
                 branch.filter = std::mem::take(&mut branch.filter).into_iter().map(tested).collect();
             }
         }
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => {}
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::None(_) => {}
     }
     condition
 }

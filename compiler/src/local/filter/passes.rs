@@ -288,6 +288,7 @@ fn drop_literals(select: &mut Select) {
             Condition::Any(branches) => Some(branches),
             Condition::Compare { .. }
             | Condition::OneOf { .. }
+            | Condition::Meets { .. }
             | Condition::In { .. }
             | Condition::None(_) => None,
         });

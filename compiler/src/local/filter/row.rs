@@ -51,7 +51,7 @@ fn asks_key_inside(select: &Select) -> bool {
     select.filter.iter().any(|condition| match condition {
         Condition::In { selects, .. } => selects.iter().any(asks_key),
         Condition::Any(branches) | Condition::None(branches) => branches.iter().any(asks_key_inside),
-        Condition::Compare { .. } | Condition::OneOf { .. } => false,
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => false,
     })
 }
 
@@ -68,6 +68,7 @@ pub(super) fn needs_row(select: &Select) -> bool {
             Condition::Any(branches) => branches.iter().all(needs_row),
             Condition::Compare { .. }
             | Condition::OneOf { .. }
+            | Condition::Meets { .. }
             | Condition::In { .. }
             | Condition::None(_) => false,
         })

@@ -135,7 +135,10 @@ fn is_static_test(condition: &Condition) -> bool {
         Condition::Any(branches) | Condition::None(branches) => {
             branches.iter().any(|branch| !branch.reads_nothing())
         }
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::In { .. } => false,
     };
     reads && is_same_for_all_rows(condition)
 }

@@ -65,7 +65,11 @@ fn is_ordered_or_timed(plan: &Plan) -> bool {
     plan.for_each_condition(&mut |condition| {
         found |= match condition {
             Condition::Compare { op, .. } => !matches!(op, CompareOp::Equal | CompareOp::NotEqual),
-            Condition::OneOf { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+            Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. }
+            | Condition::Any(_)
+            | Condition::None(_) => false,
         };
     });
     found
@@ -221,7 +225,10 @@ impl Splitter<'_> {
     fn is_pure(&self, condition: &Condition) -> bool {
         let mut reads_column = false;
         condition.for_each_expr(&mut |expr| reads_column |= is_column(expr, self.column));
-        let is_simple = matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        let is_simple = matches!(
+            condition,
+            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. }
+        );
         // A comparison of values that the question gives is decided when they are put in.
         let is_given = is_simple && free_aliases(condition).is_empty();
         let is_itself = reads_itself(condition.branches());

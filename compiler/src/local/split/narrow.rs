@@ -222,7 +222,10 @@ impl Splitter<'_> {
             let moves = match &condition {
                 Condition::None(_) => true,
                 Condition::Any(branches) => !self.leads.hold_branches(branches),
-                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+                Condition::Compare { .. }
+                | Condition::OneOf { .. }
+                | Condition::Meets { .. }
+                | Condition::In { .. } => false,
             };
             if !(moves && self.move_into_any(&condition, rest, equals)) {
                 rest.insert(at, condition);

@@ -66,7 +66,10 @@ impl TestRewriter<'_> {
                         self.in_test(branch);
                     }
                 }),
-                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {}
+                Condition::Compare { .. }
+                | Condition::OneOf { .. }
+                | Condition::Meets { .. }
+                | Condition::In { .. } => {}
             }
         }
     }

@@ -44,7 +44,10 @@ fn in_select(select: &mut Select, anchors: &Anchors<'_>, taken: &mut TakenAliase
             Condition::Any(branches) => {
                 branches.iter_mut().for_each(|branch| in_select(branch, anchors, taken));
             }
-            Condition::None(_) | Condition::Compare { .. } | Condition::OneOf { .. } => {}
+            Condition::None(_)
+            | Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. } => {}
         }
     }
 }

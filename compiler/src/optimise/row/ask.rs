@@ -1,7 +1,7 @@
 //! Turns the values that a filter's alternatives return into conditions on the caller's row.
 
 use super::super::setting::{Row, Setting};
-use super::rows_of;
+use super::{fact_condition, rows_of};
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, Table, TableBody};
@@ -61,6 +61,7 @@ impl Asker<'_> {
                 let shown = is_row(Expr::Column { alias: from.alias, column: key }, self.row);
                 select.filter.retain(|condition| *condition != shown);
                 from.kind = FromKind::Row { source, key };
+                select.filter.extend(fact_condition(source, self.row, self.keys()));
             }
         }
         let rows: Vec<From> = around.iter().copied().chain(rows_of(&select.from)).collect();
@@ -70,15 +71,22 @@ impl Asker<'_> {
                 Condition::Any(branches) | Condition::None(branches) => {
                     branches.iter_mut().for_each(|branch| self.select(branch, &rows));
                 }
-                Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {}
+                Condition::Compare { .. }
+                | Condition::OneOf { .. }
+                | Condition::Meets { .. }
+                | Condition::In { .. } => {}
             }
         }
         one_for_each_source(select, around);
     }
 
+    fn keys(&self) -> Keys<'_> {
+        Keys { catalog: self.setting.catalog, bindings: self.bindings }
+    }
+
     /// The column of a relation that is the key of the caller's row.
     fn key(&self, source: SourceId) -> Option<ColumnId> {
-        let keys = Keys { catalog: self.setting.catalog, bindings: self.bindings };
+        let keys = self.keys();
         let mut columns = keys.catalog.relations[source].column_ids();
         columns.find(|column| keys.reads(source, *column, self.row.promised))
     }
@@ -141,7 +149,7 @@ impl Asker<'_> {
                     asks_key |=
                         *op == CompareOp::Equal && [*left, *right].contains(&Expr::Given(self.row.var));
                 }
-                Condition::OneOf { .. } => {}
+                Condition::OneOf { .. } | Condition::Meets { .. } => {}
                 Condition::In { .. } | Condition::Any(_) | Condition::None(_) => is_alone = false,
             }
         }

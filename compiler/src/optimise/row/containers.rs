@@ -68,7 +68,10 @@ impl Prober<'_> {
                 branches.iter().flat_map(|branch| &branch.filter).any(|condition| self.has_list(condition))
             }
             Condition::In { .. } => self.lists_containers(condition),
-            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => false,
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::None(_) => false,
         }
     }
 
@@ -83,6 +86,7 @@ impl Prober<'_> {
             }),
             Condition::Compare { .. }
             | Condition::OneOf { .. }
+            | Condition::Meets { .. }
             | Condition::In { .. }
             | Condition::None(_) => self.anchors.is_indexed(condition, rows),
         }
@@ -123,7 +127,7 @@ impl Prober<'_> {
     /// Whether a column of the set's own table equals a value of the question.
     fn is_the_actors(&self, set: &Select) -> bool {
         set.filter.iter().any(|condition| match condition {
-            Condition::Compare { .. } | Condition::OneOf { .. } => {
+            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => {
                 self.anchors.is_indexed(condition, &set.from)
             }
             Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,

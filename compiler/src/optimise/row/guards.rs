@@ -117,7 +117,10 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
     let is_probe = match condition {
         Condition::None(branches) => branches.iter().any(|branch| !branch.reads_nothing()),
         Condition::Any(branches) => matches!(branches.as_slice(), [only] if !only.reads_nothing()),
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => false,
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::In { .. } => false,
     };
     let mut found = IndexSet::new();
     condition.for_each_expr(&mut |expr| {
@@ -125,11 +128,18 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
             found.insert(expr);
         }
     });
-    let mut is_nested = false;
+    let mut is_nested = condition.branches().iter().any(meets_condition);
     for branch in condition.branches() {
         branch.for_each_source(&mut |from| is_nested |= matches!(from.kind, FromKind::Row { .. }));
     }
     (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
+}
+
+/// Whether a branch asks the row for the condition of a bound query, which is about that row alone.
+fn meets_condition(branch: &Select) -> bool {
+    branch.filter.iter().any(|condition| {
+        matches!(condition, Condition::Meets { .. }) || condition.branches().iter().any(meets_condition)
+    })
 }
 
 /// Whether what a probe reads starts from a given value, for any row.
@@ -180,6 +190,7 @@ impl RowProbe<'_> {
             }
             Condition::Compare { .. }
             | Condition::OneOf { .. }
+            | Condition::Meets { .. }
             | Condition::In { .. }
             | Condition::None(_) => false,
         };
@@ -224,7 +235,7 @@ impl RowProbe<'_> {
     /// one up in the set of another column, if the probe is tested for all rows anyway.
     fn is_compared(&self, branch: &Select) -> bool {
         let is_comparison = |condition: &Condition| match condition {
-            Condition::Compare { .. } | Condition::OneOf { .. } => true,
+            Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => true,
             Condition::In { expr, .. } => *expr != self.column && self.is_of_all_rows(),
             Condition::Any(_) | Condition::None(_) => false,
         };
@@ -251,9 +262,11 @@ fn denies_one_source(probe: &Condition) -> bool {
             let is_one = |select: &Select| matches!(select.from.as_slice(), [from] if matches!(from.kind, FromKind::Source(_)));
             matches!(branches.as_slice(), [only] if is_one(only) && only.branches().next().is_none())
         }
-        Condition::Any(_) | Condition::Compare { .. } | Condition::OneOf { .. } | Condition::In { .. } => {
-            false
-        }
+        Condition::Any(_)
+        | Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::In { .. } => false,
     }
 }
 
@@ -266,7 +279,10 @@ fn has_set(column: Expr, select: &Select) -> bool {
             branches.iter().all(Select::reads_nothing)
                 && branches.iter().any(|branch| has_set(column, branch))
         }
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::None(_) => false,
+        Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. }
+        | Condition::None(_) => false,
     })
 }
 

@@ -35,8 +35,17 @@ pub(super) mod instances;
 pub(super) mod sets;
 mod share;
 
+use super::setting::Row;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, Expr, From, FromKind};
+use crate::catalog::SourceId;
+use crate::keys::Keys;
+
+/// The condition that the row being filtered must meet to be a fact of a bound query of its table, if there
+/// is one.
+pub(super) fn fact_condition(source: SourceId, row: Row<'_>, keys: Keys<'_>) -> Option<Condition> {
+    keys.condition(source).map(|source| Condition::Meets { row: Expr::Given(row.var), source })
+}
 
 /// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {

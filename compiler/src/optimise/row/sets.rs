@@ -57,7 +57,7 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
 pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
     match condition {
         Condition::Any(_) | Condition::None(_) if is_same_for_all_rows(condition) => 0,
-        Condition::Compare { .. } | Condition::OneOf { .. } => 0,
+        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => 0,
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => 2,
         Condition::Any(branches) => match branches.as_slice() {
             [only] if is_bound(only, rows) => 1,

@@ -6,11 +6,12 @@
 
 use super::target::Local;
 use crate::algebra::{Condition, EmbeddedId, Expr, FromKind, Select};
-use crate::bindings::{BoundQuery, ConditionPart, PlainQuery, SqlName};
+use crate::bindings::{BoundQuery, PlainColumn, PlainQuery, RowPart, SqlName};
 use crate::catalog::{BindingId, ColumnId, RelationSource, SourceId};
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::question::CompileError;
+use crate::sql::at::At;
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_name, column_names};
 use crate::sql::printing::Printing;
@@ -107,6 +108,28 @@ impl<'l> Lowering<'_, Local<'l>> {
         }
     }
 
+    /// The condition of a bound query, on the row that the caller's own query looks at. It is never NULL,
+    /// because NULL differs from false outside a query. `(c) IS TRUE` hides `c` from indexes, so where one
+    /// may find the rows by it, it is `c AND (c) IS NOT NULL`.
+    pub(in crate::sql) fn row_meets_condition(
+        &self,
+        at: At<'_>,
+        source: SourceId,
+    ) -> Result<Sql, CompileError> {
+        let Some(PlainQuery { condition, is_never_null, .. }) = &self.query(self.binding(source)?).plain
+        else {
+            return Err(CompileError::Bug("a condition of a query that is not plain".into()));
+        };
+        let text = build::raw(&RowPart::over(condition, self.row_name()?));
+        Ok(if *is_never_null {
+            text
+        } else if at.is_denied || at.under_or {
+            build::is_true(text)
+        } else {
+            build::all(vec![text.clone(), build::is_not_null(text)])
+        })
+    }
+
     /// What the caller's query calls the row that it looks at.
     fn row_name(&self) -> Result<&str, CompileError> {
         let row = self.target.caller.row.as_ref().map(|(name, _)| name.as_str());
@@ -114,7 +137,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     fn is_key(&self, query: &BoundQuery, column: ColumnId) -> bool {
-        let name = query.plain.as_ref().and_then(|plain| plain.columns.find(column));
+        let name = query.plain.as_ref().and_then(|plain| plain.name(column));
         self.target.caller.row.as_ref().zip(name).is_some_and(|((_, key), name)| key == name)
     }
 
@@ -161,7 +184,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     }
 
     /// Adds the conditions under which rows of bound queries are facts: their own, and that no column is
-    /// NULL.
+    /// NULL. Those on the caller's row are conditions of the plan, see [`Condition::Meets`].
     pub(in crate::sql) fn facts_only(
         &self,
         select: &Select,
@@ -179,12 +202,9 @@ impl<'l> Lowering<'_, Local<'l>> {
             let query = self.query(self.binding(source)?);
             if let Some(PlainQuery { condition, is_never_null, .. }) = &query.plain
                 && !condition.is_empty()
+                && !is_row
             {
-                let text = |part: &ConditionPart| match part {
-                    ConditionPart::Text(text) => text.clone(),
-                    ConditionPart::Column(column) => format!("{alias}.{column}"),
-                };
-                let condition = build::raw(&format!("({})", condition.iter().map(text).collect::<String>()));
+                let condition = build::raw(&RowPart::over(condition, &alias));
                 let is_compared = must_be_known && !is_never_null;
                 conditions.push(if is_compared { build::is_true(condition) } else { condition });
             }
@@ -214,15 +234,21 @@ impl<'l> Lowering<'_, Local<'l>> {
 }
 
 fn plain_column(plain: &PlainQuery, table: &str, column: ColumnId) -> Result<Sql, CompileError> {
-    let name = plain.columns.find(column);
-    let name = name.ok_or_else(|| CompileError::Bug("a column without a name".into()))?;
-    Ok(build::raw(&format!("{table}.{name}")))
+    let text = match plain.columns.find(column) {
+        Some(PlainColumn::Named(name)) => format!("{table}.{name}"),
+        Some(PlainColumn::Computed(parts)) => RowPart::over(parts, table),
+        None => return Err(CompileError::Bug("a column that a query does not select".into())),
+    };
+    Ok(build::raw(&text))
 }
 
 /// Whether the select has a comparison that excludes NULL in this column.
 fn is_compared(select: &Select, column: Expr) -> bool {
     select.filter.iter().any(|condition| match condition {
-        Condition::Compare { op: CompareOp::NotEqual, .. } | Condition::Any(_) | Condition::None(_) => false,
+        Condition::Compare { op: CompareOp::NotEqual, .. }
+        | Condition::Meets { .. }
+        | Condition::Any(_)
+        | Condition::None(_) => false,
         Condition::Compare { left, right, .. } => *left == column || *right == column,
         Condition::OneOf { expr, .. } | Condition::In { expr, .. } => *expr == column,
     })

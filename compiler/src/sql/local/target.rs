@@ -8,7 +8,7 @@ use super::template::{Spelling, mark};
 use crate::algebra::readers::{reads_tables_in_sets, tables_read_once};
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
 use crate::bindings::{Family, Fit, SqlType};
-use crate::catalog::{BindingId, ColumnId};
+use crate::catalog::{BindingId, ColumnId, SourceId};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
@@ -197,6 +197,10 @@ impl Printing for Lowering<'_, Local<'_>> {
 
     fn row_conditions(&self, select: &Select, conditions: &mut Vec<Sql>) -> Result<(), CompileError> {
         self.facts_only(select, conditions)
+    }
+
+    fn row_meets(&self, at: At<'_>, source: SourceId) -> Result<Sql, CompileError> {
+        self.row_meets_condition(at, source)
     }
 
     fn has_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {

@@ -137,7 +137,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         match (self.lowering.test_strategy(at, select), frequency) {
             (TestStrategy::Bounded(_), Frequency::PerRow) => {
                 let reads = self.reads(&[select]);
-                self.made(SetMade { name: None, kind: SetKind::Array, start: Start::Values, reads }, &[]);
+                self.made(SetMade { name: None, kind: SetKind::Subquery, start: Start::Values, reads }, &[]);
                 self.conditions(at.in_test().inside(select), select, Frequency::Once);
             }
             (TestStrategy::Bounded(_), Frequency::Once)
@@ -199,6 +199,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         match condition {
             Condition::Compare { op, left, right } => self.compared(at, *op, *left, *right),
             Condition::OneOf { expr, literals } => self.one_of(at, *expr, literals),
+            Condition::Meets { .. } => {}
             Condition::In { expr, selects, used } => {
                 let parts = self.lowering.set_parts(at, &self.lowering.represent(at, *expr), selects, *used);
                 self.in_parts(at, *expr, &parts);

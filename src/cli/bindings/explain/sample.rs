@@ -107,7 +107,7 @@ fn rows(ty: &str, bindings: &Bindings, live: &Live) -> Option<(IdRows, ColumnKin
             if *of != ty {
                 continue;
             }
-            let name = binding.query.plain.as_ref().map(|plain| (plain, &plain.columns[at]));
+            let name = binding.query.plain.as_ref().and_then(|plain| Some((plain, plain.name(at)?)));
             let is_unique = column.origin.as_ref().is_some_and(|origin| origin.unique == Some(true));
             // A column alone may be a list of exceptions, such as banned users.
             let rank = match (is_unique, columns.len() > 1) {

@@ -83,8 +83,10 @@ fn unique_columns<'a>(
     for bound in &columns.columns {
         let is_cast = casts.iter().any(|cast| (cast.fact, cast.column) == (bound.fact, bound.at));
         let plain = bindings.facts[bound.fact].query.plain.as_ref();
-        let (Some(plain), Some(origin), false) = (plain, unique(bound.column), is_cast) else { continue };
-        let promise = RowTable { table: plain.table.clone(), column: plain.columns[bound.at].clone() };
+        let promise = plain.and_then(|plain| {
+            Some(RowTable { table: plain.table.clone(), column: plain.name(bound.at)?.clone() })
+        });
+        let (Some(promise), Some(origin), false) = (promise, unique(bound.column), is_cast) else { continue };
         match found.iter_mut().find(|known| known.promise == promise) {
             Some(known) => known.times += 1,
             None => found.push(UniqueColumn { origin, promise, times: 1 }),

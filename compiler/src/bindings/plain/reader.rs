@@ -1,157 +1,57 @@
-//! Recognises bound queries that only select columns of one table.
+//! Reads a value or a condition over one row, to find the columns in it.
 //!
-//! Most bindings are `SELECT a, b FROM t`, perhaps with a condition. Such a query does not have to become a
-//! subquery: the statement can join the table itself under an alias. This is correct only if every word is
-//! known to be a column, a literal, a keyword or a function's name, so only common forms are accepted here.
-//! Any other query is used as a subquery.
+//! Every word must be known to be a column, a literal, a keyword or a function's name: a word that is taken
+//! for a column gets a qualifier.
 
-use super::bound::{ConditionPart, PlainQuery};
-use super::grammar::{Cursor, folded};
-use super::name::SqlName;
-use super::token::{Lexeme, Token, apart};
-use crate::dialect::Escapes;
-use crate::dialect::lexis::Lexis;
+use super::super::grammar::Cursor;
+use super::super::token::Token;
 use std::ops::Range;
 
-/// The query's parts, if it is `SELECT column, … FROM table [alias] [WHERE condition]`.
-pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes) -> Option<PlainQuery> {
-    let mut cursor = Cursor::new(lexemes, lexis);
-    if !cursor.word("select") {
-        return None;
-    }
-    // Duplicates do not matter: a relation is a set.
-    cursor.word("distinct");
-    let mut selected = Vec::new();
-    loop {
-        selected.push(cursor.path()?);
-        if cursor.word("as") {
-            cursor.next().filter(|token| token.is_wordlike())?;
-        } else {
-            cursor.name();
-        }
-        if !cursor.sign(&Token::Comma) {
-            break;
-        }
-    }
-    if !cursor.word("from") {
-        return None;
-    }
-    let table = cursor.path()?;
-    let alias = if cursor.word("as") { Some(cursor.name()?) } else { cursor.name() };
-    let scope = QueryScope { called: folded(alias.or(table.last().copied())?, lexis), lexis };
-    let columns = selected.iter().map(|path| scope.column(path)).collect::<Option<Vec<_>>>()?;
-    let table = SqlName::all(&table, lexis);
-    let whole = PlainQuery {
-        table,
-        columns: columns.into(),
-        condition: Vec::new(),
-        not_null: Vec::new(),
-        is_never_null: true,
-    };
-    if cursor.word("where") {
-        condition(cursor, &scope, escapes, whole)
-    } else {
-        cursor.done().then_some(whole)
-    }
-}
-
-/// The names in scope within the query.
-struct QueryScope {
-    /// The table's alias, or its own name.
-    called: String,
-    lexis: &'static Lexis,
-}
-
-impl QueryScope {
-    /// The column that a path names. A name alone could also be the table, which means its whole row, and in
-    /// some databases a name in double quotes could be a text.
-    fn column(&self, path: &[&Token]) -> Option<SqlName> {
-        let column = match path {
-            [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
-            [column] => {
-                let unsure =
-                    self.lexis.unknown_names_are_texts && matches!(column, Token::Name { quote: '"', .. });
-                let is_row = folded(column, self.lexis) == self.called;
-                (!unsure && !is_row).then_some(column)?
-            }
-            _ => return None,
-        };
-        Some(SqlName::of(column, self.lexis))
-    }
-}
-
-/// The query with its rest as a condition, parenthesised if it has an `OR` at the top level.
-fn condition(
-    cursor: Cursor<'_>,
-    scope: &QueryScope,
-    escapes: Escapes,
-    whole: PlainQuery,
-) -> Option<PlainQuery> {
-    let start = cursor.at;
-    let lexemes = cursor.lexemes;
-    let mut reader = ConditionReader {
-        cursor,
-        scope,
-        columns: Vec::new(),
-        not_null: Vec::new(),
-        depth: 0,
-        outer_or: false,
-        is_conjunction: true,
-        is_never_null: true,
-    };
-    reader.alternatives()?;
-    if !reader.cursor.done() {
-        return None;
-    }
-    let not_null = if reader.is_conjunction { reader.not_null } else { Vec::new() };
-    let is_never_null = reader.is_never_null;
-    let mut columns = reader.columns.into_iter().peekable();
-    let mut parts = Vec::new();
-    let mut text = String::new();
-    let mut previous = None;
-    let mut at = start;
-    while let Some(lexeme) = lexemes.get(at) {
-        if apart(previous, lexeme) {
-            text.push(' ');
-        }
-        if let Some((range, column)) = columns.next_if(|(range, _)| range.start == at) {
-            parts.extend((!text.is_empty()).then(|| ConditionPart::Text(std::mem::take(&mut text))));
-            parts.push(ConditionPart::Column(column));
-            at = range.end;
-            previous = lexemes.get(at - 1).map(|lexeme| &lexeme.token);
-        } else {
-            text.push_str(&lexeme.token.plain(escapes));
-            previous = Some(&lexeme.token);
-            at += 1;
-        }
-    }
-    parts.extend((!text.is_empty()).then_some(ConditionPart::Text(text)));
-    if reader.outer_or {
-        parts.insert(0, ConditionPart::Text("(".to_owned()));
-        parts.push(ConditionPart::Text(")".to_owned()));
-    }
-    Some(PlainQuery { condition: parts, not_null, is_never_null, ..whole })
-}
-
-/// A condition being read. Precedence does not matter, because only the columns are wanted.
-struct ConditionReader<'a> {
-    cursor: Cursor<'a>,
-    scope: &'a QueryScope,
-    /// The positions of the columns, in order.
-    columns: Vec<(Range<usize>, SqlName)>,
-    /// The columns that are tested by `IS NOT NULL`.
-    not_null: Vec<SqlName>,
+/// Reads values and conditions. Precedence does not matter, because only the columns are wanted.
+pub(super) struct RowReader<'a> {
+    pub(super) cursor: Cursor<'a>,
+    /// Which functions may be called.
+    pub(super) functions: Functions,
+    /// The columns, in order: their positions, and the names as written.
+    pub(super) columns: Vec<(Range<usize>, Vec<&'a Token>)>,
+    /// The columns that are tested by `IS NOT NULL`, as positions in [`Self::columns`].
+    pub(super) not_null: Vec<usize>,
     depth: usize,
-    outer_or: bool,
+    /// Whether there was an `OR` outside all parentheses.
+    pub(super) outer_or: bool,
     /// Whether each test must hold: there was neither `OR` nor `NOT` so far.
-    is_conjunction: bool,
+    pub(super) is_conjunction: bool,
     /// Whether there were only tests with `IS` so far.
-    is_never_null: bool,
+    pub(super) is_never_null: bool,
+    /// Whether all values so far can be computed from any row. A cast to a number fails for some texts, and a
+    /// division for zero.
+    pub(super) is_total: bool,
 }
+
+/// Which functions may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Functions {
+    /// All: the database refuses an aggregate, and a function that returns a set, in a condition.
+    Any,
+    /// Those of [`TOTAL_FUNCTIONS`]: what a query selects may be an aggregate or a set.
+    Total,
+}
+
+/// Functions that compute one value of one row, and fail for none. Among them is the one that literals with
+/// control characters are printed with.
+const TOTAL_FUNCTIONS: &[&str] = &[
+    "char", "coalesce", "concat", "ifnull", "lower", "ltrim", "nullif", "replace", "rtrim", "trim", "upper",
+];
+
+/// Operators whose values can be computed from any row.
+const TOTAL_OPERATORS: &[&str] = &["||", "->", "->>", "=", "<>", "!=", "<", "<=", ">", ">="];
+
+/// Types to which any value can be cast.
+const TEXT_TYPES: &[&str] = &["char", "character", "text", "varchar"];
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Value {
+pub(super) enum Value {
     /// A column alone, perhaps cast.
     Column,
     /// Conditions in parentheses.
@@ -160,9 +60,23 @@ enum Value {
     Computed,
 }
 
-impl ConditionReader<'_> {
+impl<'a> RowReader<'a> {
+    pub(super) fn new(cursor: Cursor<'a>, functions: Functions) -> Self {
+        Self {
+            cursor,
+            functions,
+            columns: Vec::new(),
+            not_null: Vec::new(),
+            depth: 0,
+            outer_or: false,
+            is_conjunction: true,
+            is_never_null: true,
+            is_total: true,
+        }
+    }
+
     /// Conditions with `AND` and `OR` between them.
-    fn alternatives(&mut self) -> Option<()> {
+    pub(super) fn alternatives(&mut self) -> Option<()> {
         loop {
             while self.cursor.word("not") {
                 self.is_conjunction = false;
@@ -189,8 +103,7 @@ impl ConditionReader<'_> {
         let is_known = self.test(are_tests)?;
         // A group that is only part of a test need not hold, so it demands nothing.
         self.not_null.truncate(n_not_null);
-        let known = self.columns.get(n_columns).filter(|_| is_known && value == Value::Column);
-        self.not_null.extend(known.map(|(_, column)| column.clone()));
+        self.not_null.extend((is_known && value == Value::Column).then_some(n_columns));
         Some(())
     }
 
@@ -238,11 +151,12 @@ impl ConditionReader<'_> {
     }
 
     /// Terms with operators between them.
-    fn value(&mut self) -> Option<Value> {
+    pub(super) fn value(&mut self) -> Option<Value> {
         let mut value = self.term()?;
         while let Some(Token::Operator(operator)) = self.cursor.peek() {
             // In `f(name => value)` the name is not a column.
             (*operator != "=>").then_some(())?;
+            self.is_total &= TOTAL_OPERATORS.contains(operator);
             self.cursor.next();
             value = Value::Computed;
             if ["any", "some", "all"].iter().any(|word| self.cursor.word(word)) {
@@ -296,7 +210,7 @@ impl ConditionReader<'_> {
             self.cursor = ahead;
             let value = self.term()?;
             self.cursor.word("as").then_some(())?;
-            self.cursor.data_type().then_some(())?;
+            self.data_type()?;
             self.cursor.sign(&Token::Close(')')).then_some(())?;
             return Some(if value == Value::Group { Value::Computed } else { value });
         }
@@ -304,13 +218,27 @@ impl ConditionReader<'_> {
         let path = self.cursor.path()?;
         let end = self.cursor.at;
         if self.cursor.sign(&Token::Open('(')) {
+            self.may_call(&path).then_some(())?;
             if !self.cursor.sign(&Token::Close(')')) {
                 self.values(&Token::Close(')'))?;
             }
             return Some(Value::Computed);
         }
-        self.columns.push((start..end, self.scope.column(&path)?));
+        self.columns.push((start..end, path));
         Some(Value::Column)
+    }
+
+    fn may_call(&self, path: &[&Token]) -> bool {
+        match (self.functions, path) {
+            (Functions::Any, _) => true,
+            (Functions::Total, [name]) => TOTAL_FUNCTIONS.iter().any(|function| name.is(function)),
+            (Functions::Total, _) => false,
+        }
+    }
+
+    fn data_type(&mut self) -> Option<()> {
+        self.is_total &= self.cursor.peek().is_some_and(|name| TEXT_TYPES.iter().any(|text| name.is(text)));
+        self.cursor.data_type().then_some(())
     }
 
     fn literal(&mut self) -> bool {
@@ -345,7 +273,7 @@ impl ConditionReader<'_> {
     fn casts(&mut self) -> Option<bool> {
         let mut is_cast = false;
         while self.cursor.sign(&Token::Cast) {
-            self.cursor.data_type().then_some(())?;
+            self.data_type()?;
             is_cast = true;
         }
         Some(is_cast)
