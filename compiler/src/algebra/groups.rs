@@ -17,7 +17,7 @@ pub(crate) struct Around {
 }
 
 /// Sources that conditions connect without the main ones.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Group {
     /// The sources, in their order.
     pub(crate) from: Vec<From>,

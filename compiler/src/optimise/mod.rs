@@ -200,7 +200,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         name: "probe-denials",
         does: "moves denials into the probe next to them, inside one of several alternatives",
         applies: |setting| setting.row.is_some(),
-        keeps: Keeps::Atoms,
+        keeps: Keeps::Equals,
         run: |draft, _| row::denials::move_into_probes(&mut draft.plan),
     },
     READ_ONCE,

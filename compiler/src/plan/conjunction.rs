@@ -173,7 +173,7 @@ impl Planner<'_> {
         let copies_much = n_copied > limits::SPLITS;
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
         let is_table = match goal_use {
-            GoalUse::Test if (!is_alone || copies_much) && nests => {
+            GoalUse::Test if (!is_alone || copies_much) && nests && !self.reads_listed(build, rel, args) => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
                 build.select.filter.push(Condition::Any(branches));
                 return Ok(Called::Tested);

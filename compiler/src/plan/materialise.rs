@@ -3,11 +3,13 @@
 use super::body::{Goal, Term};
 use super::build::Build;
 use super::next_goal::is_wanted;
-use super::planner::{PlanError, Planner, TableArg};
+use super::planner::{PlanError, Planner};
 use super::scope::Enclosing;
+use super::table_call::{TableArg, TableCall};
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
 use crate::id_vec::IdVec;
+use rustc_hash::FxHashSet;
 
 impl Planner<'_> {
     /// A table with the relation's tuples for the values known for the whole statement.
@@ -15,25 +17,15 @@ impl Planner<'_> {
         let mut inner = Build::default();
         inner.rule = build.rule;
         let mut call = Vec::new();
-        let mut table_args = Vec::new();
         let mut outer_args = Vec::new();
-        for arg in args {
-            let of = match build.expr(*arg) {
-                Some(expr)
-                    if expr.is_static() && !self.is_hidden(&Enclosing::TOP, &build.select, rel, expr) =>
-                {
-                    TableArg::Of(expr)
-                }
-                None if !is_wanted(build, None, args, *arg) => TableArg::Ignored,
-                Some(_) | None => TableArg::Column,
-            };
-            table_args.push(of);
-            call.push(match of {
+        let table_args = self.table_args(build, rel, args);
+        for (arg, of) in args.iter().zip(&table_args) {
+            call.push(match *of {
                 TableArg::Of(expr) => inner.bound(expr),
                 TableArg::Column => inner.new_var(build.name(*arg)),
                 TableArg::Ignored => Term::Ignored,
             });
-            if of == TableArg::Column {
+            if *of == TableArg::Column {
                 outer_args.push(*arg);
             }
         }
@@ -56,6 +48,45 @@ impl Planner<'_> {
         let table = self.add_table(rel, "", n_columns, TableBody::Union(selects));
         self.produced.insert((rel, table_args), table);
         Ok(Goal::Rows { table, args: outer_args })
+    }
+
+    /// What a table of a call holds of each argument.
+    fn table_args(&mut self, build: &Build, rel: RelId, args: &[Term]) -> Vec<TableArg> {
+        let mut table_args = Vec::new();
+        for arg in args {
+            table_args.push(match build.expr(*arg) {
+                Some(expr)
+                    if expr.is_static() && !self.is_hidden(&Enclosing::TOP, &build.select, rel, expr) =>
+                {
+                    TableArg::Of(expr)
+                }
+                None if !is_wanted(build, None, args, *arg) => TableArg::Ignored,
+                Some(_) | None => TableArg::Column,
+            });
+        }
+        table_args
+    }
+
+    /// Whether an alternative of a filter reads the table of a call instead of testing its values: another
+    /// alternative makes that table anyway, and conditions that both have are recognised as the same. Notes
+    /// the call if this is not known yet.
+    pub(super) fn reads_listed(&mut self, build: &Build, rel: RelId, args: &[Term]) -> bool {
+        let is_alternative = self.depth == 1 && self.answered_column().is_some();
+        if !is_alternative {
+            return false;
+        }
+        let call = (rel, self.table_args(build, rel, args));
+        let is_listed = self.listed.contains(&call);
+        if !is_listed {
+            self.tested.push(call);
+        }
+        is_listed
+    }
+
+    /// The calls that alternatives of a filter test, and of which others make tables.
+    pub(super) fn tested_and_listed(&mut self) -> FxHashSet<TableCall> {
+        let tested = std::mem::take(&mut self.tested).into_iter();
+        tested.filter(|call| self.produced.contains_key(call)).collect()
     }
 
     /// A table with the relation's tuples for the rows that the enclosing selects lead to (a supplementary

@@ -25,6 +25,7 @@ mod next_goal;
 mod planner;
 mod scope;
 mod separable;
+mod table_call;
 
 pub(crate) use approach::{Approach, Ends};
 
@@ -87,7 +88,13 @@ pub(crate) fn plan(
     let form = &forms[approach.form];
     let RoleForm { program: datalog, .. } = form;
     let mut planner = Planner::new(request.program, request.catalog, form, approach);
-    let answer = planner.answer(request.shape, &datalog.roots)?;
+    let mut answer = planner.answer(request.shape, &datalog.roots)?;
+    let listed = planner.tested_and_listed();
+    if !listed.is_empty() {
+        planner = Planner::new(request.program, request.catalog, form, approach);
+        planner.listed = listed;
+        answer = planner.answer(request.shape, &datalog.roots)?;
+    }
     if planner.tables_depend_on_row() {
         return plan(request, forms, Approach { column: None, ..approach });
     }

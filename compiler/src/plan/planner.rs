@@ -4,6 +4,7 @@ use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::scope::Enclosing;
+use super::table_call::TableCall;
 use crate::algebra::aliases::{TakenAliases, number_aliases};
 use crate::algebra::prune;
 use crate::algebra::{
@@ -21,7 +22,7 @@ use crate::question::{AnswerColumn, CompileError, QuestionVarId, Shape, ShapeDom
 use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
 use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
 /// Why a body cannot be planned in one way; another way may work.
@@ -70,17 +71,6 @@ pub(super) enum Asks {
     Values,
 }
 
-/// What a table of a relation holds of one argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum TableArg {
-    /// Only the rows with this value.
-    Of(Expr),
-    /// A column.
-    Column,
-    /// Nothing.
-    Ignored,
-}
-
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
@@ -100,7 +90,11 @@ pub(super) struct Planner<'p> {
     pub(super) tables: Vec<Table>,
     /// Tables of relations that do not recurse, by relation and arguments. Without them, planning time
     /// doubles with each link of a chain whose relations read the next one twice.
-    pub(super) produced: FxHashMap<(RelId, Vec<TableArg>), TableRef>,
+    pub(super) produced: FxHashMap<TableCall, TableRef>,
+    /// The calls that alternatives of a filter only test.
+    pub(super) tested: Vec<TableCall>,
+    /// The calls whose tables are read by alternatives of a filter that could also test the values at hand.
+    pub(super) listed: FxHashSet<TableCall>,
     aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
@@ -154,6 +148,8 @@ impl<'p> Planner<'p> {
             flat_closures: FlatClosures::OfDemand,
             tables: Vec::new(),
             produced: FxHashMap::default(),
+            tested: Vec::new(),
+            listed: FxHashSet::default(),
             aliases: TakenAliases::default(),
             n_branches: 0,
             depth: 0,

@@ -27,10 +27,22 @@ pub(in super::super) fn probe(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors { catalog: setting.catalog, tables };
     let prober = Prober { anchors: &anchors, keys: Keys { catalog: setting.catalog, bindings } };
+    let is_alternative = answer.selects().len() > 1;
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
-        prober.in_select(select, &[], false, &mut taken);
+        prober.in_select(select, RowPlace { outside: &[], is_found: false, is_alternative }, &mut taken);
     }
+}
+
+/// Where a condition on the row is.
+#[derive(Clone, Copy)]
+struct RowPlace<'a> {
+    /// The sources around it that show the row.
+    outside: &'a [From],
+    /// Whether other conditions find the row.
+    is_found: bool,
+    /// Whether it is one of several alternatives.
+    is_alternative: bool,
 }
 
 struct Prober<'a> {
@@ -39,9 +51,9 @@ struct Prober<'a> {
 }
 
 impl Prober<'_> {
-    /// Replaces the sets of a condition on the row. `outside` expose the row around it; if it `is_found`,
-    /// other conditions there find it.
-    fn in_select(&self, select: &mut Select, outside: &[From], is_found: bool, taken: &mut TakenAliases) {
+    /// Replaces the sets of a condition on the row.
+    fn in_select(&self, select: &mut Select, place: RowPlace<'_>, taken: &mut TakenAliases) {
+        let RowPlace { outside, is_found, is_alternative } = place;
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) =
             select.filter.iter().partition(|condition| self.lists_containers(condition));
@@ -54,9 +66,12 @@ impl Prober<'_> {
             if let Condition::Any(branches) = condition
                 && branches.iter().all(Select::reads_nothing)
             {
-                branches.iter_mut().for_each(|branch| self.in_select(branch, &rows, is_found, taken));
+                let is_alternative = is_alternative || branches.len() > 1;
+                let place = RowPlace { outside: &rows, is_found, is_alternative };
+                branches.iter_mut().for_each(|branch| self.in_select(branch, place, taken));
             } else if is_probed && self.lists_containers(condition) {
-                *condition = self.probes_of(std::mem::replace(condition, Condition::Any(Vec::new())), taken);
+                let list = std::mem::replace(condition, Condition::Any(Vec::new()));
+                *condition = self.probes_of(list, is_alternative, taken);
             }
         }
     }
@@ -108,12 +123,15 @@ impl Prober<'_> {
 
     /// The test whether a set has the value at hand: the set's own rows with this value. What the actor's own
     /// rows name stays a set.
-    fn probes_of(&self, condition: Condition, taken: &mut TakenAliases) -> Condition {
+    fn probes_of(&self, condition: Condition, is_alternative: bool, taken: &mut TakenAliases) -> Condition {
         let Condition::In { expr, selects, .. } = condition else { return condition };
         let (lists, others): (Vec<Select>, Vec<Select>) =
             selects.into_iter().partition(|set| self.is_list(set));
+        let is_alternative = is_alternative || lists.len() > 1 || !others.is_empty();
         let probe = |mut set: Select| {
-            join_sets(&mut set);
+            if !is_alternative {
+                join_sets(&mut set);
+            }
             probe_of(set, expr, taken)
         };
         let mut branches: Vec<Select> = lists.into_iter().map(probe).collect();
@@ -136,7 +154,8 @@ impl Prober<'_> {
 }
 
 /// Joins the sets in which a select looks its own values up. The database estimates how many rows a join of
-/// tables has, and an array at ten elements.
+/// tables has, and an array at ten elements. A probe that is one of several alternatives is planned by itself
+/// and costs least with arrays, which are made once.
 fn join_sets(select: &mut Select) {
     for condition in std::mem::take(&mut select.filter) {
         match condition {

@@ -9,6 +9,7 @@
 //! a quarter. With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside
 //! of alternatives stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
 
+use super::sets::{link_of, with_shown};
 use super::{is_of_row, rows_of};
 use crate::algebra::{Condition, From, Plan, Select};
 
@@ -41,7 +42,13 @@ fn move_in(select: &mut Select, rows: &[From]) {
     select.filter = others;
     let probe = select.filter.iter_mut().filter(|condition| is_probe(condition));
     if let Some(probe) = probe.flat_map(Condition::branches_mut).next() {
-        probe.filter.extend::<Vec<Condition>>(denials);
+        // A denial of what the probe finds by its key reads no row of its own then.
+        let link = probe.filter.iter().find_map(|link| link_of(link, &|expr| is_of_row(expr, rows)));
+        let denials: Vec<Condition> = denials;
+        probe.filter.extend(denials.into_iter().map(|denial| match link {
+            Some((value, shown)) => with_shown(&denial, value, shown),
+            None => denial,
+        }));
     }
 }
 

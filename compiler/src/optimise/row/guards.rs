@@ -25,7 +25,7 @@
 //! the row if some alternative would only get a copy of it.
 
 use super::super::setting::Setting;
-use super::{is_of_row, rows_of};
+use super::{is_of_row, meets_condition, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
@@ -128,18 +128,11 @@ fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
             found.insert(expr);
         }
     });
-    let mut is_nested = condition.branches().iter().any(meets_condition);
+    let mut is_nested = meets_condition(condition);
     for branch in condition.branches() {
         branch.for_each_source(&mut |from| is_nested |= matches!(from.kind, FromKind::Row { .. }));
     }
     (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
-}
-
-/// Whether a branch asks the row for the condition of a bound query, which is about that row alone.
-fn meets_condition(branch: &Select) -> bool {
-    branch.filter.iter().any(|condition| {
-        matches!(condition, Condition::Meets { .. }) || condition.branches().iter().any(meets_condition)
-    })
 }
 
 /// Whether what a probe reads starts from a given value, for any row.
@@ -270,6 +263,7 @@ fn denies_one_source(probe: &Condition) -> bool {
     }
 }
 
+/// Whether an alternative looks a column up in a set, whichever of the alternatives inside it holds.
 fn has_set(column: Expr, select: &Select) -> bool {
     select.filter.iter().any(|condition| match condition {
         Condition::In { expr, selects, .. } => {
@@ -277,7 +271,7 @@ fn has_set(column: Expr, select: &Select) -> bool {
         }
         Condition::Any(branches) => {
             branches.iter().all(Select::reads_nothing)
-                && branches.iter().any(|branch| has_set(column, branch))
+                && branches.iter().all(|branch| has_set(column, branch))
         }
         Condition::Compare { .. }
         | Condition::OneOf { .. }

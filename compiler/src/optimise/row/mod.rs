@@ -47,6 +47,13 @@ pub(super) fn fact_condition(source: SourceId, row: Row<'_>, keys: Keys<'_>) -> 
     keys.condition(source).map(|source| Condition::Meets { row: Expr::Given(row.var), source })
 }
 
+/// Whether a condition asks, perhaps in a branch, for that of a bound query: it is about the row being
+/// filtered, and about no other one with the same key.
+fn meets_condition(condition: &Condition) -> bool {
+    let mut branches = condition.branches().iter().flat_map(|branch| &branch.filter);
+    matches!(condition, Condition::Meets { .. }) || branches.any(meets_condition)
+}
+
 /// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
 fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     let is_row = |alias| rows.iter().any(|from| from.alias == alias);

@@ -7,7 +7,7 @@
 
 use super::super::sets::set_tests;
 use super::share::share_sets;
-use super::{is_of_row, is_same_for_all_rows, rows_of};
+use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of};
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
@@ -82,26 +82,106 @@ fn is_bound(probe: &Select, rows: &[From]) -> bool {
 
 /// Puts a group into the select, as a set or as a probe.
 fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_>) {
-    let Group { from, links, inner } = group;
-    let sets = links.iter().filter_map(|link| {
-        let Condition::Compare { op: CompareOp::Equal, left, right } = link else { return None };
-        let (own, other) = if is_of_row(*left, rows) { (*left, *right) } else { (*right, *left) };
-        let is_link = is_of_row(own, rows) && !is_of_row(other, rows) && other.alias().is_some();
-        is_link
-            .then(|| (own, Select { from: from.clone(), filter: inner.clone(), output: vec![other].into() }))
+    let found = set_of(&group, rows, anchors).or_else(|| {
+        let listed = Group { inner: with_sets(&group.inner, &group.from, anchors)?, ..group.clone() };
+        set_of(&listed, rows, anchors)
     });
-    let set = sets.into_iter().find(|(_, set)| anchors.is_anchored(set));
-    let is_whole = links.len() == 1;
-    if let Some((own, mut set)) = set {
+    if let Some(found) = found {
+        let GroupSet { value, mut set, is_whole } = found;
         if let Some(main) = set.output.first().copied().and_then(Expr::alias) {
             set_tests(&mut set, main, Some(anchors));
         }
-        select.filter.push(Condition::In { expr: own, selects: vec![set], used: SetUse::ToFind });
+        select.filter.push(Condition::In { expr: value, selects: vec![set], used: SetUse::ToFind });
         if is_whole {
             return;
         }
     }
+    let Group { from, links, inner } = group;
     let mut probe = Select { from, filter: inner, output: IdVec::new() };
     probe.filter.extend(links);
     select.filter.push(Condition::Any(vec![probe]));
+}
+
+/// A set that a value of the row must be in for a group to have a row.
+struct GroupSet {
+    value: Expr,
+    set: Select,
+    /// Whether the group has a row for each value in the set.
+    is_whole: bool,
+}
+
+/// The set of a group that starts from a given value.
+fn set_of(group: &Group, rows: &[From], anchors: &Anchors<'_>) -> Option<GroupSet> {
+    let is_row = |expr: Expr| is_of_row(expr, rows);
+    group.links.iter().enumerate().find_map(|(place, link)| {
+        let (value, shown) = link_of(link, &is_row)?;
+        let others = group.links.iter().enumerate().filter(|(other, _)| *other != place);
+        let (inner, rest): (Vec<Condition>, Vec<Condition>) = others
+            .map(|(_, condition)| with_shown(condition, value, shown))
+            .partition(|condition| !asks(condition, &is_row));
+        let filter = group.inner.iter().cloned().chain(inner).collect();
+        let set = Select { from: group.from.clone(), filter, output: vec![shown].into() };
+        anchors.is_anchored(&set).then_some(GroupSet { value, set, is_whole: rest.is_empty() })
+    })
+}
+
+/// The value that an equality compares with a column of another source, and that column.
+pub(super) fn link_of(link: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> Option<(Expr, Expr)> {
+    let Condition::Compare { op: CompareOp::Equal, left, right } = link else { return None };
+    let (value, shown) = if is_outside(*left) { (*left, *right) } else { (*right, *left) };
+    (is_outside(value) && !is_outside(shown) && shown.alias().is_some()).then_some((value, shown))
+}
+
+/// A condition with the column that a set shows in place of the equal value.
+pub(super) fn with_shown(condition: &Condition, value: Expr, shown: Expr) -> Condition {
+    let mut condition = condition.clone();
+    if !meets_condition(&condition) {
+        condition.for_each_expr_mut(&mut |expr| {
+            if *expr == value {
+                *expr = shown;
+            }
+        });
+    }
+    condition
+}
+
+/// Whether a condition depends on a value from outside, or shows the row itself.
+fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> bool {
+    let mut found = asks_row(std::slice::from_ref(condition));
+    condition.for_each_expr(&mut |expr| found |= is_outside(expr));
+    found
+}
+
+/// Conditions with a set in place of each test of which every branch starts from a given value and looks for
+/// the same column of a source; `None` if there is no such test.
+fn with_sets(conditions: &[Condition], from: &[From], anchors: &Anchors<'_>) -> Option<Vec<Condition>> {
+    let sets: Vec<Option<Condition>> =
+        conditions.iter().map(|condition| test_as_set(condition, from, anchors)).collect();
+    let has_set = sets.iter().any(Option::is_some);
+    let or_same =
+        |(set, condition): (Option<Condition>, &Condition)| set.unwrap_or_else(|| condition.clone());
+    has_set.then(|| sets.into_iter().zip(conditions).map(or_same).collect())
+}
+
+fn test_as_set(condition: &Condition, from: &[From], anchors: &Anchors<'_>) -> Option<Condition> {
+    let Condition::Any(branches) = condition else { return None };
+    let is_source =
+        |expr: Expr| expr.alias().is_some_and(|alias| from.iter().any(|from| from.alias == alias));
+    let sets = branches.iter().map(|branch| {
+        let place = branch.filter.iter().position(|link| link_of(link, &is_source).is_some())?;
+        let (value, shown) = link_of(branch.filter.get(place)?, &is_source)?;
+        let others = branch.filter.iter().enumerate().filter(|(other, _)| *other != place);
+        let filter: Vec<Condition> =
+            others.map(|(_, condition)| with_shown(condition, value, shown)).collect();
+        let set = Select { from: branch.from.clone(), filter, output: vec![shown].into() };
+        let is_alone = !set.filter.iter().any(|condition| asks(condition, &is_source));
+        (is_alone && anchors.is_anchored(&set)).then_some((value, set))
+    });
+    let sets: Vec<(Expr, Select)> = sets.collect::<Option<_>>()?;
+    let (value, _) = *sets.first()?;
+    sets.iter().all(|(other, _)| *other == value).then(|| Condition::In {
+        expr: value,
+        selects: sets.into_iter().map(|(_, set)| set).collect(),
+        used: SetUse::ToFind,
+    })
 }
