@@ -124,6 +124,8 @@ pub struct PlainQuery {
     pub condition: Vec<RowPart>,
     /// The columns that the condition obviously demands not to be NULL.
     pub not_null: Vec<SqlName>,
+    /// The columns that the condition obviously demands to equal a literal, or one of several.
+    pub fixed: Vec<SqlName>,
     /// Whether the condition is obviously never NULL itself: it only has tests such as `IS NOT NULL`.
     pub is_never_null: bool,
 }

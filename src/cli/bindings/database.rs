@@ -102,8 +102,12 @@ pub(super) struct ColumnOrigin {
     pub(super) not_null: Option<bool>,
     /// Whether it leads an index over all rows.
     pub(super) indexed: Option<bool>,
+    /// The columns before it, for each index over all rows in which it is not the first.
+    pub(super) behind: Vec<Vec<String>>,
     /// Whether no two rows share a value, at any moment.
     pub(super) unique: Option<bool>,
+    /// Whether the table is partitioned, and no two rows of a partition share a value.
+    pub(super) is_unique_in_partitions: bool,
     /// Whether the database has statistics of the table.
     pub(super) analysed: Option<bool>,
     /// The statement that creates an index on it.

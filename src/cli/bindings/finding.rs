@@ -83,6 +83,8 @@ codes! {
     PromiseComputed = "promise_computed",
     /// A promise names a column that is not unique.
     PromiseNotUnique = "promise_not_unique",
+    /// A promise names a column that is unique only within each partition.
+    PromiseUnchecked = "promise_unchecked",
     /// A promise names something that is not a table.
     PromiseNotTable = "promise_not_table",
     /// A promise names a column that may be NULL.

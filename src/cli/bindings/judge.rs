@@ -60,6 +60,13 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
     let mut findings = Vec::new();
     match origin.unique {
         Some(true) => {}
+        Some(false) if origin.is_unique_in_partitions => {
+            let message = format!(
+                "`{table}` is partitioned, and PostgreSQL keeps this column unique only within each partition: keep \
+                 the promise only if no id is ever used twice, as where all come from one sequence"
+            );
+            findings.push(Finding::of(FindingCode::PromiseUnchecked, Severity::Warning, column, message));
+        }
         Some(false) => {
             let message = format!(
                 "several rows of `{table}` may share a value: give it a unique index over all rows, not deferrable"
@@ -136,6 +143,13 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         }
         // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
         // comparisons.
+        (ColumnKind::Integer, ColumnKind::Numeric(Fraction::Never))
+        | (ColumnKind::Numeric(Fraction::Never), ColumnKind::Integer)
+            if ty == INTEGER
+                && [&declared.name, &found.name].into_iter().all(|name| fits_in_64_bits(name)) =>
+        {
+            return None;
+        }
         (ColumnKind::Integer, ColumnKind::Numeric(_)) if ty == INTEGER => Severity::Error,
         // Equal ids compare equal, but an index is not always used.
         (ColumnKind::Numeric(Fraction::Always), ColumnKind::Numeric(Fraction::Never))
@@ -165,6 +179,16 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     let found = &found.name;
     let message = format!("is `{found}`, but `sql_types` says otherwise{harm}: write `{ty}: {found}` there");
     Some(Finding::of(FindingCode::OtherSqlType, severity, column, message))
+}
+
+/// Whether every number of a type has at most 64 bits: a `numeric` has up to 18 digits.
+fn fits_in_64_bits(name: &str) -> bool {
+    let Some((_, precision)) = name.split_once('(') else { return !name.starts_with("numeric") };
+    precision
+        .split([',', ')'])
+        .next()
+        .and_then(|digits| digits.trim().parse().ok())
+        .is_some_and(|n: u32| n <= 18)
 }
 
 /// A declared number is compared as a number, but each number of such a column has its own digits.

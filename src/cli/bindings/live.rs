@@ -6,7 +6,7 @@
 use super::database::{Column, Database, Jit};
 use super::judge::{self, SqlTypes};
 use crate::cli::error::CliError;
-use portcullis_compiler::bindings::{Binding, Bindings, RowTable, SqlName};
+use portcullis_compiler::bindings::{Binding, Bindings, PlainQuery, RowTable, SqlName};
 use portcullis_compiler::catalog::{BindingId, ColumnId};
 use portcullis_compiler::id_vec::IdVec;
 use std::collections::BTreeMap;
@@ -66,6 +66,7 @@ async fn bound(database: &Database, binding: &Binding) -> Result<Described, CliE
         doubt_outer_joins(binding, columns);
         if let Some(plain) = &binding.query.plain {
             doubt_views(database, &plain.table, columns)?;
+            use_fixed_columns(plain, columns);
         }
     }
     Ok(described.map(IdVec::from))
@@ -83,6 +84,16 @@ async fn row_table(database: &Database, promised: &RowTable) -> Result<Described
         }
     }
     Ok(described.map(IdVec::from))
+}
+
+/// An index serves look-ups by a column behind its first ones if the query demands literals of those.
+fn use_fixed_columns(plain: &PlainQuery, columns: &mut [Column]) {
+    let is_fixed = |name: &String| plain.fixed.iter().any(|fixed| fixed.folded() == name);
+    for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
+        if origin.behind.iter().any(|names| !names.is_empty() && names.iter().all(is_fixed)) {
+            origin.indexed = Some(true);
+        }
+    }
 }
 
 /// A column that is never NULL in its table may still be NULL after an outer join, which the database does

@@ -34,7 +34,20 @@ const ORIGIN: &str = "
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
            EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),
            l.collname::text, NOT l.collisdeterministic, t.reltuples >= 0,
-           format('CREATE INDEX ON %s (%I);', t.oid::regclass, a.attname)
+           format('CREATE INDEX ON %s (%I);', t.oid::regclass, a.attname),
+           ARRAY(
+             SELECT to_json(ARRAY(
+               SELECT b.attname::text FROM generate_series(0, i.place - 1) n
+                 JOIN pg_attribute b ON b.attrelid = $1 AND b.attnum = i.indkey[n]))::text
+             FROM (SELECT array_position(indkey::int2[], $2) AS place, * FROM pg_index) i
+               JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam AND m.amname = 'btree'
+             WHERE i.indrelid = $1 AND i.place > 0 AND i.place < i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
+               AND 0 <> ALL (i.indkey)),
+           t.relkind = 'p' AND EXISTS (
+             SELECT FROM pg_index i JOIN pg_partitioned_table p ON p.partrelid = i.indrelid
+             WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indpred IS NULL
+               AND ARRAY(SELECT k FROM unnest(i.indkey) WITH ORDINALITY u (k, n) WHERE n <= i.indnkeyatts)
+                   <@ (p.partattrs::int2[] || $2))
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
@@ -63,6 +76,11 @@ const SCHEMA: &str = "
 /// A connection in a read-only transaction.
 pub(in crate::cli) struct Postgresql {
     client: Client,
+}
+
+/// Names in a JSON array.
+fn column_names(json: &str) -> Vec<String> {
+    serde_json::from_str(json).unwrap_or_default()
 }
 
 impl Postgresql {
@@ -126,6 +144,8 @@ impl Postgresql {
             unique: stated(row.try_get(5)?),
             analysed: stated(row.try_get(8)?),
             index_ddl: row.try_get(9)?,
+            behind: row.try_get::<_, Vec<String>>(10)?.iter().map(|names| column_names(names)).collect(),
+            is_unique_in_partitions: row.try_get(11)?,
             collation,
         }))
     }

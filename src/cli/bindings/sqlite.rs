@@ -132,6 +132,8 @@ impl Sqlite {
             unique: Some(unique || is_rowid),
             // Without statistics SQLite still prefers an index.
             analysed: None,
+            behind: Vec::new(),
+            is_unique_in_partitions: false,
             index_ddl: index_ddl(table, column),
             // Statements for SQLite always specify their collation.
             collation: None,

@@ -55,6 +55,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
         columns: columns.into(),
         condition: Vec::new(),
         not_null: Vec::new(),
+        fixed: Vec::new(),
         is_never_null: true,
     };
     let whole = if cursor.word("where") {
@@ -172,12 +173,15 @@ fn condition(cursor: Cursor<'_>, scope: &QueryScope, whole: PlainQuery) -> Optio
         return None;
     }
     let columns = scope.columns(&reader)?;
-    let tested = reader.not_null.iter().filter(|_| reader.is_conjunction);
-    let not_null = tested.filter_map(|at| Some(columns.get(*at)?.1.clone())).collect();
+    let demanded = |places: &[usize]| -> Vec<SqlName> {
+        let places = places.iter().filter(|_| reader.is_conjunction);
+        places.filter_map(|at| Some(columns.get(*at)?.1.clone())).collect()
+    };
+    let (not_null, fixed) = (demanded(&reader.not_null), demanded(&reader.fixed));
     let mut parts = scope.parts(lexemes, range, columns);
     if reader.outer_or {
         parts.insert(0, RowPart::Text("(".to_owned()));
         parts.push(RowPart::Text(")".to_owned()));
     }
-    Some(PlainQuery { condition: parts, not_null, is_never_null: reader.is_never_null, ..whole })
+    Some(PlainQuery { condition: parts, not_null, fixed, is_never_null: reader.is_never_null, ..whole })
 }

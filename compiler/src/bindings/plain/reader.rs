@@ -16,6 +16,8 @@ pub(super) struct RowReader<'a> {
     pub(super) columns: Vec<(Range<usize>, Vec<&'a Token>)>,
     /// The columns that are tested by `IS NOT NULL`, as positions in [`Self::columns`].
     pub(super) not_null: Vec<usize>,
+    /// The columns that equal a literal, or one of several, as positions in [`Self::columns`].
+    pub(super) fixed: Vec<usize>,
     depth: usize,
     /// Whether there was an `OR` outside all parentheses.
     pub(super) outer_or: bool,
@@ -67,6 +69,7 @@ impl<'a> RowReader<'a> {
             functions,
             columns: Vec::new(),
             not_null: Vec::new(),
+            fixed: Vec::new(),
             depth: 0,
             outer_or: false,
             is_conjunction: true,
@@ -93,7 +96,8 @@ impl<'a> RowReader<'a> {
 
     /// A value, perhaps tested.
     fn condition(&mut self) -> Option<()> {
-        let (n_columns, n_not_null) = (self.columns.len(), self.not_null.len());
+        let (n_columns, n_not_null, n_fixed) = (self.columns.len(), self.not_null.len(), self.fixed.len());
+        let start = self.cursor.clone();
         let value = self.value()?;
         let are_tests = std::mem::take(&mut self.is_never_null);
         if value == Value::Group && self.is_end() {
@@ -103,6 +107,8 @@ impl<'a> RowReader<'a> {
         let is_known = self.test(are_tests)?;
         // A group that is only part of a test need not hold, so it demands nothing.
         self.not_null.truncate(n_not_null);
+        self.fixed.truncate(n_fixed);
+        self.fixed.extend((self.columns.len() == n_columns + 1 && is_fixed(start)).then_some(n_columns));
         self.not_null.extend((is_known && value == Value::Column).then_some(n_columns));
         Some(())
     }
@@ -278,4 +284,26 @@ impl<'a> RowReader<'a> {
         }
         Some(is_cast)
     }
+}
+
+/// Whether a test that starts here is `column = literal` or `column IN (literal, …)`.
+fn is_fixed(mut cursor: Cursor<'_>) -> bool {
+    if cursor.path().is_none() {
+        return false;
+    }
+    let is_list = cursor.word("in") && cursor.sign(&Token::Open('('));
+    if !is_list && !cursor.sign(&Token::Operator("=")) {
+        return false;
+    }
+    let mut reader = RowReader::new(cursor, Functions::Any);
+    loop {
+        if !reader.literal() || reader.casts().is_none() {
+            return false;
+        }
+        if !is_list || !reader.cursor.sign(&Token::Comma) {
+            break;
+        }
+    }
+    let is_closed = !is_list || reader.cursor.sign(&Token::Close(')'));
+    is_closed && reader.is_end()
 }

@@ -178,6 +178,27 @@ fn what_a_condition_demands_not_to_be_null() {
 }
 
 #[test]
+fn the_columns_that_a_condition_fixes() {
+    for (condition, expected) in [
+        ("b = 'x'", "b"),
+        ("x.b = 1 AND (c IN ('y', -2)) AND d > 3", "b, c"),
+        ("b = 'x' AND (c OR d = 1)", ""),
+        ("b = 'x' OR c = 'y'", ""),
+        ("NOT b = 'x'", ""),
+        ("b NOT IN (1)", ""),
+        ("b <> 1 AND c = d", ""),
+        ("b = 1 + 2 AND c = lower('Y')", ""),
+        ("b = 'x'::app.kind", "b"),
+        ("(b = 1) = false", ""),
+        ("(b = 1) IS NOT TRUE", ""),
+    ] {
+        let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
+        let columns: Vec<String> = query.plain.unwrap().fixed.iter().map(SqlName::to_string).collect();
+        assert_eq!(columns.join(", "), expected, "{condition}");
+    }
+}
+
+#[test]
 fn a_condition_of_tests_with_is_is_never_null() {
     let is_never_null = |condition: &str| {
         let text = format!("SELECT a FROM t WHERE {condition}");

@@ -234,3 +234,37 @@ fn a_sync_configuration_is_called_one() {
             .starts_with("note: `bindings.yaml`: this is a sync configuration")
     );
 }
+
+/// An index that starts with columns whose values a query demands, a primary key that includes the partition
+/// key, and numbers of few digits in two types.
+#[test]
+fn what_serves_all_the_same_is_no_finding() {
+    let tables = "
+        CREATE TABLE grants (kind text, user_id bigint NOT NULL, of_kind text, repo_id bigint NOT NULL);
+        CREATE INDEX ON grants (kind, user_id, of_kind);
+        CREATE INDEX ON grants (of_kind, repo_id);
+        CREATE TABLE entries (id bigint NOT NULL, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+        CREATE TABLE people (id bigint PRIMARY KEY, level numeric(4,0) NOT NULL, rank smallint NOT NULL);";
+    let bindings = "facts:
+  granted(User:_, Repo:_):
+    query: SELECT user_id, repo_id FROM grants WHERE kind = 'User' AND of_kind IN ('Repo', 'Fork')
+  refused(User:_, Repo:_):
+    query: SELECT user_id, repo_id FROM grants WHERE kind <> 'Team' AND of_kind = 'Repo'
+  level(User:_, Integer:_):
+    query: SELECT id, level FROM people
+  rank(User:_, Integer:_):
+    query: SELECT id, rank FROM people
+sql_types: {User: bigint, Repo: bigint, Entry: bigint, Integer: smallint}
+tables: {Entry: entries.id}
+";
+    let (code, found) =
+        findings(tempfile::tempdir().unwrap().path(), bindings, &postgresql("served", tables), &[]);
+    assert_eq!(code, 0, "{found:?}");
+    let expected = [
+        "warning refused(User:_, Repo:_) user_id: no index of `grants` starts with `user_id`: a look-up by this \
+         column reads the whole table",
+        "warning Entry id: `entries` is partitioned, and PostgreSQL keeps this column unique only within each \
+         partition: keep the promise only if no id is ever used twice, as where all come from one sequence",
+    ];
+    assert_eq!(found, expected);
+}
