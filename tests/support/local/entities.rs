@@ -121,7 +121,7 @@ struct OtherColumn {
 fn add_column(table: &mut Table, number: usize, column: Column, values: Vec<Option<String>>) -> OtherColumn {
     let (name, is_exact) = (column.name.clone(), !column.ignores_case());
     table.columns.push(column);
-    if number % 3 != 0 {
+    if !number.is_multiple_of(3) {
         for (row, value) in table.rows.iter_mut().zip(values) {
             row.push(value);
         }
@@ -138,7 +138,8 @@ fn add_column(table: &mut Table, number: usize, column: Column, values: Vec<Opti
         row.extend([value.or_else(|| stranger.clone()), Some(is_said)]);
     }
     table.columns.push(Column { name: flag.clone(), ty: ColumnType::Integer });
-    let condition = if number % 2 == 0 { format!("{flag} = 1") } else { format!("NOT {flag} IN (0)") };
+    let condition =
+        if number.is_multiple_of(2) { format!("{flag} = 1") } else { format!("NOT {flag} IN (0)") };
     OtherColumn { shown: name, condition }
 }
 

@@ -18,7 +18,7 @@ use super::name::SqlName;
 use super::token::{Lexeme, Token, apart};
 use crate::dialect::Escapes;
 use crate::dialect::lexis::Lexis;
-use reader::{Functions, RowReader, Value};
+use reader::{Functions, Junction, RowReader, Value};
 use std::ops::Range;
 
 /// The query's parts, if it is `SELECT value, … FROM table [alias] [WHERE condition]`.
@@ -168,7 +168,7 @@ fn condition(cursor: Cursor<'_>, scope: &QueryScope, whole: PlainQuery) -> Optio
     let range = cursor.at..cursor.lexemes.len();
     let lexemes = cursor.lexemes;
     let mut reader = RowReader::new(cursor, Functions::Any);
-    reader.alternatives()?;
+    let junction = reader.alternatives()?;
     if !reader.cursor.done() {
         return None;
     }
@@ -179,7 +179,7 @@ fn condition(cursor: Cursor<'_>, scope: &QueryScope, whole: PlainQuery) -> Optio
     };
     let (not_null, fixed) = (demanded(&reader.not_null), demanded(&reader.fixed));
     let mut parts = scope.parts(lexemes, range, columns);
-    if reader.outer_or {
+    if junction == Junction::Or {
         parts.insert(0, RowPart::Text("(".to_owned()));
         parts.push(RowPart::Text(")".to_owned()));
     }

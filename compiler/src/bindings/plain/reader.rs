@@ -18,9 +18,6 @@ pub(super) struct RowReader<'a> {
     pub(super) not_null: Vec<usize>,
     /// The columns that equal a literal, or one of several, as positions in [`Self::columns`].
     pub(super) fixed: Vec<usize>,
-    depth: usize,
-    /// Whether there was an `OR` outside all parentheses.
-    pub(super) outer_or: bool,
     /// Whether each test must hold: there was neither `OR` nor `NOT` so far.
     pub(super) is_conjunction: bool,
     /// Whether there were only tests with `IS` so far.
@@ -28,6 +25,15 @@ pub(super) struct RowReader<'a> {
     /// Whether all values so far can be computed from any row. A cast to a number fails for some texts, and a
     /// division for zero.
     pub(super) is_total: bool,
+}
+
+/// What is between conditions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Junction {
+    /// `AND`, if anything.
+    And,
+    /// `OR`, and perhaps `AND`.
+    Or,
 }
 
 /// Which functions may be called.
@@ -70,8 +76,6 @@ impl<'a> RowReader<'a> {
             columns: Vec::new(),
             not_null: Vec::new(),
             fixed: Vec::new(),
-            depth: 0,
-            outer_or: false,
             is_conjunction: true,
             is_never_null: true,
             is_total: true,
@@ -79,17 +83,18 @@ impl<'a> RowReader<'a> {
     }
 
     /// Conditions with `AND` and `OR` between them.
-    pub(super) fn alternatives(&mut self) -> Option<()> {
+    pub(super) fn alternatives(&mut self) -> Option<Junction> {
+        let mut junction = Junction::And;
         loop {
             while self.cursor.word("not") {
                 self.is_conjunction = false;
             }
             self.condition()?;
             if self.cursor.word("or") {
-                self.outer_or |= self.depth == 0;
+                junction = Junction::Or;
                 self.is_conjunction = false;
             } else if !self.cursor.word("and") {
-                return Some(());
+                return Some(junction);
             }
         }
     }
@@ -179,9 +184,7 @@ impl<'a> RowReader<'a> {
     /// Values with commas between them, up to a bracket.
     fn values(&mut self, end: &Token) -> Option<()> {
         loop {
-            self.depth += 1;
             self.alternatives()?;
-            self.depth -= 1;
             if !self.cursor.sign(&Token::Comma) {
                 return self.cursor.sign(end).then_some(());
             }
@@ -191,9 +194,7 @@ impl<'a> RowReader<'a> {
     /// A column, a literal, a call or a condition in parentheses, perhaps cast.
     fn term(&mut self) -> Option<Value> {
         let value = if self.cursor.sign(&Token::Open('(')) {
-            self.depth += 1;
             self.alternatives()?;
-            self.depth -= 1;
             self.cursor.sign(&Token::Close(')')).then_some(Value::Group)?
         } else if self.literal() || self.moment() {
             Value::Computed
