@@ -25,7 +25,7 @@ use tokio_postgres::types::Type;
 use tokio_postgres::{GenericClient, Row};
 
 /// How many columns the clock has in front of those of the statement.
-pub(super) const N_COLUMNS: usize = 8;
+pub(super) const N_COLUMNS: usize = 2;
 
 /// The clock as a question saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,12 +94,15 @@ impl KeptNonces {
 
     /// The value of the expression.
     pub(super) fn read(row: &Row, column: usize) -> Result<Self, StoreError> {
-        let numbers: Vec<i64> = value(row, column)?;
+        value(row, column).map(|numbers: Vec<i64>| Self::of_pairs(&numbers))
+    }
+
+    fn of_pairs(numbers: &[i64]) -> Self {
         let pairs = numbers.chunks_exact(2).filter_map(|pair| match *pair {
             [revision, nonce] => Some((revision.unsigned_abs(), Nonce(nonce))),
             _ => None,
         });
-        Ok(Self(pairs.collect()))
+        Self(pairs.collect())
     }
 
     /// The nonce of a revision.
@@ -137,8 +140,8 @@ fn below(schema: &str, statement: &str, n_params: usize, nulls: &str) -> String 
     let (columns, seen) = (columns(schema, n_params), n_params + 1);
     let all = if nulls.is_empty() { "" } else { ", q.*" };
     format!(
-        "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL, NULL, NULL, NULL, NULL, \
-         NULL, NULL{all} FROM ({statement}) q WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
+        "SELECT {columns}{nulls} FROM {schema}.clock c UNION ALL (SELECT NULL, NULL{all} FROM ({statement}) q \
+         WHERE (SELECT revision FROM {schema}.clock) >= ${seen})"
     )
 }
 
@@ -181,24 +184,29 @@ pub(super) async fn secret(
 fn columns(schema: &str, n_params: usize) -> String {
     let kept = KeptNonces::expression(schema, n_params + 2);
     let mark = SessionMark::VALUE;
-    format!("c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), {kept}, {mark}")
+    // One array: every row of an answer has the columns of the clock, too.
+    format!(
+        "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery()::integer] || {kept}, {mark}"
+    )
 }
 
 /// The mark of the session in a row of the clock.
 pub(super) fn mark(row: &Row) -> Result<Option<&str>, StoreError> {
-    value(row, 7)
+    value(row, 1)
 }
 
 impl ClockRow {
     /// Reads it from the first columns of a row.
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
-        let revision: i64 = value(row, 0)?;
+        let numbers: Vec<i64> = value(row, 0)?;
+        let [revision, nonce, policy, catalog, keys, is_standby, ref kept @ ..] = numbers[..] else {
+            return Err(StoreError::Bug("the clock lacks a number".to_owned()));
+        };
         let revision = u64::try_from(revision)
             .map_err(|_| StoreError::Corrupt(format!("the clock has the revision {revision}")))?;
-        let token = Token { revision, nonce: Nonce(value(row, 1)?) };
-        let (policy, catalog, keys) = (value(row, 2)?, value(row, 3)?, value(row, 4)?);
-        let clock = Clock { token, policy, catalog, keys, is_standby: value(row, 5)? };
-        Ok(Self { clock, kept: KeptNonces::read(row, 6)? })
+        let token = Token { revision, nonce: Nonce(nonce) };
+        let clock = Clock { token, policy, catalog, keys, is_standby: is_standby != 0 };
+        Ok(Self { clock, kept: KeptNonces::of_pairs(kept) })
     }
 
     /// The clock.
@@ -367,7 +375,7 @@ mod tests {
 
     #[test]
     fn statements_are_wrapped_with_two_more_parameters() {
-        let columns = "c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery(), \
+        let columns = "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery()::integer] || \
                        ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM e.revision r \
                        WHERE r.revision = ANY($4)), current_setting('portcullis.session', true)";
         assert_eq!(
@@ -377,9 +385,8 @@ mod tests {
         assert_eq!(
             rows("e", "SELECT a0, a2 FROM e.f1", 2, 2),
             format!(
-                "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, NULL, \
-                 NULL, NULL, NULL, NULL, NULL, q.* FROM (SELECT a0, a2 FROM e.f1) q \
-                 WHERE (SELECT revision FROM e.clock) >= $3)"
+                "SELECT {columns}, NULL::bytea, NULL::bytea FROM e.clock c UNION ALL (SELECT NULL, NULL, q.* \
+                 FROM (SELECT a0, a2 FROM e.f1) q WHERE (SELECT revision FROM e.clock) >= $3)"
             )
         );
     }
