@@ -48,6 +48,12 @@ pub(crate) struct Features {
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
     /// running it.
     pub(crate) tries_join_orders: bool,
+    /// Rows of `SELECT DISTINCT` are hashed, and then sorted if they must be in order. Those of `DISTINCT ON`
+    /// are only sorted, in any order that its columns have: not in that of a collation.
+    pub(crate) hashes_distinct: bool,
+    /// Every part of a plan is set up before the first row, whether it runs or not: a large statement takes
+    /// long even if its first part decides.
+    pub(crate) starts_whole_plans: bool,
     /// The rows that several indexes find for an `OR` are compared with all alternatives again.
     pub(crate) rechecks_alternatives: bool,
     /// The cost of a set inside a test is counted for every row that is tested, although the set is made

@@ -52,6 +52,8 @@ const SQLITE: Features = Features {
     overestimates_recursion: false,
     arrays_count_as_few: false,
     tries_join_orders: false,
+    hashes_distinct: false,
+    starts_whole_plans: false,
     rechecks_alternatives: false,
     counts_sets_per_row: false,
     derived_columns: false,
@@ -93,6 +95,8 @@ const POSTGRESQL: Features = Features {
     overestimates_recursion: true,
     arrays_count_as_few: true,
     tries_join_orders: true,
+    hashes_distinct: false,
+    starts_whole_plans: true,
     rechecks_alternatives: true,
     counts_sets_per_row: true,
     derived_columns: true,
@@ -129,6 +133,7 @@ const POSTGRESQL_STORE: Features = Features {
     rows: ParameterRows::Arrays,
     state: State::Arrays { collation: None },
     byte_order: None,
+    hashes_distinct: true,
     ..POSTGRESQL
 };
 

@@ -123,7 +123,8 @@ fn pairs(selects: &[Select]) -> Option<LiteralTests> {
     found.into_values().find(|same| same.tests.len() > 1)
 }
 
-fn literal_test(condition: &Condition) -> Option<(Expr, Vec<ConstId>)> {
+/// The value that a condition tests for literals, and these.
+pub(super) fn literal_test(condition: &Condition) -> Option<(Expr, Vec<ConstId>)> {
     match condition {
         Condition::OneOf { expr, literals } => Some((*expr, literals.clone())),
         Condition::Compare { op: CompareOp::Equal, left, right: Expr::Const(literal) } => {

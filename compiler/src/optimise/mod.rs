@@ -23,6 +23,7 @@ pub(crate) mod sets;
 mod setting;
 mod share_rows;
 mod test_sets;
+mod widen;
 
 pub(crate) use guards::take_common;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
@@ -234,6 +235,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         },
         keeps: Keeps::Equals,
         run: |draft, setting| recursion_sets::look_up(&mut draft.plan, setting),
+    },
+    Pass {
+        name: "merge-wider",
+        does: "asks an alternative together with another that asks the same with more literals, under one more condition",
+        applies: |setting| setting.purpose == Purpose::Store && setting.features.starts_whole_plans,
+        keeps: Keeps::Equals,
+        run: |draft, _| widen::merge_wider(&mut draft.plan),
     },
     Pass {
         name: "factor-guards",

@@ -97,7 +97,14 @@ impl<'l> Lowering<'l, Hosted<'_>> {
             Vec::new()
         };
         let from = build::joined(vec![build::derived(build::query(all), "r")]);
-        let distinct = build::query(build::distinct(build::select(projection, from, filter)));
+        let rows = build::select(projection, from, filter);
+        let is_sorted_once = range == Range::All && self.inputs.features.hashes_distinct;
+        let distinct = build::query(if is_sorted_once {
+            let by = names.iter().map(|name| build::column("r", build::ident(name)));
+            build::distinct_on(rows, by.collect())
+        } else {
+            build::distinct(rows)
+        });
         if let Range::Some(most) = range {
             let most = i64::try_from(most).unwrap_or(i64::MAX);
             return Ok(build::limited(distinct, build::number(most)));

@@ -22,7 +22,14 @@ resource Folder {
   "read" if is_public(resource, true);
 }
 
-resource Node {}
+resource Node {
+  roles = ["viewer", "keeper"];
+  permissions = ["open"];
+
+  "viewer" if "keeper";
+  "open" if "keeper";
+  "open" if "viewer" and opens(actor, resource);
+}
 
 declare banned(User, Folder);
 declare is_public(Folder, Boolean);
@@ -63,6 +70,7 @@ fn catalog() -> Catalog {
         relation(6, "opens", &["User", "Node"], None),
         relation(7, "has_role", &["User", "String", "Folder"], in_request(0)),
         relation(8, "is_public", &["Folder", "Boolean"], in_request(1)),
+        relation(9, "has_role", &["User", "String", "Node"], None),
     ];
     Catalog { relations: relations.into() }
 }
@@ -133,6 +141,9 @@ fn statements_hold_values_as_bytes() {
     let one_of = Domain::GivenOneOf(vec!["7".into(), "8".into()]);
     let of_several = QuestionVar { domain: one_of, ..QuestionVar::wanted("folder", Some("Folder")) };
     compared("filter", &printed(&read(of_several)));
+    let open = QuestionVar::given("action", "String", "open");
+    let opened = Question::atom("allow", vec![user(), open, QuestionVar::given("node", "Node", "7")]);
+    compared("wider", &printed(&opened));
     let opened = QuestionVar::wanted("node", Some("Node"));
     compared("parts", &parts());
     compared("whole-state", &printed(&Question::atom("can_open", vec![user(), opened])));

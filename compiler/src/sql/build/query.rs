@@ -199,6 +199,14 @@ pub(in crate::sql) fn distinct(mut arm: SetExpr) -> SetExpr {
     arm
 }
 
+/// `SELECT DISTINCT ON (a, …) …` for `SELECT …`; anything else as it is.
+pub(in crate::sql) fn distinct_on(mut arm: SetExpr, by: Vec<Expr>) -> SetExpr {
+    if let SetExpr::Select(select) = &mut arm {
+        select.distinct = Some(Distinct::On(by));
+    }
+    arm
+}
+
 /// `a UNION b …`, or `a UNION ALL b …`
 pub(in crate::sql) fn union(arms: Vec<SetExpr>, repeats: Repeats) -> Option<SetExpr> {
     let set_quantifier = match repeats {
