@@ -4,10 +4,10 @@ use super::active_policy::ActivePolicy;
 use super::error::{ArgumentError, CliError, ServiceError};
 use crate::config::Secret;
 use crate::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
-use std::cell::RefCell;
 use std::net::IpAddr;
 use std::time::{Duration, Instant};
 use ureq::http::{HeaderValue, Response, StatusCode, Uri};
@@ -64,7 +64,7 @@ pub(super) struct Service {
     /// Whether no key was given.
     is_guess: bool,
     /// The last offset that an answer had. Later questions name it, so no answer is of an older state.
-    offset: RefCell<Option<HeaderValue>>,
+    offset: Mutex<Option<HeaderValue>>,
 }
 
 /// The header of offsets.
@@ -97,7 +97,7 @@ impl Service {
             base: format!("{}/api", base(url)),
             key,
             is_guess,
-            offset: RefCell::default(),
+            offset: Mutex::default(),
         })
     }
 
@@ -154,12 +154,12 @@ impl Service {
         loop {
             let mut request =
                 self.agent.post(format!("{}/{path}", self.base)).header("Authorization", self.bearer());
-            if let Some(offset) = &*self.offset.borrow() {
+            if let Some(offset) = &*self.offset.lock() {
                 request = request.header(OFFSET, offset);
             }
             let mut response = request.send_json(body).map_err(|error| lost(&error))?;
             if let Some(offset) = response.headers().get(OFFSET) {
-                self.offset.replace(Some(offset.clone()));
+                *self.offset.lock() = Some(offset.clone());
             }
             if let Some(asked) = asked_to_wait(&response)
                 && start.elapsed().saturating_add(asked) < RETRY_TIME

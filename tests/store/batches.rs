@@ -203,3 +203,29 @@ async fn many_facts_are_copied_and_each_is_stored_once() {
     assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.f1").await, 7_500);
     assert_eq!(place.number("SELECT facts FROM portcullis_e1.relation").await, 7_500);
 }
+
+#[tokio::test]
+async fn copied_facts_are_those_that_came_in_whatever_order_they_came() {
+    let store = Place::new("ordered").await.open().await;
+    let far = |n: usize| (n * 7_919 % 3_000).to_string();
+    let by_first = (0..3_000).map(|n| relation(&n.to_string(), "parent", &far(n)));
+    let by_last = (0..3_000).map(|n| relation(&far(n), "owner", &n.to_string()));
+    let roles = (0..3_000).map(|n| {
+        let args = [("User", far(n)), ("String", (n % 3).to_string()), ("Repository", (n / 7).to_string())];
+        Fact::new("has_role", args.map(|(ty, id)| Value::new(ty, &id)).to_vec())
+    });
+    let all: Vec<Fact> = by_first.chain(by_last).chain(roles).collect();
+    // Every third of them twice.
+    let twice = insert(all.iter().chain(all.iter().step_by(3)).cloned());
+    assert_eq!(store.apply_within(twice, None).await.unwrap().0.inserted, 9_000);
+    let text = |fact: &Fact| {
+        let ids = fact.args.iter().enumerate().filter(|(at, _)| fact.predicate == "has_role" || *at != 1);
+        let ids: Vec<&str> = ids.map(|(_, arg)| arg.id.as_str()).collect();
+        format!("{}({})", fact.predicate, ids.join(", "))
+    };
+    let mut came: Vec<String> = all.iter().map(text).collect();
+    let mut read = facts(&store, AskedRead::default()).await.unwrap();
+    came.sort_unstable();
+    read.sort_unstable();
+    assert!(read == came, "{} facts are stored", read.len());
+}

@@ -11,15 +11,26 @@ use crate::engine::{Fact, check_fact};
 /// The maximum size of a chunk's body in bytes: below a service's default limit of 10 MiB.
 const MOST_BYTES: usize = 8 << 20;
 
+/// What a chunk is stored from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ChunkForm {
+    /// Its facts.
+    Facts,
+    /// The body of a request.
+    Body,
+}
+
 /// Facts that are stored together or not at all.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Chunk {
-    /// The facts; at least one.
+    /// How many there are; at least one.
+    pub(super) n_facts: usize,
+    /// The facts, if it is stored from them.
     pub(super) facts: Vec<Fact>,
-    /// The body of the batch that adds them.
-    pub(super) body: String,
+    /// The body of the batch that adds them, if it is stored from that.
+    pub(super) body: Vec<u8>,
     /// The lines of the first and the last fact.
-    pub(super) lines: (u64, u64),
+    lines: (u64, u64),
 }
 
 /// Reads the next chunk of at most `most` facts; `None` at the end.
@@ -27,23 +38,30 @@ pub(super) fn next(
     input: &mut Input,
     policy: &ActivePolicy,
     most: usize,
+    form: ChunkForm,
 ) -> Result<Option<Chunk>, InputError> {
-    let mut body = String::from("[{\"inserts\":[");
-    let mut facts = Vec::new();
-    let mut lines: Option<(u64, u64)> = None;
-    while facts.len() < most && body.len() < MOST_BYTES {
+    let mut chunk = Chunk::default();
+    while chunk.n_facts < most && chunk.body.len() < MOST_BYTES {
         let Some((fact, line)) = input.next()? else { break };
-        check(policy, &fact).map_err(|reason| InputError { line, column: 1, reason })?;
-        if !facts.is_empty() {
-            body.push(',');
+        let wrong = |reason| InputError { line, column: 1, reason };
+        check(policy, &fact).map_err(wrong)?;
+        match form {
+            ChunkForm::Facts => chunk.facts.push(fact),
+            ChunkForm::Body => {
+                let before: &[u8] = if chunk.n_facts == 0 { b"[{\"inserts\":[" } else { b"," };
+                chunk.body.extend_from_slice(before);
+                let added = serde_json::to_writer(&mut chunk.body, &FactJson::from(fact));
+                added.map_err(|error| wrong(error.to_string()))?;
+            }
         }
-        let text = serde_json::to_string(&FactJson::from(fact.clone()));
-        body.push_str(&text.map_err(|error| InputError { line, column: 1, reason: error.to_string() })?);
-        lines = Some((lines.map_or(line, |(first, _)| first), line));
-        facts.push(fact);
+        let first = if chunk.n_facts == 0 { line } else { chunk.lines.0 };
+        chunk.lines = (first, line);
+        chunk.n_facts += 1;
     }
-    body.push_str("]}]");
-    Ok(lines.map(|lines| Chunk { facts, body, lines }))
+    if form == ChunkForm::Body {
+        chunk.body.extend_from_slice(b"]}]");
+    }
+    Ok((chunk.n_facts > 0).then_some(chunk))
 }
 
 fn check(policy: &ActivePolicy, fact: &Fact) -> Result<(), String> {

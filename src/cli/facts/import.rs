@@ -1,8 +1,9 @@
 //! `portcullis facts import`: stores the facts of a file.
 
-use super::chunks::{self, Chunk};
+use super::chunks::{self, Chunk, ChunkForm};
 use super::folder::Folder;
 use super::input::{Input, InputPosition};
+use super::pipeline;
 use super::resume::{self, ResumeError, ResumeState};
 use super::{FactFormat, FoundEnvironment};
 use crate::cli::active_policy::ActivePolicy;
@@ -44,7 +45,7 @@ pub(super) struct Args {
     #[command(flatten)]
     place: super::FactStore,
     /// The number of facts in a chunk
-    #[arg(long, value_name = "COUNT", default_value = "10000")]
+    #[arg(long, value_name = "COUNT", default_value = "50000")]
     chunk: NonZeroUsize,
     /// Continue an interrupted import of this file; start from the beginning if there is none
     #[arg(long)]
@@ -52,6 +53,43 @@ pub(super) struct Args {
     /// Check every fact, but store none
     #[arg(long)]
     dry_run: bool,
+}
+
+/// The end of a chunk.
+struct ChunkEnd {
+    n_facts: usize,
+    /// The start of what follows it.
+    place: InputPosition,
+    /// The digest of everything before that.
+    sha256: String,
+}
+
+/// The record of the import, as far as it was stored.
+struct Record<'f> {
+    /// The file; `None` if nothing can be recorded.
+    file: Option<&'f Path>,
+    format: FactFormat,
+    /// How many facts an interrupted import had stored before.
+    before: u64,
+    /// How many were stored since.
+    n_facts: usize,
+}
+
+impl Record<'_> {
+    /// Notes that everything up to here is stored.
+    fn note(&mut self, ChunkEnd { n_facts, place, sha256 }: ChunkEnd, target: &Target) {
+        self.n_facts += n_facts;
+        let Some(path) = self.file else { return };
+        let InputPosition { bytes, lines } = place;
+        let (format, facts) = (resume::name(self.format).to_owned(), self.before + self.n_facts as u64);
+        let state = ResumeState { target: target.name(), format, bytes, lines, facts, sha256 };
+        if let Err(error) = resume::write(path, &state) {
+            output::to_stderr(&format!(
+                "warning: this import cannot be resumed if it is interrupted: {error}"
+            ));
+            self.file = None;
+        }
+    }
 }
 
 /// The environment that receives the facts.
@@ -65,6 +103,14 @@ impl Target {
         match self {
             Self::Service(service) => service.name(),
             Self::Folder(_, name) => name.clone(),
+        }
+    }
+
+    /// What it stores chunks from.
+    fn form(&self) -> ChunkForm {
+        match self {
+            Self::Service(_) => ChunkForm::Body,
+            Self::Folder(..) => ChunkForm::Facts,
         }
     }
 
@@ -104,33 +150,31 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     };
     let progress = ProgressLine::of_bytes(bytes);
     progress.reached(input.place().bytes);
-    let mut noted = file.as_ref().filter(|_| !args.dry_run);
-    let mut n_facts = 0;
-    loop {
-        let chunk =
-            chunks::next(&mut input, &policy, args.chunk.get()).map_err(|fault| fault.within(&name))?;
-        let Some(chunk) = chunk else { break };
-        n_facts += chunk.facts.len();
-        if !args.dry_run {
-            let place = chunk.place(&name);
-            target.store(chunk, &place, &progress)?;
-        }
+    let mut record = Record { file: file.as_deref().filter(|_| !args.dry_run), format, before, n_facts: 0 };
+    let form = target.form();
+    let mut next = || -> Result<Option<(Chunk, ChunkEnd)>, CliError> {
+        let chunk = chunks::next(&mut input, &policy, args.chunk.get(), form);
+        let Some(chunk) = chunk.map_err(|fault| fault.within(&name))? else { return Ok(None) };
         // The digest must advance even without a record, because that frees the bytes.
-        let (place, sha256) = (input.place(), input.digest());
-        progress.reached(place.bytes);
-        if let Some(path) = noted {
-            let InputPosition { bytes, lines } = place;
-            let facts = before + n_facts as u64;
-            let format = resume::name(format).to_owned();
-            let state = ResumeState { target: target.name(), format, bytes, lines, facts, sha256 };
-            if let Err(error) = resume::write(path, &state) {
-                output::to_stderr(&format!(
-                    "warning: this import cannot be resumed if it is interrupted: {error}"
-                ));
-                noted = None;
-            }
+        let end = ChunkEnd { n_facts: chunk.n_facts, place: input.place(), sha256: input.digest() };
+        Ok(Some((chunk, end)))
+    };
+    let mut stored = |end: ChunkEnd| {
+        progress.reached(end.place.bytes);
+        record.note(end, &target);
+    };
+    if args.dry_run {
+        while let Some((_, end)) = next()? {
+            stored(end);
         }
+    } else {
+        let store = |chunk: Chunk| {
+            let place = chunk.place(&name);
+            target.store(chunk, &place, &progress)
+        };
+        pipeline::run(next, &store, stored)?;
     }
+    let Record { file: noted, n_facts, .. } = record;
     drop(progress);
     if let Some(path) = noted {
         resume::remove(path)?;

@@ -19,6 +19,7 @@ mod import;
 mod input;
 mod json_lines;
 mod pattern;
+mod pipeline;
 mod remove;
 mod resume;
 mod service;

@@ -6,11 +6,11 @@
 use super::catalog::Catalog;
 use super::facts::matching;
 use super::new_rows::NewRows;
+use super::row_change::{FactRows, RowChange};
 use super::session::PgSession;
 use super::value::form;
 use crate::store::error::StoreError;
-use crate::store::fact::{Change, Fact, FactPattern};
-use crate::store::signature;
+use crate::store::fact::FactPattern;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -32,14 +32,14 @@ impl BatchTarget<'_> {
     /// Applies the changes in order. Fails if a pattern of a deletion matches more facts than `delete_reach`.
     pub(super) async fn apply(
         &mut self,
-        changes: &[Change],
+        changes: &[RowChange],
         delete_reach: Option<u64>,
     ) -> Result<BatchCounts, StoreError> {
         let mut counts = BatchCounts::default();
         for change in changes {
             match change {
-                Change::Insert(facts) => counts.inserted += self.insert(facts).await?,
-                Change::Delete(patterns) => {
+                RowChange::Insert(facts) => counts.inserted += self.insert(facts).await?,
+                RowChange::Delete(patterns) => {
                     for pattern in patterns {
                         let matched = self.delete(pattern).await?;
                         if let Some(allowed) = delete_reach.filter(|allowed| matched > *allowed) {
@@ -54,14 +54,11 @@ impl BatchTarget<'_> {
     }
 
     /// Inserts facts, a statement for each relation; returns how many were new.
-    async fn insert(&mut self, facts: &[Fact]) -> Result<u64, StoreError> {
-        let mut ordered: Vec<&Fact> = facts.iter().collect();
-        ordered.sort_by(|a, b| signature::order(a, b));
+    async fn insert(&mut self, facts: &[FactRows]) -> Result<u64, StoreError> {
         let mut inserted = 0;
-        for run in ordered.chunk_by(|a, b| signature::order(a, b).is_eq()) {
-            let Some(first) = run.first() else { continue };
+        for FactRows { first, rows } in facts {
             let entry = self.catalog.place_of(self.session, self.schema, first).await?;
-            let new = NewRows::of(&entry.relation, run).insert(self.session, self.schema).await?;
+            let new = NewRows::of(&entry.relation, rows).insert(self.session, self.schema).await?;
             entry.count(new, 0);
             inserted += new;
         }

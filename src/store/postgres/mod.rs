@@ -43,9 +43,11 @@ mod published;
 mod reader;
 mod reading;
 mod replicas;
+mod row_change;
 mod runtime;
 mod schema;
 mod session;
+mod sorted_rows;
 mod tls;
 mod transaction;
 mod value;
@@ -80,6 +82,7 @@ use pool::ReaderPool;
 use published::{PublishedState, SeenMoment};
 use reading::{LIFETIME, PgReadings};
 use replicas::Replicas;
+use row_change::RowChange;
 use session::PgSession;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -250,6 +253,7 @@ impl PostgresStore {
         changes: Vec<Change>,
         delete_reach: Option<u64>,
     ) -> Result<(Applied, Token), StoreError> {
+        let changes = RowChange::all(changes).await?;
         self.change(BatchWork::Apply { changes, delete_reach }).await
     }
 

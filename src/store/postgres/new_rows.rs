@@ -9,15 +9,14 @@
 //! and columns, which are made from numbers.
 
 use super::session::PgSession;
-use super::value::form;
+use super::sorted_rows::SortedRows;
 use crate::store::error::StoreError;
-use crate::store::fact::Fact;
 use crate::store::signature::StoredRelation;
 use tokio_postgres::Client;
 use tokio_postgres::types::{ToSql, Type};
 
 /// How many facts are copied, at least: COPY needs five exchanges with the server, and INSERT one.
-const COPIED: usize = 1_000;
+pub(super) const COPIED: usize = 1_000;
 
 /// How many are looked up before.
 const LOOKED_UP: usize = 16;
@@ -25,22 +24,17 @@ const LOOKED_UP: usize = 16;
 /// Rows of a table that may not be in it yet.
 pub(super) struct NewRows<'r> {
     table: &'r str,
+    /// The arguments that have columns.
+    args: Vec<usize>,
     columns: Vec<String>,
-    /// In the order of the key, because neighbours in an index are best written together; none twice.
-    rows: Vec<Vec<Vec<u8>>>,
+    rows: &'r SortedRows,
 }
 
 impl<'r> NewRows<'r> {
-    /// The rows of facts of a relation.
-    pub(super) fn of(relation: &'r StoredRelation, facts: &[&Fact]) -> Self {
-        let (at, columns): (Vec<usize>, Vec<String>) = relation.columns().unzip();
-        let row = |fact: &&Fact| {
-            at.iter().filter_map(|idx| fact.args.get(*idx)).map(|arg| form(&arg.id)).collect::<Vec<_>>()
-        };
-        let mut rows: Vec<Vec<Vec<u8>>> = facts.iter().map(row).collect();
-        rows.sort_unstable();
-        rows.dedup();
-        Self { table: &relation.table, columns, rows }
+    /// The rows of facts of a relation, given with all their arguments.
+    pub(super) fn of(relation: &'r StoredRelation, rows: &'r SortedRows) -> Self {
+        let (args, columns) = relation.columns().unzip();
+        Self { table: &relation.table, args, columns, rows }
     }
 
     /// Adds the rows that are missing; returns how many it added.
@@ -60,7 +54,7 @@ impl<'r> NewRows<'r> {
             "INSERT INTO {schema}.{table} ({names}) SELECT * FROM unnest({}) ON CONFLICT DO NOTHING",
             self.arrays()
         );
-        let columns = self.transposed(1);
+        let columns = self.rows.transposed(&self.args, 1);
         session.execute(&insert, &params(&columns)).await
     }
 
@@ -71,7 +65,7 @@ impl<'r> NewRows<'r> {
             "SELECT FROM {schema}.{table} JOIN unnest({}) AS new ({names}) USING ({names}) LIMIT 1",
             self.arrays()
         );
-        let columns = self.transposed(self.rows.len().div_ceil(LOOKED_UP));
+        let columns = self.rows.transposed(&self.args, self.rows.len().div_ceil(LOOKED_UP));
         Ok(!session.rows(&find, &params(&columns)).await?.is_empty())
     }
 
@@ -80,7 +74,8 @@ impl<'r> NewRows<'r> {
         let copy =
             format!("COPY {schema}.{} ({}) FROM STDIN (FORMAT binary)", self.table, self.columns.join(", "));
         session.run("SAVEPOINT copy").await?;
-        let copied = session.copy(&copy, &vec![Type::BYTEA; self.columns.len()], &self.rows).await?;
+        let copied =
+            session.copy(&copy, &vec![Type::BYTEA; self.columns.len()], self.rows.iter(&self.args)).await?;
         if copied.is_none() {
             session.run("ROLLBACK TO copy").await?;
         }
@@ -92,13 +87,6 @@ impl<'r> NewRows<'r> {
     fn arrays(&self) -> String {
         let arrays: Vec<String> = (1..=self.columns.len()).map(|n| format!("${n}::bytea[]")).collect();
         arrays.join(", ")
-    }
-
-    /// The values of every nth row, column by column.
-    fn transposed(&self, nth: usize) -> Vec<Vec<&[u8]>> {
-        let rows = || self.rows.iter().step_by(nth);
-        let column = |idx: usize| rows().filter_map(|row| row.get(idx).map(Vec::as_slice)).collect();
-        (0..self.columns.len()).map(column).collect()
     }
 }
 

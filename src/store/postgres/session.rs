@@ -101,11 +101,11 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
 impl PgSession<'_, Client> {
     /// Sends rows to a statement that copies them into a table; returns how many there were. `None` if one of
     /// them is already in a unique index: the transaction then accepts nothing but a rollback.
-    pub(super) async fn copy(
+    pub(super) async fn copy<'v>(
         &self,
         statement: &str,
         types: &[Type],
-        rows: &[Vec<Vec<u8>>],
+        rows: impl Iterator<Item = impl ExactSizeIterator<Item = &'v [u8]>>,
     ) -> Result<Option<u64>, StoreError> {
         let copied = async {
             let mut writer = pin!(BinaryCopyInWriter::new(self.client.copy_in(statement).await?, types));

@@ -8,11 +8,12 @@ use super::error::passing;
 use super::frontier::Frontier;
 use super::keys::{self, LoadedKeys};
 use super::policy;
+use super::row_change::RowChange;
 use super::session::{PgSession, SessionMark, value};
 use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
-use crate::store::fact::{Applied, Change};
+use crate::store::fact::Applied;
 use crate::store::key::{Access, NewKey, random};
 use crate::store::policy::PolicyVersion;
 use crate::store::signature::Relations;
@@ -261,7 +262,7 @@ impl<'t> OpenTransaction<'t> {
 
     async fn change(
         &mut self,
-        changes: &[Change],
+        changes: &[RowChange],
         delete_reach: Option<u64>,
     ) -> Result<BatchCounts, StoreError> {
         let Self { session, schema, catalog, .. } = self;

@@ -17,11 +17,12 @@ use super::address::Address;
 use super::error::{of_whole_group, passing};
 use super::keys;
 use super::published::PublishedState;
+use super::row_change::RowChange;
 use super::runtime::OwnRuntime;
 use super::transaction::{PreparedWrite, WriterConnection};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
-use crate::store::fact::{Applied, Change};
+use crate::store::fact::Applied;
 use crate::store::key::{Access, KeyRing, NewKey};
 use crate::store::policy::PolicyVersion;
 use crate::store::token::Token;
@@ -91,7 +92,7 @@ pub(super) enum BatchWork {
     /// Applies changes in order. Fails if a pattern of a deletion matches more facts than allowed.
     Apply {
         /// The changes.
-        changes: Vec<Change>,
+        changes: Vec<RowChange>,
         /// How many facts a pattern may match.
         delete_reach: Option<u64>,
     },
@@ -193,7 +194,7 @@ impl BatchWriter {
 impl QueuedBatch {
     fn weight(&self) -> usize {
         match &self.work {
-            BatchWork::Apply { changes, .. } => changes.iter().map(Change::len).sum(),
+            BatchWork::Apply { changes, .. } => changes.iter().map(RowChange::len).sum(),
             BatchWork::Clear
             | BatchWork::PutPolicy { .. }
             | BatchWork::CreateKey { .. }
