@@ -227,7 +227,7 @@ fn wider_tests(select: &Select, is_wider: &mut impl Iterator<Item = bool>) -> Te
                     branches.iter().map(|branch| wider_tests(branch, is_wider)).collect();
                 branches.into_iter().max().unwrap_or(Tests::None)
             }
-            Condition::None(_) => Tests::None,
+            Condition::None(_) | Condition::Meets { .. } => Tests::None,
             Condition::Compare { .. } | Condition::OneOf { .. } => {
                 let is_wider = literal_test(condition).is_some() && is_wider.next() == Some(true);
                 if is_wider { Tests::One } else { Tests::None }
