@@ -64,7 +64,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
         cursor.done().then_some(whole)?
     };
     let is_total = selected.iter().all(|item| item.reader.is_total);
-    (is_total || whole.is_never_null).then_some(whole)
+    (is_total || whole.condition.is_empty()).then_some(whole)
 }
 
 /// A selected value.

@@ -51,8 +51,8 @@ const TOTAL_FUNCTIONS: &[&str] = &[
     "char", "coalesce", "concat", "ifnull", "lower", "ltrim", "nullif", "replace", "rtrim", "trim", "upper",
 ];
 
-/// Operators whose values can be computed from any row.
-const TOTAL_OPERATORS: &[&str] = &["||", "->", "->>", "=", "<>", "!=", "<", "<=", ">", ">="];
+/// Operators whose values can be computed from any row. SQLite's `->>` fails for a text that is not JSON.
+const TOTAL_OPERATORS: &[&str] = &["||", "=", "<>", "!=", "<", "<=", ">", ">="];
 
 /// Types to which any value can be cast.
 const TEXT_TYPES: &[&str] = &["char", "character", "text", "varchar"];
@@ -244,8 +244,12 @@ impl<'a> RowReader<'a> {
     }
 
     fn data_type(&mut self) -> Option<()> {
-        self.is_total &= self.cursor.peek().is_some_and(|name| TEXT_TYPES.iter().any(|text| name.is(text)));
-        self.cursor.data_type().then_some(())
+        let is_text = self.cursor.peek().is_some_and(|name| TEXT_TYPES.iter().any(|text| name.is(text)));
+        self.cursor.data_type().then_some(())?;
+        let last = self.cursor.at.checked_sub(1).and_then(|at| self.cursor.lexemes.get(at));
+        let is_array = last.is_some_and(|last| last.token == Token::Close(']'));
+        self.is_total &= is_text && !is_array;
+        Some(())
     }
 
     fn literal(&mut self) -> bool {
