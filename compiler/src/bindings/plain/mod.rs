@@ -69,7 +69,7 @@ pub(super) fn plain(lexemes: &[Lexeme], lexis: &'static Lexis, escapes: Escapes)
 
 /// A selected value.
 struct Selected<'a> {
-    /// The reader behind the value.
+    /// The reader, past the value.
     reader: RowReader<'a>,
     /// Where the value is.
     range: Range<usize>,

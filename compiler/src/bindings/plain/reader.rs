@@ -27,7 +27,7 @@ pub(super) struct RowReader<'a> {
     pub(super) is_total: bool,
 }
 
-/// What is between conditions.
+/// What joins conditions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Junction {
     /// `AND`, if anything.
@@ -45,8 +45,8 @@ pub(super) enum Functions {
     Total,
 }
 
-/// Functions that compute one value of one row, and fail for none. Among them is the one that literals with
-/// control characters are printed with.
+/// Functions that compute one value of one row, and fail for none. `char` is how literals with control
+/// characters are printed.
 const TOTAL_FUNCTIONS: &[&str] = &[
     "char", "coalesce", "concat", "ifnull", "lower", "ltrim", "nullif", "replace", "rtrim", "trim", "upper",
 ];

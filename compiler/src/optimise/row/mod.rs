@@ -6,7 +6,8 @@
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
-//!    and inlines tables that return such rows, so that `(a or b) and c` stays a condition on the row;
+//!    under [the condition](crate::algebra::Condition::Meets) of the bound query, and inlines tables that
+//!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
 //! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
