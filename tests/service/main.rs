@@ -7,6 +7,7 @@ mod http;
 mod nodes;
 mod openapi;
 mod operations;
+mod received;
 mod replicas;
 mod running;
 mod security;

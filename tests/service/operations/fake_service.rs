@@ -1,8 +1,9 @@
 //! A fake service that refuses on request and remembers the facts of each batch that it took.
 
 use super::program::POLICY;
+use crate::received;
 use serde_json::{Value as Json, json};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 
@@ -56,21 +57,7 @@ impl FakeService {
     }
 
     fn answer(&self, mut stream: TcpStream) {
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        let (mut first, mut length) = (String::new(), 0);
-        reader.read_line(&mut first).unwrap();
-        loop {
-            let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
-            if line.trim().is_empty() {
-                break;
-            }
-            if let Some(text) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-                length = text.trim().parse().unwrap();
-            }
-        }
-        let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
+        let (first, body) = received::request(&stream);
         let mut status = 200;
         let mut answer = json!({ "policy": { "filename": "p", "src": POLICY } });
         if first.starts_with("POST") {

@@ -155,6 +155,13 @@ fn what_sqlite_may_take_for_a_text_is_not_plain() {
     assert_eq!(shown("SELECT `T` FROM t", Dialect::Sqlite), None);
 }
 
+/// Columns of which a condition demands something.
+fn demanded(condition: &str, columns: fn(PlainQuery) -> Vec<SqlName>) -> String {
+    let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
+    let columns: Vec<String> = columns(query.plain.unwrap()).iter().map(SqlName::to_string).collect();
+    columns.join(", ")
+}
+
 #[test]
 fn what_a_condition_demands_not_to_be_null() {
     for (condition, expected) in [
@@ -175,9 +182,7 @@ fn what_a_condition_demands_not_to_be_null() {
         ("f(b IS NOT NULL) AND coalesce(b, c) IS NOT NULL", ""),
         ("(((b)) IS NOT NULL) AND (c IS NOT NULL)", "c"),
     ] {
-        let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
-        let columns: Vec<String> = query.plain.unwrap().not_null.iter().map(SqlName::to_string).collect();
-        assert_eq!(columns.join(", "), expected, "{condition}");
+        assert_eq!(demanded(condition, |plain| plain.not_null), expected, "{condition}");
     }
 }
 
@@ -196,9 +201,7 @@ fn the_columns_that_a_condition_fixes() {
         ("(b = 1) = false", ""),
         ("(b = 1) IS NOT TRUE", ""),
     ] {
-        let query = read(&format!("SELECT a FROM t x WHERE {condition}"), Dialect::Postgresql).unwrap();
-        let columns: Vec<String> = query.plain.unwrap().fixed.iter().map(SqlName::to_string).collect();
-        assert_eq!(columns.join(", "), expected, "{condition}");
+        assert_eq!(demanded(condition, |plain| plain.fixed), expected, "{condition}");
     }
 }
 

@@ -183,8 +183,9 @@ impl<'l> Lowering<'_, Local<'l>> {
         Ok(build::derived(build::query(build::select(items.collect(), from, Vec::new())), alias))
     }
 
-    /// Adds the conditions under which rows of bound queries are facts: their own, and that no column is
-    /// NULL. Those on the caller's row are conditions of the plan, see [`Condition::Meets`].
+    /// Adds the conditions under which rows of bound queries are facts: that a row meets its query's own
+    /// condition, and that no column is NULL. For the caller's row the plan tests the former, as
+    /// [`Condition::Meets`].
     pub(in crate::sql) fn facts_only(
         &self,
         select: &Select,

@@ -1,11 +1,12 @@
 //! Reviews of a running service: pages, keys, environments, and a service that waits, changes or breaks off.
 
 use super::run;
+use crate::received;
 use portcullis_testkit::server::Server;
 use serde_json::{Value as Json, json};
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use tempfile::TempDir;
@@ -122,22 +123,7 @@ fn fake(answers: Vec<(u16, Json)>) -> (String, Heard) {
 
 /// The path and the body of a request.
 fn request(stream: &TcpStream) -> (String, Json) {
-    let mut reader = BufReader::new(stream);
-    let mut first = String::new();
-    reader.read_line(&mut first).unwrap();
-    let mut length = 0;
-    loop {
-        let mut line = String::new();
-        reader.read_line(&mut line).unwrap();
-        if line.trim().is_empty() {
-            break;
-        }
-        if let Some(text) = line.to_ascii_lowercase().strip_prefix("content-length:") {
-            length = text.trim().parse().unwrap();
-        }
-    }
-    let mut body = vec![0; length];
-    reader.read_exact(&mut body).unwrap();
+    let (first, body) = received::request(stream);
     (first.split(' ').nth(1).unwrap().to_owned(), serde_json::from_slice(&body).unwrap())
 }
 
