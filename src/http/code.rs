@@ -98,6 +98,8 @@ codes! {
     FilesMoved = "files_moved", SERVICE_UNAVAILABLE;
     /// This node has seen writes that the database has lost.
     RestartRequired = "restart_required", SERVICE_UNAVAILABLE;
+    /// The store was migrated, and this node is too old for it.
+    UpgradeRequired = "upgrade_required", SERVICE_UNAVAILABLE;
     /// The request is not valid HTTP.
     InvalidHttp = "invalid_http", BAD_REQUEST;
     /// The path and its parameters are too long.

@@ -77,6 +77,8 @@ pub(super) enum ApiError {
     FilesMoved(String),
     /// 503: this node has seen writes that the database has lost; the text is for the log.
     RestartRequired(String),
+    /// 503: the store was migrated, and this node is too old for it; the text is for the log.
+    UpgradeRequired(String),
 }
 
 impl ApiError {
@@ -105,6 +107,7 @@ impl ApiError {
             Self::CannotStore(_) => ErrorCode::CannotStore,
             Self::FilesMoved(_) => ErrorCode::FilesMoved,
             Self::RestartRequired(_) => ErrorCode::RestartRequired,
+            Self::UpgradeRequired(_) => ErrorCode::UpgradeRequired,
         }
     }
 
@@ -156,6 +159,11 @@ impl ApiError {
                 node, or start this one again; then check what the last writes were"
                     .to_owned()
             }
+            Self::UpgradeRequired(_) => {
+                "the store was migrated, and this node is too old for it: ask another node, or upgrade this one \
+                to the release that migrated the store"
+                    .to_owned()
+            }
         }
     }
 
@@ -176,7 +184,8 @@ impl ApiError {
             Self::Unavailable(cause)
             | Self::CannotStore(cause)
             | Self::FilesMoved(cause)
-            | Self::RestartRequired(cause) => tracing::warn!(cause, "request temporarily refused"),
+            | Self::RestartRequired(cause)
+            | Self::UpgradeRequired(cause) => tracing::warn!(cause, "request temporarily refused"),
             Self::InvalidJson(_)
             | Self::BadRequest(_)
             | Self::Refused(_)
@@ -206,9 +215,11 @@ impl ApiError {
         self.log();
         let retry = match self {
             Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Some(whole_seconds(wait)),
-            Self::Unavailable(_) | Self::CannotStore(_) | Self::FilesMoved(_) | Self::RestartRequired(_) => {
-                Some(RETRY_SECONDS)
-            }
+            Self::Unavailable(_)
+            | Self::CannotStore(_)
+            | Self::FilesMoved(_)
+            | Self::RestartRequired(_)
+            | Self::UpgradeRequired(_) => Some(RETRY_SECONDS),
             _ => None,
         };
         let code = self.code();
@@ -301,6 +312,9 @@ impl From<StoreError> for ApiError {
             StoreError::Database(DatabaseError::NoEnvironment(_)) => Self::Unauthorized(UNKNOWN_KEY),
             StoreError::Database(DatabaseError::NoTable(_)) => Self::Internal(error.to_string()),
             StoreError::Database(DatabaseError::TakenOver { .. }) => Self::RestartRequired(error.to_string()),
+            StoreError::Database(DatabaseError::Outdated { .. } | DatabaseError::NewerSchema { .. }) => {
+                Self::UpgradeRequired(error.to_string())
+            }
             StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
             StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),

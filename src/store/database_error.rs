@@ -121,6 +121,16 @@ pub enum DatabaseError {
         /// The newest format that this release knows.
         known: i32,
     },
+    /// The store was migrated while this process had it open, and this release cannot read it any more.
+    #[error(
+        "the store was migrated, and releases that know format {needed} can use it; this one knows formats up to {known}: upgrade this node to the release that migrated it"
+    )]
+    Outdated {
+        /// The oldest format whose releases can use the store.
+        needed: i64,
+        /// The newest format that this release knows.
+        known: i32,
+    },
     /// The store has no environment with this name.
     #[error("the store has no environment `{0}`: check its name")]
     NoEnvironment(String),

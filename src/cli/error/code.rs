@@ -222,7 +222,8 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::NoTable(_)
         | DatabaseError::ForeignSchema(_)
         | DatabaseError::OlderSchema { .. }
-        | DatabaseError::NewerSchema { .. } => CommandCode::UnusableStore,
+        | DatabaseError::NewerSchema { .. }
+        | DatabaseError::Outdated { .. } => CommandCode::UnusableStore,
     }
 }
 

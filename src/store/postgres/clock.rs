@@ -14,8 +14,13 @@
 //! `$k` is the revision that the question must see. A server that has not seen it evaluates nothing. In rows,
 //! the clock comes first: without a parallel plan, which the sessions of readers exclude, PostgreSQL runs the
 //! arms of `UNION ALL` in order. `$k+1` are the revisions whose nonces are looked up.
+//!
+//! The clock also says which releases can still read the store. So a node whose release a migration has left
+//! behind refuses the very next question and batch, and no row of them is read.
 
 use super::frontier::Frontier;
+use super::kept_nonces::KeptNonces;
+use super::schema::check_reader;
 use super::session::{PgSession, SessionMark, value};
 use super::value::SentParam;
 use crate::store::database_error::DatabaseError;
@@ -79,42 +84,12 @@ impl WantedWrites {
     }
 }
 
-/// The nonces of the revisions that were looked up, as far as the server keeps them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct KeptNonces(Vec<(u64, Nonce)>);
-
-impl KeptNonces {
-    /// The expression that looks them up: an array of revisions, each followed by its nonce.
-    pub(super) fn expression(schema: &str, param: usize) -> String {
-        format!(
-            "ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM {schema}.revision r \
-             WHERE r.revision = ANY(${param}))"
-        )
-    }
-
-    /// The value of the expression.
-    pub(super) fn read(row: &Row, column: usize) -> Result<Self, StoreError> {
-        value(row, column).map(|numbers: Vec<i64>| Self::of_pairs(&numbers))
-    }
-
-    fn of_pairs(numbers: &[i64]) -> Self {
-        let pairs = numbers.chunks_exact(2).filter_map(|pair| match *pair {
-            [revision, nonce] => Some((revision.unsigned_abs(), Nonce(nonce))),
-            _ => None,
-        });
-        Self(pairs.collect())
-    }
-
-    /// The nonce of a revision.
-    pub(super) fn of(&self, revision: u64) -> Option<Nonce> {
-        self.0.iter().find(|(kept, _)| *kept == revision).map(|(_, nonce)| *nonce)
-    }
-}
-
 /// A row of the clock: as it is, and the nonces of the revisions that were looked up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ClockRow {
     clock: Clock,
+    /// The oldest format whose releases can use the store.
+    min_reader: i64,
     kept: KeptNonces,
 }
 
@@ -186,7 +161,8 @@ fn columns(schema: &str, n_params: usize) -> String {
     let mark = SessionMark::VALUE;
     // One array: every row of an answer has the columns of the clock, too.
     format!(
-        "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery()::integer] || {kept}, {mark}"
+        "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, c.min_reader, pg_is_in_recovery()::integer] \
+         || {kept}, {mark}"
     )
 }
 
@@ -199,19 +175,21 @@ impl ClockRow {
     /// Reads it from the first columns of a row.
     pub(super) fn read(row: &Row) -> Result<Self, StoreError> {
         let numbers: Vec<i64> = value(row, 0)?;
-        let [revision, nonce, policy, catalog, keys, is_standby, ref kept @ ..] = numbers[..] else {
+        let [revision, nonce, policy, catalog, keys, min_reader, is_standby, ref kept @ ..] = numbers[..]
+        else {
             return Err(StoreError::Bug("the clock lacks a number".to_owned()));
         };
         let revision = u64::try_from(revision)
             .map_err(|_| StoreError::Corrupt(format!("the clock has the revision {revision}")))?;
         let token = Token { revision, nonce: Nonce(nonce) };
         let clock = Clock { token, policy, catalog, keys, is_standby: is_standby != 0 };
-        Ok(Self { clock, kept: KeptNonces::of_pairs(kept) })
+        Ok(Self { clock, min_reader, kept: KeptNonces::of_pairs(kept) })
     }
 
     /// The clock.
     ///
     /// # Errors
+    /// [`DatabaseError::Outdated`] if this release cannot use the store any more.
     /// [`DatabaseError::TakenOver`] if a write is lost that this process has seen, and
     /// [`DatabaseError::LostWrite`] if one is lost that the question names. [`DatabaseError::Behind`] on a
     /// standby that has not received one of them yet.
@@ -219,6 +197,7 @@ impl ClockRow {
         &self,
         WantedWrites { seen, after, known }: &WantedWrites,
     ) -> Result<Clock, StoreError> {
+        check_reader(self.min_reader)?;
         let seen = seen.iter().flat_map(Frontier::tokens);
         let with = |sight: Sight| move |token: &Token| self.sight(*token) == sight;
         let error = if let Some(Token { revision, .. }) = seen.clone().find(with(Sight::Lost)) {
@@ -259,6 +238,7 @@ mod tests {
     use super::super::connect::WantedServer;
     use super::super::migrate::migrate;
     use super::super::pinned::ReaderSource;
+    use super::super::schema::FORMAT;
     use super::*;
     use portcullis_testkit::cluster::Cluster;
     use std::ops::ControlFlow;
@@ -303,7 +283,9 @@ mod tests {
     fn row(revision: u64, is_standby: bool, kept: &[(u64, i64)]) -> ClockRow {
         let token = Token { revision, nonce: Nonce(1) };
         let clock = Clock { token, policy: 0, catalog: 0, keys: 0, is_standby };
-        ClockRow { clock, kept: KeptNonces(kept.iter().map(|(of, nonce)| (*of, Nonce(*nonce))).collect()) }
+        let pairs: Vec<i64> = kept.iter().flat_map(|(of, nonce)| [of.cast_signed(), *nonce]).collect();
+        let kept = KeptNonces::of_pairs(&pairs);
+        ClockRow { clock, min_reader: i64::from(FORMAT), kept }
     }
 
     fn token(revision: u64, nonce: i64) -> Token {
@@ -324,6 +306,22 @@ mod tests {
         assert_eq!(sight(6, false, &[]), Sight::Lost);
         assert_eq!(sight(9, false, &[(7, 6)]), Sight::Lost);
         assert_eq!(sight(9, true, &[(7, 6)]), Sight::Lost);
+    }
+
+    #[test]
+    fn a_store_that_needs_a_later_release_is_refused_whatever_was_seen() {
+        let newer = ClockRow { min_reader: i64::from(FORMAT) + 1, ..row(3, true, &[]) };
+        for after in [None, Some(token(7, 5))] {
+            let refused = newer.checked(&WantedWrites { after, ..WantedWrites::default() }).unwrap_err();
+            assert_eq!(
+                refused.to_string(),
+                format!(
+                    "the store was migrated, and releases that know format {} can use it; this one knows formats \
+                     up to {FORMAT}: upgrade this node to the release that migrated it",
+                    FORMAT + 1
+                )
+            );
+        }
     }
 
     #[test]
@@ -375,8 +373,8 @@ mod tests {
 
     #[test]
     fn statements_are_wrapped_with_two_more_parameters() {
-        let columns = "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, pg_is_in_recovery()::integer] || \
-                       ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM e.revision r \
+        let columns = "ARRAY[c.revision, c.nonce, c.policy, c.catalog, c.keys, c.min_reader, \
+                       pg_is_in_recovery()::integer] || ARRAY(SELECT unnest(ARRAY[r.revision, r.nonce]) FROM e.revision r \
                        WHERE r.revision = ANY($4)), current_setting('portcullis.session', true)";
         assert_eq!(
             decision("e", "SELECT $1 = $2", 2),

@@ -63,7 +63,11 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
 pub(super) fn of_whole_group(error: &StoreError) -> Option<StoreError> {
     match error {
         StoreError::Busy => Some(StoreError::Busy),
-        StoreError::Database(DatabaseError::UnknownWrite) => Some(DatabaseError::UnknownWrite.into()),
+        StoreError::Database(
+            error @ (DatabaseError::UnknownWrite
+            | DatabaseError::TakenOver { .. }
+            | DatabaseError::Outdated { .. }),
+        ) => Some(error.clone().into()),
         other => passing(other).map(|reason| reason.clone().into()),
     }
 }

@@ -30,6 +30,7 @@ mod error;
 mod facts;
 mod following;
 mod frontier;
+mod kept_nonces;
 mod keys;
 mod migrate;
 mod moments;

@@ -295,6 +295,7 @@ impl PostgresStore {
                     DatabaseError::Behind { .. }
                     | DatabaseError::LostWrite { .. }
                     | DatabaseError::TakenOver { .. }
+                    | DatabaseError::Outdated { .. }
                     | DatabaseError::NoTable(_),
                 )) => {
                     replica.pause.end();

@@ -31,6 +31,10 @@ pub(super) struct SchemaStep {
 }
 
 /// All steps.
+///
+/// Questions run while a step is taken, some in a snapshot from before. PostgreSQL shows them an empty table
+/// where one was rewritten meanwhile, as by a change of a column's type. So a step that changes what is in a
+/// table makes another one, and retires the old one as after `clear`.
 pub(super) const STEPS: &[SchemaStep] =
     &[SchemaStep { min_reader: 1, control: CONTROL_TABLES, environment: ENVIRONMENT_TABLES }];
 
@@ -127,6 +131,14 @@ impl SchemaFormat {
             Self::Known { format, .. } => Ok(format),
         }
     }
+}
+
+/// Refuses a store that this release cannot use any more, because it was migrated.
+pub(super) fn check_reader(min_reader: i64) -> Result<(), DatabaseError> {
+    if min_reader > i64::from(FORMAT) {
+        return Err(DatabaseError::Outdated { needed: min_reader, known: FORMAT });
+    }
+    Ok(())
 }
 
 /// An environment in a database.

@@ -2,13 +2,14 @@
 
 use super::batch::{BatchCounts, BatchTarget};
 use super::catalog::{self, Catalog};
-use super::clock::KeptNonces;
 use super::connect::{WantedServer, connect};
 use super::error::passing;
 use super::frontier::Frontier;
+use super::kept_nonces::KeptNonces;
 use super::keys::{self, LoadedKeys};
 use super::policy;
 use super::row_change::RowChange;
+use super::schema::check_reader;
 use super::session::{PgSession, SessionMark, value};
 use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
 use crate::store::database_error::DatabaseError;
@@ -182,7 +183,7 @@ impl<'t> OpenTransaction<'t> {
     ///
     /// # Errors
     /// [`DatabaseError::TakenOver`] if the server does not have what this process has seen: its writes would
-    /// hide that.
+    /// hide that. [`DatabaseError::Outdated`] if this release cannot use the store any more.
     async fn begin(
         session: PgSession<'t, Client>,
         mark: &SessionMark,
@@ -193,10 +194,12 @@ impl<'t> OpenTransaction<'t> {
     ) -> Result<Self, StoreError> {
         session.run("BEGIN").await?;
         let marked = SessionMark::VALUE;
-        let lock =
-            format!("SELECT revision, nonce, catalog, policy, keys, {marked} FROM {schema}.clock FOR UPDATE");
+        let lock = format!(
+            "SELECT revision, nonce, catalog, policy, keys, min_reader, {marked} FROM {schema}.clock FOR UPDATE"
+        );
         let row = session.row(&lock, &[]).await?;
-        mark.check(value(&row, 5)?, &session.at())?;
+        mark.check(value(&row, 6)?, &session.at())?;
+        check_reader(value::<i32>(&row, 5)?.into())?;
         // A statement of its own: it sees what was committed while the one before waited.
         let find = format!("SELECT {}", KeptNonces::expression(schema, 1));
         let revisions: Vec<i64> = seen.tokens().map(Token::number).collect();
