@@ -216,6 +216,12 @@ impl Engine {
         Self { store: self.store.after(after), ..self.clone() }
     }
 
+    /// The same engine, whose questions no replica answers.
+    #[must_use]
+    pub fn of_primary(&self) -> Self {
+        Self { store: self.store.of_primary(), ..self.clone() }
+    }
+
     /// The same engine for questions with these attributes. Those that the policy reads are context facts.
     #[must_use]
     pub fn with_attributes(&self, attributes: Vec<Attribute>) -> Self {

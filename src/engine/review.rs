@@ -71,7 +71,7 @@ impl Engine {
     /// The types and actions of a review.
     pub async fn review(&self, question: ReviewQuestion) -> Result<Review, EngineError> {
         question.check()?;
-        let primary = Self { store: self.store.of_primary(), ..self.clone() };
+        let primary = self.of_primary();
         primary.reviewed(question).await
     }
 

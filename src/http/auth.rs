@@ -15,7 +15,7 @@
 //! Digests are compared in constant time. If keys have a rate limit, it is enforced here too (429).
 
 use super::error::{ApiError, UNKNOWN_KEY};
-use super::headers::sent_offset;
+use super::headers::SentOffset;
 use super::{AppState, Environment, RequestShare};
 use crate::engine::{Engine, EngineError};
 use crate::share::{Account, Asker};
@@ -210,7 +210,7 @@ fn admit(
     if app.decision_log.is_some() {
         head.extensions.insert(KeyName(name.into()));
     }
-    let engine = environment.engine.on_account(account).after(sent_offset(&head.headers));
+    let engine = SentOffset::of(&head.headers).bind(&environment.engine.on_account(account));
     Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
 }
 

@@ -3,10 +3,11 @@
 //! `X-Request-ID` is echoed, or generated if the client sent none that is fit for a log. `OsoOffset` is the
 //! moment after a mutation. It is opaque to clients, which send it back with their reads. Every read sees all
 //! acknowledged writes anyway, unless the database of the store has lost some: then a read that carries the
-//! offset of a lost write is refused. Clients subtract
-//! `Server-Timing: oso;dur=MS` to get the time on the network.
+//! offset of a lost write is refused. An offset that this store has not given may stand for any write, so no
+//! replica answers a read that carries one. Clients subtract `Server-Timing: oso;dur=MS` to get the time on
+//! the network.
 
-use crate::engine::WriteMark;
+use crate::engine::{Engine, WriteMark};
 use crate::store::Token;
 use axum::extract::FromRequestParts;
 use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
@@ -100,9 +101,39 @@ pub(super) fn stamp(response: &mut Response, id: RequestId, took: Duration) {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offset(pub(super) WriteMark);
 
-/// The writes that a request must see. A text that no store in a database gave is not one of its moments.
-pub(super) fn sent_offset(headers: &HeaderMap) -> Option<Token> {
-    WriteMark::token(headers.get(&OFFSET)?.to_str().ok()?)
+/// Which writes a request must see.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SentOffset {
+    /// It does not say.
+    Missing,
+    /// All up to this moment.
+    Moment(Token),
+    /// Its text is not that of a moment: the embedded store gave it, or another program. The writes that it
+    /// stands for are not known.
+    Unreadable,
+}
+
+impl SentOffset {
+    /// What a request says.
+    pub(super) fn of(headers: &HeaderMap) -> Self {
+        let mut sent = headers.get_all(&OFFSET).iter();
+        match (sent.next(), sent.next()) {
+            (None, _) => Self::Missing,
+            (Some(text), None) => {
+                text.to_str().ok().and_then(WriteMark::token).map_or(Self::Unreadable, Self::Moment)
+            }
+            (Some(_), Some(_)) => Self::Unreadable,
+        }
+    }
+
+    /// An engine whose questions see these writes.
+    pub(super) fn bind(self, engine: &Engine) -> Engine {
+        match self {
+            Self::Missing => engine.after(None),
+            Self::Moment(token) => engine.after(Some(token)),
+            Self::Unreadable => engine.of_primary(),
+        }
+    }
 }
 
 impl IntoResponseParts for Offset {
@@ -119,6 +150,23 @@ impl IntoResponseParts for Offset {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_offset_that_cannot_be_read_is_not_the_same_as_none() {
+        let sent = |texts: &[&str]| {
+            let values = texts.iter().map(|text| (OFFSET, HeaderValue::from_str(text).unwrap()));
+            let mut headers = HeaderMap::new();
+            values.for_each(|(name, value)| _ = headers.append(name, value));
+            SentOffset::of(&headers)
+        };
+        let token = WriteMark::token("7-00000000000000ff").unwrap();
+        assert_eq!(sent(&[]), SentOffset::Missing);
+        assert_eq!(sent(&["7-00000000000000ff"]), SentOffset::Moment(token));
+        for texts in [&["7"][..], &[""], &["?!"], &["7-ff-1"], &["7-00000000000000ff", "8-00000000000000ff"]]
+        {
+            assert_eq!(sent(texts), SentOffset::Unreadable, "{texts:?}");
+        }
+    }
 
     fn id(sent: &[u8]) -> String {
         let headers = HeaderMap::from_iter([(REQUEST_ID, HeaderValue::from_bytes(sent).unwrap())]);

@@ -31,6 +31,9 @@ impl Token {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Nonce(pub i64);
 
+/// How many hexadecimal digits a random number has in a mark.
+const NONCE_DIGITS: usize = 16;
+
 /// The moment of a write as its caller gets it: `7` from the embedded store, `7-00000000000000ff` from one in
 /// a database. The caller sends it back with questions that must see the write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +50,10 @@ impl WriteMark {
         let (revision, nonce) = text.split_once('-')?;
         let is_number = |part: &str, digits: fn(&char) -> bool| part.chars().all(|c| digits(&c));
         if !is_number(revision, char::is_ascii_digit) || !is_number(nonce, char::is_ascii_hexdigit) {
+            return None;
+        }
+        // One that was cut off would be the mark of another batch.
+        if nonce.len() != NONCE_DIGITS {
             return None;
         }
         let nonce = u64::from_str_radix(nonce, 16).ok()?.cast_signed();
@@ -83,7 +90,7 @@ mod tests {
             assert_eq!(WriteMark::token(&WriteMark::from(token).to_string()), Some(token));
         }
         let embedded = WriteMark { offset: 7, nonce: None }.to_string();
-        let long = format!("1-{}", "f".repeat(17));
+        let long = format!("1-{}", "f".repeat(NONCE_DIGITS + 1));
         for text in [
             &*embedded,
             "",
@@ -93,8 +100,10 @@ mod tests {
             "+7-1",
             "7-+1",
             "7-1-1",
-            "７-1",
-            "99999999999999999999-1",
+            "7-00000000000000f",
+            "７-0000000000000001",
+            "+7-0000000000000001",
+            "99999999999999999999-0000000000000001",
             &long,
         ] {
             assert_eq!(WriteMark::token(text), None, "{text}");
