@@ -6,13 +6,12 @@
 //!
 //! `PORTCULLIS_FAILOVERS` is the number of rounds; two run with the other tests.
 
-use super::{ENVIRONMENT, client, options, pattern, public};
-use portcullis::store::postgres::{Address, StoreServers, migrate};
+use super::{ENVIRONMENT, options, pattern, public};
+use portcullis::store::postgres::{Address, migrate};
 use portcullis::store::{Change, DatabaseError, Store, StoreError, Token, WriteMark};
-use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::trio::{Confirmed, DatabaseServer, Trio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread;
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
@@ -24,112 +23,6 @@ const AFTERWARDS: usize = 5;
 
 /// How long nodes may need until they write again.
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
-
-/// When a commit is confirmed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Confirmed {
-    /// When a standby, too, has it and shows it.
-    ByStandby,
-    /// When the primary has it. Standbys get nothing for a while before it dies.
-    ByPrimary,
-}
-
-/// A server and its port.
-struct Server {
-    cluster: Cluster,
-    port: u16,
-}
-
-impl Server {
-    fn start(primary: Option<u16>) -> Self {
-        // Without a standby that must confirm, this is an ordinary commit.
-        let settings = ["shared_buffers=16MB", "wal_keep_size=512MB", "synchronous_commit=remote_apply"];
-        let started = match primary {
-            None => Cluster::with_port(&settings),
-            Some(primary) => Cluster::standby_of(primary, &settings),
-        };
-        let (cluster, port) = started.unwrap();
-        Self { cluster, port }
-    }
-
-    async fn run(&self, statements: &[&str]) {
-        let client = client(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).await;
-        for statement in statements {
-            client.batch_execute(statement).await.unwrap();
-        }
-    }
-
-    async fn text(&self, query: &str) -> String {
-        let client = client(&format!("postgres://postgres@127.0.0.1:{}/postgres", self.port)).await;
-        client.query_one(query, &[]).await.unwrap().get::<_, Option<String>>(0).unwrap_or_default()
-    }
-
-    /// Waits until a query returns a text.
-    async fn until(&self, query: &str, text: &str) {
-        let began = Instant::now();
-        while self.text(query).await != text {
-            assert!(began.elapsed() < PATIENCE, "{query}: {}, not {text}", self.text(query).await);
-            sleep(Duration::from_millis(20)).await;
-        }
-    }
-}
-
-/// A primary and its standbys.
-struct Trio {
-    primary: Server,
-    standbys: [Server; 2],
-}
-
-impl Trio {
-    /// Gives a primary two standbys.
-    async fn around(primary: Server, confirmed: Confirmed) -> Self {
-        let port = primary.port;
-        let starting = [(); 2].map(|()| thread::spawn(move || Server::start(Some(port))));
-        let trio = Self { standbys: starting.map(|standby| standby.join().unwrap()), primary };
-        let streaming = "SELECT count(*)::text FROM pg_stat_replication WHERE state = 'streaming'";
-        trio.primary.until(streaming, "2").await;
-        if confirmed == Confirmed::ByStandby {
-            let required = "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'";
-            trio.primary.run(&[required, "SELECT pg_reload_conf()"]).await;
-            let quorum = "SELECT count(*)::text FROM pg_stat_replication WHERE sync_state = 'quorum'";
-            trio.primary.until(quorum, "2").await;
-        }
-        trio
-    }
-
-    /// The address with all servers, the primary last.
-    fn address(&self) -> Address {
-        let [one, two] = &self.standbys;
-        let hosts = [one, two, &self.primary].map(|server| format!("127.0.0.1:{}", server.port)).join(",");
-        let options = "connect_timeout=1&target_session_attrs=read-write";
-        Address::parse(&format!("postgres://postgres@{hosts}/postgres?{options}")).unwrap()
-    }
-
-    async fn open(&self) -> Store {
-        let servers = StoreServers::from(self.address());
-        Store::connect(&servers, ENVIRONMENT, &options()).await.unwrap()
-    }
-
-    /// Kills the primary, and promotes the standby that has more of its log. If standbys need not confirm,
-    /// they lack some of the batches, which are counted.
-    async fn fail_over(self, confirmed: Confirmed, n_batches: &AtomicUsize) -> Server {
-        if confirmed == Confirmed::ByPrimary {
-            self.primary.cluster.stop_sending().unwrap();
-            let (began, before) = (Instant::now(), n_batches.load(Ordering::SeqCst));
-            while n_batches.load(Ordering::SeqCst) < before + 20 {
-                assert!(began.elapsed() < PATIENCE, "nothing is written");
-                sleep(Duration::from_millis(5)).await;
-            }
-        }
-        self.primary.cluster.kill().unwrap();
-        let received = "SELECT lpad((pg_last_wal_receive_lsn() - '0/0')::text, 20, '0')";
-        let [one, two] = self.standbys;
-        let is_first = one.text(received).await >= two.text(received).await;
-        let promoted = if is_first { one } else { two };
-        promoted.run(&["SELECT pg_promote(true, 30)"]).await;
-        promoted
-    }
-}
 
 /// How far a round is.
 #[derive(Default)]
@@ -222,9 +115,11 @@ fn is_loss(error: &StoreError) -> bool {
 }
 
 /// One round. Returns the new primary, how many batches were acknowledged, and how many of them were lost.
-async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, usize, usize) {
+async fn round(primary: DatabaseServer, nth: usize, confirmed: Confirmed) -> (DatabaseServer, usize, usize) {
     let trio = Trio::around(primary, confirmed).await;
-    let (address, nodes) = (trio.address(), [trio.open().await, trio.open().await]);
+    let address = Address::parse(&trio.url()).unwrap();
+    let open = async || Store::connect(&address.clone().into(), ENVIRONMENT, &options()).await.unwrap();
+    let nodes = [open().await, open().await];
     let progress = Arc::new(Progress::default());
     let writing: Vec<_> = (0..WRITERS)
         .map(|n| {
@@ -242,7 +137,7 @@ async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, us
     }
     // As if the nodes had been started again.
     drop(nodes);
-    let node = Store::connect(&address.into(), ENVIRONMENT, &options()).await.unwrap();
+    let node = open().await;
     let (mut n_acknowledged, mut n_lost) = (0, 0);
     for writer in &writers {
         let lost = writer.check(&node).await;
@@ -255,9 +150,8 @@ async fn round(primary: Server, nth: usize, confirmed: Confirmed) -> (Server, us
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn no_write_is_lost_unnoticed_when_the_primary_is_killed() {
     let n_rounds: usize = std::env::var("PORTCULLIS_FAILOVERS").map_or(2, |rounds| rounds.parse().unwrap());
-    let mut primary = Server::start(None);
-    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", primary.port);
-    migrate(&Address::parse(&url).unwrap(), ENVIRONMENT).await.unwrap();
+    let mut primary = DatabaseServer::start();
+    migrate(&Address::parse(&primary.url()).unwrap(), ENVIRONMENT).await.unwrap();
     let (mut confirmed_writes, mut unconfirmed, mut lost) = (0, 0, 0);
     for nth in 0..n_rounds {
         let confirmed = if nth % 2 == 0 { Confirmed::ByStandby } else { Confirmed::ByPrimary };

@@ -18,7 +18,6 @@ mod keys;
 mod patroni;
 mod policies;
 mod pooler;
-mod proxy;
 mod questions;
 mod readings;
 mod replicas;

@@ -1,9 +1,9 @@
 //! Policy versions and the clock.
 
-use super::proxy::{Fault, Proxy};
 use super::{Place, SERVER, facts, insert, options, public};
 use portcullis::store::postgres::{AskedRead, Clock, PgReader, PostgresStore};
 use portcullis::store::{Access, Fact, PolicyVersion, StoreError, StoredPolicy};
+use portcullis_testkit::proxy::{Fault, Proxy};
 
 async fn policy(store: &PostgresStore, id: Option<u64>) -> Result<(Option<StoredPolicy>, Clock), StoreError> {
     let (policy, clock) = store.read_brief(AskedRead::default(), move |reader| reader.policy(id)).await?;

@@ -1,9 +1,9 @@
 //! Facts that are read in parts, next to the writer.
 
-use super::proxy::{Fault, Proxy};
 use super::{Place, SERVER, fact, found, insert, options, pattern, public, relation, until};
 use portcullis::store::postgres::{PgFactReading, PostgresStore};
 use portcullis::store::{DatabaseError, Fact, FactPattern, StoreError, StoreOptions};
+use portcullis_testkit::proxy::{Fault, Proxy};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,6 +1,5 @@
 //! Questions that a replica answers, and those that it must not answer.
 
-use super::proxy::{Fault, Proxy};
 use super::{ENVIRONMENT, Place, SERVER, client, insert, options, public};
 use portcullis::store::postgres::{Address, ReplicaUsage, StoreServers};
 use portcullis::store::{
@@ -8,6 +7,7 @@ use portcullis::store::{
 };
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::ports::free_port;
+use portcullis_testkit::proxy::{Fault, Proxy};
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio::sync::Mutex;

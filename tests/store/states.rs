@@ -1,10 +1,10 @@
 //! What a store says about itself: its size, its questions, how far it has seen, and whether it takes writes.
 
-use super::proxy::{Fault, Proxy};
 use super::{Place, SERVER, facts, insert, options, public};
 use portcullis::share::Asker;
 use portcullis::store::postgres::{AskedRead, PgReader, PoolUsage};
 use portcullis::store::{DatabaseError, QueueUsage, StoreError, StoreOptions, Usage};
+use portcullis_testkit::proxy::{Fault, Proxy};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 

@@ -9,7 +9,7 @@
 //! | ask the engine in every way that fits | [`hosted`] |
 //! | judge an explanation | [`why`] |
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
-//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one, [`patroni`] three servers that replace their primary |
+//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one, [`patroni`] three servers that replace their primary, [`trio`] a primary that dies, [`proxy`] a network that fails |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
 //! | speak with the language server | [`lsp`] |
 //! | bound the work of something | [`processor`] |
@@ -60,6 +60,7 @@ pub mod positive_body;
 pub mod postgres;
 pub mod processor;
 pub mod program;
+pub mod proxy;
 pub mod questions;
 pub mod quotas;
 pub mod recursion;
@@ -73,6 +74,7 @@ pub mod spelling;
 pub mod sql_limits;
 pub mod statements;
 pub mod tools;
+pub mod trio;
 pub mod vocabulary;
 pub mod why;
 pub mod wire;

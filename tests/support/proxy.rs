@@ -8,7 +8,7 @@ use std::thread;
 
 /// What goes wrong next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fault {
+pub enum Fault {
     /// Nothing.
     None,
     /// COMMIT does not reach the server, and the connection breaks.
@@ -23,8 +23,9 @@ pub(super) enum Fault {
 
 /// A running proxy.
 #[derive(Clone)]
-pub(super) struct Proxy {
-    pub(super) port: u16,
+pub struct Proxy {
+    /// Where it listens on 127.0.0.1.
+    pub port: u16,
     state: Arc<ProxyState>,
 }
 
@@ -36,7 +37,7 @@ struct ProxyState {
 
 impl Proxy {
     /// Starts a proxy in front of this port.
-    pub(super) fn start(server: u16) -> Self {
+    pub fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(ProxyState { fault: AtomicU8::new(0), left: AtomicI64::new(i64::MAX) });
@@ -57,12 +58,13 @@ impl Proxy {
         proxy
     }
 
-    pub(super) fn set(&self, fault: Fault) {
+    /// What goes wrong from now on.
+    pub fn set(&self, fault: Fault) {
         self.state.fault.store(fault as u8, Ordering::SeqCst);
     }
 
     /// Breaks a connection after `n_bytes` from the store.
-    pub(super) fn cut_after(&self, n_bytes: i64) {
+    pub fn cut_after(&self, n_bytes: i64) {
         self.state.left.store(n_bytes, Ordering::SeqCst);
     }
 

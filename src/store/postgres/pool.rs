@@ -2,12 +2,16 @@
 //!
 //! A brief question has [`BRIEF`] of time, and readers that serve nothing else; one that needs more starts
 //! again as a long question. Waiting has a limit of its own.
+//!
+//! A question that is out of time may be slow, or its server or the network may be silent. So the clock is
+//! read then: if that does not come either, the server does not answer, which is not the question's fault.
 
 use super::clock::{Clock, WantedWrites};
 use super::frontier::Frontier;
 use super::pinned::ReaderSource;
 use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
+use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::long_queue::{LongQueue, QueueUsage};
 use crate::store::options::StoreOptions;
@@ -18,6 +22,9 @@ use std::time::{Duration, Instant};
 
 /// How long a clock may take in addition if a connection must be made first.
 const CONNECT_TIME: Duration = Duration::from_secs(5);
+
+/// How long the clock may take until a server counts as silent.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// How long a question may run until it counts as long.
 const BRIEF: Duration = Duration::from_millis(100);
@@ -52,6 +59,8 @@ pub struct PoolUsage {
 /// The readers of one server or group of servers.
 #[derive(Debug)]
 pub(super) struct ReaderPool {
+    /// Where the servers are, for messages.
+    at: String,
     brief: LongQueue<PgReader>,
     long: LongQueue<PgReader>,
     /// How long a question may run.
@@ -71,6 +80,7 @@ impl ReaderPool {
         let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
         let all = brief.iter().chain(&long).map(PgReader::end).collect();
         Ok(Self {
+            at: source.address.to_string(),
             brief: LongQueue::new(brief, false),
             long: LongQueue::new(long, true),
             limit: options.query_time,
@@ -95,9 +105,13 @@ impl ReaderPool {
         T: Send + 'static,
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
-        let (asker, begin) = (asked.asker, allowing(asked, self.limit));
+        let (asker, begin) = (asked.asker, allowing(asked.clone(), self.limit));
         let read = |reader: &PgReader| reader.guarded(read).map(|answer| (answer, reader.seen()));
-        self.long.ask(asker, self.wait, begin, read).await
+        let outcome = self.long.ask(asker, self.wait, begin, read).await;
+        if matches!(outcome, Err(StoreError::Timeout(_))) {
+            self.check_answers(asked).await?;
+        }
+        outcome
     }
 
     /// The same for a closure that is probably fast.
@@ -111,7 +125,10 @@ impl ReaderPool {
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         match self.try_briefly(asked.clone(), read).await? {
-            (Err(StoreError::Timeout(_)), read) if BRIEF < self.limit => self.run(asked, read).await,
+            (Err(StoreError::Timeout(_)), read) if BRIEF < self.limit => {
+                self.check_answers(asked.clone()).await?;
+                self.run(asked, read).await
+            }
             (outcome, _) => outcome,
         }
     }
@@ -142,6 +159,21 @@ impl ReaderPool {
             allowing(asked, time + more)(reader)
         };
         self.brief.ask(asker, self.wait, begin, |reader: &PgReader| reader.guarded(PgReader::confirm)).await
+    }
+
+    /// Reads the clock after a question that was out of time.
+    ///
+    /// # Errors
+    /// [`DatabaseError::Unreachable`] if the server is silent. What the clock shows may be an error, too.
+    async fn check_answers(&self, asked: AskedRead) -> Result<(), StoreError> {
+        match self.confirm_within(AskedRead { until: None, ..asked }, ANSWER_TIME).await {
+            Ok(_) => Ok(()),
+            Err(StoreError::Timeout(_)) => {
+                let reason = format!("no answer within {ANSWER_TIME:?}");
+                Err(DatabaseError::Unreachable { at: self.at.clone(), reason }.into())
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Cancels what runs, and lets nothing start.
