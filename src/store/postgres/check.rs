@@ -138,7 +138,13 @@ async fn of_schema(session: PgSession<'_, Client>) -> Result<(StoreFinding, bool
 async fn of_environments(session: PgSession<'_, Client>) -> Result<Vec<StoreFinding>, StoreError> {
     let mut findings = Vec::new();
     for environment in schema::environments(session).await? {
-        findings.push(of_environment(session, &environment).await?);
+        findings.push(match of_environment(session, &environment).await {
+            // The finding about rights says how to give it.
+            Err(StoreError::Database(DatabaseError::Rights { reason, .. })) => {
+                finding("environment", FindingState::Bad, format!("`{}`: {reason}", environment.name))
+            }
+            found => found?,
+        });
     }
     Ok(findings)
 }
@@ -155,20 +161,39 @@ async fn of_environment(
     Ok(finding("environment", FindingState::Good, message))
 }
 
-/// What the role may do: make schemas, and use those of the store.
+/// What the role lacks: to own a schema of the store, to use it, and to use a table in it. A role that owns a
+/// schema may have lost its rights there all the same.
+const LACKING: &str = "
+    SELECT format('%s may not use the schema %I; ask an administrator for GRANT %I TO %s',
+      quote_ident(current_user), nspname, pg_get_userbyid(nspowner), quote_ident(current_user))
+    FROM pg_namespace
+    WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%') AND NOT pg_has_role(nspowner, 'USAGE')
+    UNION ALL
+    SELECT format('%s may not use the schema %I; ask an administrator for '
+      || 'GRANT USAGE, CREATE ON SCHEMA %I TO %s',
+      quote_ident(current_user), nspname, nspname, quote_ident(current_user))
+    FROM pg_namespace
+    WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%')
+      AND NOT (has_schema_privilege(oid, 'USAGE') AND has_schema_privilege(oid, 'CREATE'))
+    UNION ALL
+    SELECT format('%s may not use the table %I.%I; ask an administrator for '
+      || 'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA %I TO %s',
+      quote_ident(current_user), nspname, relname, nspname, quote_ident(current_user))
+    FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace,
+      LATERAL (SELECT bool_and(has_table_privilege(c.oid, needed)) AS may
+        FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) needed) rights
+    WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%') AND relkind = 'r' AND NOT may
+    LIMIT 1";
+
+/// What the role may do: make schemas, and use those of the store with their tables.
 async fn of_rights(
     session: PgSession<'_, Client>,
     server: &ReachedServer,
 ) -> Result<StoreFinding, StoreError> {
-    const ASK: &str = "
-        SELECT has_database_privilege(current_database(), 'CREATE'),
-          (SELECT format('%s may not use the schema %I; ask an administrator for GRANT %I TO %s',
-             quote_ident(current_user), nspname, pg_get_userbyid(nspowner), quote_ident(current_user))
-           FROM pg_namespace
-           WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%') AND NOT pg_has_role(nspowner, 'USAGE')
-           ORDER BY nspname LIMIT 1)";
-    let row = session.row(ASK, &[(&schema::CONTROL, Type::TEXT)]).await?;
-    let (may_create, lacks): (bool, Option<String>) = (value(&row, 0)?, value(&row, 1)?);
+    let lacking = session.rows(LACKING, &[(&schema::CONTROL, Type::TEXT)]).await?;
+    let may_create = session.row("SELECT has_database_privilege(current_database(), 'CREATE')", &[]).await?;
+    let may_create: bool = value(&may_create, 0)?;
+    let lacks: Option<String> = lacking.first().map(|row| value(row, 0)).transpose()?;
     Ok(match lacks {
         Some(lacks) => finding("rights", FindingState::Bad, lacks),
         None if may_create => {
