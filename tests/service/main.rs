@@ -3,6 +3,7 @@
 
 mod commands;
 mod expectations;
+mod fleet;
 mod http;
 mod nodes;
 mod openapi;

@@ -40,7 +40,7 @@ if [ "${ON_DISK:-}" = log ]; then wal="--waldir=$DISK/wal --wal-segsize=1"; fi
 language="--locale-provider=icu --icu-locale=en-US"
 case "$("$0/pg_config" --configure)" in *--without-icu*) language= ;; esac
 if [ -n "$PRIMARY" ]; then
-  "$0/pg_basebackup" -d "$PRIMARY" -D "$folder/data" -R -c fast --no-sync >"$folder/log" 2>&1
+  "$0/pg_basebackup" -d "$PRIMARY" -D "$folder/data" ${FOLLOWS:+-R} -c fast --no-sync >"$folder/log" 2>&1
 else
   "$0/initdb" -D "$folder/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 $language $wal \
     --no-sync >"$folder/log" 2>&1
@@ -156,6 +156,15 @@ impl Cluster {
 
     /// A standby of the server at `primary`, a port of 127.0.0.1, and the port on which it listens.
     pub fn standby_of(primary: u16, settings: &[&str]) -> Result<(Self, u16), String> {
+        at_free_port(|port| {
+            let mut command = unprivileged()?;
+            command.env("FOLLOWS", "yes");
+            Self::spawn_at(command, port, Some(primary), settings)
+        })
+    }
+
+    /// A server of its own with a backup of the one at `primary`, and the port on which it listens.
+    pub fn copy_of(primary: u16, settings: &[&str]) -> Result<(Self, u16), String> {
         at_free_port(|port| Self::spawn_at(unprivileged()?, port, Some(primary), settings))
     }
 

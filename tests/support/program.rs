@@ -1,5 +1,6 @@
 //! The program as a process: run to its end, or serving a data folder until it is stopped or killed.
 
+use super::wire::Answer;
 use portcullis::http::DEVELOPMENT_KEY;
 use serde_json::Value as Json;
 use std::fs::{self, File};
@@ -9,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
+use ureq::http::{HeaderName, HeaderValue};
 
 /// How long an answer or an end is waited for.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -217,6 +219,18 @@ impl Caller {
         headers: &[(&str, &str)],
         body: Option<&[u8]>,
     ) -> Result<(u16, String), ureq::Error> {
+        let Answer { status, text, .. } = self.ask(key, request, headers, body)?;
+        Ok((status, text))
+    }
+
+    /// The answer to `METHOD /path`, unless the service breaks off.
+    pub fn ask(
+        &self,
+        key: &str,
+        request: &str,
+        headers: &[(&str, &str)],
+        body: Option<&[u8]>,
+    ) -> Result<Answer, ureq::Error> {
         let (method, path) = request.split_once(' ').unwrap();
         let request = ureq::http::Request::builder().method(method).uri(format!("{}{path}", self.url));
         let mut request = request.header("Authorization", format!("Bearer {key}"));
@@ -230,7 +244,11 @@ impl Caller {
         let request = self.agent.configure_request(request).allow_non_standard_methods(true).build();
         let mut answer = self.agent.run(request)?;
         let text = answer.body_mut().with_config().limit(1 << 30).read_to_string()?;
-        Ok((answer.status().as_u16(), text))
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            (name.to_string(), value.to_str().unwrap_or_default().to_owned())
+        };
+        let headers = answer.headers().iter().map(header).collect();
+        Ok(Answer::of(answer.status().as_u16(), headers, text))
     }
 
     /// Status and answer, unless the service breaks off.

@@ -47,6 +47,10 @@ pub struct Answer {
 }
 
 impl Answer {
+    pub(crate) fn of(status: u16, headers: Vec<(String, String)>, text: String) -> Self {
+        Self { status, headers, text }
+    }
+
     /// Its body as JSON.
     pub fn json(&self) -> Json {
         serde_json::from_str(&self.text).unwrap_or_else(|error| panic!("{error} in {:?}", self.text))

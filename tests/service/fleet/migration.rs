@@ -1,0 +1,154 @@
+//! A migration while nodes run: those that know the new format go on, and older ones answer nothing more.
+
+use super::{allowed, get, may_read, nodes, post, publish};
+use portcullis::http::DEVELOPMENT_KEY;
+use portcullis::store::postgres::FORMAT;
+use portcullis_testkit::postgres::{administer_in, new_database};
+use portcullis_testkit::program::Service;
+use portcullis_testkit::wire::{Answer, fact_json, question};
+use serde_json::json;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+/// How often the format is raised while questions are asked.
+const MIGRATIONS: usize = 40;
+
+/// Notes that the store has another format, which releases from this one on can use.
+fn migrate(url: &str, format: i32, min_reader: i32) {
+    let note = format!(
+        "BEGIN; UPDATE portcullis.meta SET format = {format}, min_reader = {min_reader};
+         UPDATE portcullis_e1.clock SET min_reader = {min_reader}; COMMIT"
+    );
+    administer_in(url, &note).unwrap();
+}
+
+/// Whether a node is refused the store.
+fn is_refused(answer: &Answer) -> bool {
+    if answer.status == 200 {
+        return false;
+    }
+    answer.fails(503, "upgrade this one to the release that migrated the store");
+    assert_eq!((answer.code(), answer.header("retry-after")), ("upgrade_required", Some("1")));
+    true
+}
+
+/// A request of each kind, with its answer.
+fn every_request(node: &Service) -> Vec<(String, Answer)> {
+    let check = question("somebody", "read", "a");
+    let list = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo" });
+    let who = json!({ "action": "read", "resource_type": "Repo", "resource_id": "a", "actor_type": "User" });
+    let local = json!({ "query": check, "data_bindings": "facts: {}" });
+    let batch = json!([{ "inserts": [fact_json(&["is_public", "Repo:b"])] }]);
+    let query = json!({ "fact": { "predicate": "is_public", "args": [null] } });
+    let unknown = json!({ "fact": { "predicate": "no_such_predicate", "args": [] } });
+    let requests = [
+        ("authorize", check.clone()),
+        ("list", list.clone()),
+        ("list_subjects", who),
+        ("query", query),
+        ("query", unknown),
+        ("explain", check),
+        ("review", list),
+        ("authorize_query", local),
+        ("expect", json!({ "request_id": "no-such-request", "expected": true })),
+        ("batch", batch),
+        ("batch", json!([])),
+        ("policy", json!({ "src": "actor User {}" })),
+        ("clear_data", json!({})),
+    ];
+    let posted = requests.into_iter().map(|(path, body)| (format!("POST {path}"), post(node, path, &body)));
+    let pages =
+        ["/api/facts", "/api/policy", "/api/policy_metadata", "/api/stats", "/api/healthcheck", "/ready"];
+    let got = pages.into_iter().map(|path| (format!("GET {path}"), get(node, path)));
+    posted.chain(got).collect()
+}
+
+/// Asks the studio about a draft.
+fn studio(node: &Service, cookie: &str) -> Answer {
+    let headers = [("Cookie", cookie), ("Origin", node.caller.url.as_str())];
+    let draft = json!({ "policy": "actor User {}", "question": "", "context_facts": [] }).to_string();
+    node.caller.ask("", "POST /studio/draft/names", &headers, Some(draft.as_bytes())).unwrap()
+}
+
+#[test]
+fn a_node_that_a_migration_leaves_behind_answers_nothing_until_it_is_upgraded() {
+    let url = new_database().unwrap();
+    let nodes = nodes(&url, [&[]; 3]);
+    assert_eq!(publish(&nodes[0], "a", true).status, 200);
+    let opened = {
+        let origin = [("Origin", nodes[0].caller.url.as_str())];
+        let key = json!({ "key": DEVELOPMENT_KEY }).to_string();
+        nodes[0].caller.ask("", "POST /studio/session", &origin, Some(key.as_bytes())).unwrap()
+    };
+    let cookie = opened.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    assert_ne!(studio(&nodes[0], &cookie).status, 503);
+
+    // A later format that this release can use: it goes on side by side with the later one.
+    migrate(&url, FORMAT + 1, FORMAT);
+    for node in &nodes {
+        assert!(allowed(&may_read(node, "a", None)));
+        assert_eq!(publish(node, "c", true).status, 200);
+        assert_eq!(get(node, "/ready").status, 200);
+    }
+
+    migrate(&url, FORMAT + 1, FORMAT + 1);
+    for node in &nodes {
+        for (request, answer) in every_request(node) {
+            assert!(is_refused(&answer), "{request}: {}", answer.text);
+        }
+        assert_eq!(get(node, "/health").status, 200, "the process itself answers");
+    }
+    assert!(is_refused(&studio(&nodes[0], &cookie)));
+    let next = FORMAT + 1;
+    nodes[1]
+        .program
+        .logs(&format!("releases that know format {next} can use it; this one knows formats up to {FORMAT}"));
+
+    migrate(&url, FORMAT, FORMAT);
+    for node in &nodes {
+        assert!(allowed(&may_read(node, "a", None)), "nothing was changed meanwhile");
+        assert!(!allowed(&may_read(node, "b", None)), "nothing was stored meanwhile");
+        assert_eq!(get(node, "/ready").status, 200);
+    }
+    assert_eq!(publish(&nodes[2], "b", true).status, 200);
+}
+
+#[test]
+fn no_answer_leaves_an_older_node_after_a_migration() {
+    let url = new_database().unwrap();
+    let nodes = &nodes(&url, [&[]; 3]);
+    assert_eq!(publish(&nodes[0], "a", true).status, 200);
+    // Even: the format is known and stays. A multiple of four plus two: it is not known. Odd: it changes.
+    let state = &AtomicUsize::new(0);
+    let is_over = &AtomicUsize::new(0);
+    let asked: Vec<(usize, usize)> = thread::scope(|scope| {
+        let askers = [0, 1, 2].map(|nth| {
+            scope.spawn(move || {
+                let (mut n_answered, mut n_refused) = (0, 0);
+                while is_over.load(Ordering::SeqCst) == 0 {
+                    let before = state.load(Ordering::SeqCst);
+                    let answer = may_read(&nodes[nth], "a", None);
+                    let is_refused = is_refused(&answer);
+                    if before % 2 == 0 && state.load(Ordering::SeqCst) == before {
+                        assert_eq!(is_refused, before % 4 == 2, "{}", answer.text);
+                    }
+                    assert!(is_refused || allowed(&answer));
+                    *(if is_refused { &mut n_refused } else { &mut n_answered }) += 1;
+                }
+                (n_answered, n_refused)
+            })
+        });
+        for _ in 0..MIGRATIONS {
+            for min_reader in [FORMAT + 1, FORMAT] {
+                state.fetch_add(1, Ordering::SeqCst);
+                migrate(&url, FORMAT + 1, min_reader);
+                state.fetch_add(1, Ordering::SeqCst);
+                thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+        is_over.store(1, Ordering::SeqCst);
+        askers.map(|asker| asker.join().unwrap()).into()
+    });
+    println!("answered and refused by each node: {asked:?}");
+    assert!(asked.iter().all(|(n_answered, n_refused)| *n_answered > 20 && *n_refused > 20), "{asked:?}");
+}

@@ -1,0 +1,97 @@
+//! Several replicas without a tool that looks after them: one that is gone, one that stands still, one that
+//! follows.
+
+use super::{allowed, ask, may_read, nodes, offset, publish, replica_count};
+use portcullis::http::DEVELOPMENT_KEY;
+use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::postgres::administer_in;
+use portcullis_testkit::wire::question;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a replica may need.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+#[test]
+fn of_several_replicas_the_one_that_follows_answers() {
+    let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
+    let (_primary, port) = Cluster::with_port(&settings).unwrap();
+    let standbys = [(); 3].map(|()| Cluster::standby_of(port, &settings).unwrap());
+    let address = |port: u16| format!("postgres://postgres@127.0.0.1:{port}/postgres?connect_timeout=1");
+    let urls = standbys.each_ref().map(|(_, port)| address(*port));
+    let replicas: Vec<&str> = urls.iter().flat_map(|url| ["--store-replica", url]).collect();
+    let bounded = [&replicas[..], &["--max-staleness", "60"]].concat();
+    let nodes = nodes(&address(port), [&replicas, &replicas, &bounded]);
+    let node = &nodes[0];
+    let given = offset(&publish(node, "a", true));
+    let answered = || [1, 2, 3].map(|replica| replica_count(node, replica, "answered"));
+    let began = Instant::now();
+    while answered().contains(&0) {
+        assert!(allowed(&may_read(node, "a", Some(&given))));
+        assert!(began.elapsed() < PATIENCE, "{:?} answered", answered());
+    }
+
+    // The first is gone, the second stands still, and the third follows.
+    let [(gone, _), _still, _follows] = standbys;
+    gone.kill().unwrap();
+    administer_in(&urls[1], "SELECT pg_wal_replay_pause()").unwrap();
+    let taken = offset(&publish(&nodes[1], "a", false));
+    let before = answered();
+    let began = Instant::now();
+    while answered()[2] < before[2] + 20 {
+        assert!(!allowed(&may_read(node, "a", Some(&taken))), "an answer from before the write");
+        assert!(began.elapsed() < PATIENCE, "{before:?}, then {:?}", answered());
+    }
+    let count = |replica, outcome| replica_count(node, replica, outcome);
+    assert_eq!(answered()[..2], before[..2], "neither has the write");
+    assert!(count(1, "failed") > 0 && count(2, "behind") > 0 && count(3, "failed") == 0);
+    // An older write, the one that stands still has, too.
+    while answered()[1] < before[1] + 5 {
+        may_read(node, "b", Some(&given));
+        assert!(began.elapsed() < 2 * PATIENCE, "{before:?}, then {:?}", answered());
+    }
+    administer_in(&urls[1], "SELECT pg_wal_replay_resume()").unwrap();
+    while answered()[1] < before[1] + 20 {
+        assert!(!allowed(&may_read(node, "a", Some(&taken))));
+        assert!(began.elapsed() < 3 * PATIENCE, "the second is not asked again: {:?}", answered());
+    }
+}
+
+/// It may stand for any write: the embedded store gave it, or it was cut off on its way.
+#[test]
+fn a_question_with_an_offset_that_cannot_be_read_sees_all_writes() {
+    let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
+    let (_primary, port) = Cluster::with_port(&settings).unwrap();
+    let (_standby, second) = Cluster::standby_of(port, &settings).unwrap();
+    let [url, replica] = [port, second].map(|port| format!("postgres://postgres@127.0.0.1:{port}/postgres"));
+    let bounded = ["--store-replica", &*replica, "--max-staleness", "60"];
+    let nodes = nodes(&url, [&bounded; 3]);
+    let node = &nodes[0];
+    let given = offset(&publish(node, "a", true));
+    let began = Instant::now();
+    while replica_count(node, 1, "answered") == 0 {
+        assert!(allowed(&may_read(node, "a", Some(&given))));
+        assert!(began.elapsed() < PATIENCE, "the replica does not answer");
+    }
+    administer_in(&replica, "SELECT pg_wal_replay_pause()").unwrap();
+    let taken = offset(&publish(node, "a", false));
+    assert!(allowed(&may_read(node, "a", None)), "an old answer, as the setting allows");
+    for unreadable in ["7", "0", "?!", "", "7-", "-", &taken[..taken.len() / 2], &format!("{taken}, {taken}")]
+    {
+        let answer = may_read(node, "a", Some(unreadable));
+        assert!(!allowed(&answer), "{unreadable:?} is older than the write");
+    }
+    // Two of them are none that can be read.
+    let headers = [("OsoOffset", &*given), ("OsoOffset", &*given)];
+    let body = question("somebody", "read", "a").to_string();
+    let two =
+        node.caller.ask(DEVELOPMENT_KEY, "POST /api/authorize", &headers, Some(body.as_bytes())).unwrap();
+    assert!(!allowed(&two), "of one write or of another");
+    assert!(!allowed(&may_read(node, "a", Some(&taken))));
+    // What only the primary can answer says so while it is away.
+    drop(_primary);
+    sleep(Duration::from_millis(300));
+    let path = "POST /api/authorize";
+    let body = question("somebody", "read", "a");
+    ask(node, DEVELOPMENT_KEY, path, Some("7"), Some(&body)).fails(503, "not available");
+}
