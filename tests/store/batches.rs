@@ -1,6 +1,6 @@
 //! What a batch changes, and what it counts.
 
-use super::{ENVIRONMENT, Place, facts, insert, is_public, public, relation, until};
+use super::{ENVIRONMENT, Place, facts, found, insert, is_public, pattern, public, relation, until};
 use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore};
 use portcullis::store::{ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
 use std::collections::BTreeSet;
@@ -145,7 +145,7 @@ async fn batches_of_several_nodes_are_one_sequence() {
 #[tokio::test]
 async fn an_environment_that_is_not_there_is_refused() {
     let place = Place::new("environments").await;
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", super::SERVER.1, place.database);
+    let url = super::SERVER.url(&place.database);
     let address = Address::parse(&url).unwrap();
     let missing =
         PostgresStore::open(&address.clone().into(), "elsewhere", &super::options()).await.unwrap_err();
@@ -228,4 +228,27 @@ async fn copied_facts_are_those_that_came_in_whatever_order_they_came() {
     came.sort_unstable();
     read.sort_unstable();
     assert!(read == came, "{} facts are stored", read.len());
+}
+
+#[tokio::test]
+async fn long_ids_stay_in_their_row_and_longer_ones_are_refused() {
+    let place = Place::new("long_ids").await;
+    let store = place.open().await;
+    let long = |of: char, n: usize| of.to_string().repeat(n);
+    let kept = relation(&long('x', 1_300), "parent", &long('y', 1_300));
+    store.apply_within(insert([kept.clone()]), None).await.unwrap();
+    assert_eq!(found(&store, pattern("has_relation", &["*", "*", "*"])).await, [kept]);
+    let elsewhere =
+        "SELECT pg_relation_size(reltoastrelid) FROM pg_class WHERE oid = 'portcullis_e1.f1'::regclass";
+    assert_eq!(place.number(elsewhere).await, 0);
+    // One by one, and copied.
+    for n_others in [1, 3_000] {
+        let others = (0..n_others).map(|n| relation(&n.to_string(), "parent", "a"));
+        let longer = relation(&long('x', 1_400), "parent", &long('y', 1_400));
+        let refused = store.apply_within(insert(others.chain([longer])), None).await.unwrap_err();
+        assert!(matches!(refused, StoreError::TooLarge(_)), "{refused}");
+        let text = refused.to_string();
+        assert!(text.contains("use ids of at most 2,600 bytes together") && !text.contains("xxx"), "{text}");
+        assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.f1").await, 1);
+    }
 }

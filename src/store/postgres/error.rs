@@ -45,6 +45,9 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         "42P01" | "3F000" => DatabaseError::NoTable(reason).into(),
         "53100" => StoreError::Full,
         "53300" => DatabaseError::Crowded(reason).into(),
+        "54000" => StoreError::TooLarge(format!(
+            "the ids of a fact are too long for PostgreSQL: {reason}; use ids of at most 2,600 bytes together"
+        )),
         // A statement that was prepared on another connection.
         "26000" | "42P05" => DatabaseError::Pooler(at.to_owned()).into(),
         // A lock that was not free in time, a statement that was cancelled, two that waited for
