@@ -9,6 +9,7 @@ use crate::http::error::ApiError;
 use crate::http::{AppState, Environment};
 use crate::share::Budget;
 use crate::store::postgres::{PoolUsage, ReplicaUsage};
+use prometheus::proto::{LabelPair, MetricFamily};
 use prometheus::{CounterVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use std::sync::Arc;
 
@@ -32,8 +33,22 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
     }
     let mut families = app.metrics.registry.gather();
     families.extend(series.registry.gather());
+    if let Some(node) = &app.config.node {
+        name_node(&mut families, node);
+    }
     let text = TextEncoder::new().encode_to_string(&families);
     text.map_err(|error| EngineError::Bug(format!("the metrics have no text form: {error}")).into())
+}
+
+/// Gives every series the name of this node.
+fn name_node(families: &mut [MetricFamily], node: &str) {
+    for metric in families.iter_mut().flat_map(MetricFamily::mut_metric) {
+        let mut label = LabelPair::default();
+        label.set_name("node".to_owned());
+        label.set_value(node.to_owned());
+        let others = metric.take_label();
+        metric.set_label(std::iter::once(label).chain(others).collect());
+    }
 }
 
 /// The series of environments, and those of the whole service.

@@ -234,3 +234,18 @@ fn no_id_and_no_key_becomes_a_label() {
         assert!(!text.contains(secret), "{secret} in {text}");
     }
 }
+
+/// The name may have any characters.
+#[test]
+fn with_a_name_of_the_node_every_series_has_it() {
+    let server = Server::with(Config { node: Some("east \"1\"".to_owned()), ..Config::default() });
+    server.add(&[]);
+    let answer = server.get("/metrics");
+    let scrape = Scrape::parse(&answer);
+    assert!(scrape.0.len() > 20, "{}", answer.text);
+    for series in scrape.0.keys() {
+        assert!(series.contains(r#"{node="east \"1\"""#), "{series}");
+    }
+    let plain = Server::empty().get("/metrics");
+    assert!(!plain.text.contains("node="), "{}", plain.text);
+}
