@@ -4,7 +4,7 @@
 use super::{Place, SERVER, delete, facts, insert, options, pattern, public, relation};
 use portcullis::store::postgres::AskedRead;
 use portcullis::store::{DatabaseError, StoreError, StoreOptions};
-use portcullis_testkit::proxy::{Fault, Proxy};
+use portcullis_testkit::proxy::Fault;
 use std::time::{Duration, Instant};
 
 #[tokio::test]
@@ -22,7 +22,7 @@ async fn connections_that_the_server_ended_are_made_again() {
 #[tokio::test]
 async fn a_batch_whose_commit_or_answer_is_lost_is_stored_once() {
     let place = Place::new("commits").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let store = place.open_at(proxy.port, &options()).await;
     let mut revision = 0;
     for fault in [Fault::LostAnswer, Fault::LostCommit, Fault::LostAnswer] {
@@ -43,7 +43,7 @@ async fn a_batch_whose_commit_or_answer_is_lost_is_stored_once() {
 #[tokio::test]
 async fn a_batch_whose_end_is_unknown_is_reported_as_such() {
     let place = Place::new("unknown").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let brief = StoreOptions { query_wait: Duration::from_secs(1), ..options() };
     let store = place.open_at(proxy.port, &brief).await;
     store.apply_within(insert([public("6")]), None).await.unwrap();
@@ -62,7 +62,7 @@ async fn a_batch_whose_end_is_unknown_is_reported_as_such() {
 #[tokio::test]
 async fn batches_whose_end_is_unknown_are_not_sent_again() {
     let place = Place::new("unknowns").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let brief = StoreOptions { query_wait: Duration::from_secs(1), ..options() };
     let store = place.open_at(proxy.port, &brief).await;
     store.apply_within(insert([public("first")]), None).await.unwrap();
@@ -111,7 +111,7 @@ async fn a_node_that_may_not_write_does_not_keep_others_from_it() {
 #[tokio::test]
 async fn a_network_that_says_nothing_costs_a_bounded_time() {
     let place = Place::new("silent").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let time = Duration::from_secs(1);
     let store =
         place.open_at(proxy.port, &StoreOptions { query_time: time, query_wait: time, ..options() }).await;
@@ -132,7 +132,7 @@ async fn a_network_that_says_nothing_costs_a_bounded_time() {
 #[tokio::test]
 async fn a_node_that_is_gone_in_a_batch_leaves_all_of_it_or_nothing() {
     let place = Place::new("gone").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let none = StoreOptions { query_wait: Duration::ZERO, ..options() };
     let (mut n_stored, mut n_lost, mut n_bytes) = (0, 0, 0);
     while n_stored < 3 {

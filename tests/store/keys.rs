@@ -62,7 +62,7 @@ async fn a_key_that_differs_anywhere_is_refused() {
 #[tokio::test]
 async fn an_environment_must_fit_into_a_key() {
     let place = Place::new("key_names").await;
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", SERVER.1, place.database);
+    let url = SERVER.url(&place.database);
     let address = Address::parse(&url).unwrap();
     migrate(&address, "a b").await.unwrap();
     let store = PostgresStore::open(&address.into(), "a b", &options()).await.unwrap();

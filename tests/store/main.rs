@@ -30,6 +30,8 @@ use portcullis::store::{
     ArgPattern, Change, Fact, FactPage, FactPattern, Param, Reader, RowQuery, StoreError, StoreOptions, Value,
 };
 use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::elsewhere::{ELSEWHERE, Elsewhere, VARIABLE};
+use portcullis_testkit::proxy::Proxy;
 use std::sync::LazyLock;
 use std::time::Duration;
 use tokio_postgres::{Client, NoTls};
@@ -37,9 +39,74 @@ use tokio_postgres::{Client, NoTls};
 /// The environment of the tests.
 const ENVIRONMENT: &str = "tested";
 
-/// A server with a port, for this process.
-static SERVER: LazyLock<(Cluster, u16)> =
-    LazyLock::new(|| Cluster::with_port(&["shared_buffers=16MB", "max_connections=200"]).unwrap());
+/// The server for this process.
+static SERVER: LazyLock<StoreServer> = LazyLock::new(|| match &*ELSEWHERE {
+    Some(elsewhere) => StoreServer::Elsewhere(elsewhere),
+    None => {
+        let settings = ["shared_buffers=16MB", "max_connections=200"];
+        let (cluster, port) = Cluster::with_port(&settings).unwrap();
+        StoreServer::Own { _cluster: cluster, port }
+    }
+});
+
+/// A server with stores.
+enum StoreServer {
+    /// It was started for this process.
+    Own { _cluster: Cluster, port: u16 },
+    /// The caller of the tests has named it.
+    Elsewhere(&'static Elsewhere),
+}
+
+impl StoreServer {
+    /// Its host and port.
+    fn place(&self) -> String {
+        match self {
+            Self::Own { port, .. } => format!("127.0.0.1:{port}"),
+            Self::Elsewhere(elsewhere) => elsewhere.place().to_owned(),
+        }
+    }
+
+    /// The address of a database, at this place.
+    fn url_at(&self, place: &str, database: &str) -> String {
+        match self {
+            Self::Own { .. } => format!("postgres://postgres@{place}/{database}"),
+            Self::Elsewhere(elsewhere) => elsewhere.url_at(place, database),
+        }
+    }
+
+    fn url(&self, database: &str) -> String {
+        self.url_at(&self.place(), database)
+    }
+
+    /// The address of a database that exists.
+    fn main_url(&self) -> String {
+        match self {
+            Self::Own { .. } => self.url("postgres"),
+            Self::Elsewhere(elsewhere) => elsewhere.main_url(),
+        }
+    }
+
+    /// The name of a database for a test.
+    fn named(&self, name: &str) -> String {
+        match self {
+            Self::Own { .. } => name.to_owned(),
+            Self::Elsewhere(elsewhere) => format!("{}{name}", elsewhere.prefix()),
+        }
+    }
+
+    /// A proxy before it.
+    fn proxied(&self) -> Proxy {
+        Proxy::before(&self.place())
+    }
+
+    /// The port of a server that the test may follow, pause or stop.
+    fn own_port(&self) -> u16 {
+        match self {
+            Self::Own { port, .. } => *port,
+            Self::Elsewhere(_) => panic!("{VARIABLE} is set, and this test needs a server of its own"),
+        }
+    }
+}
 
 /// A database of its own with a store in it.
 struct Place {
@@ -49,23 +116,36 @@ struct Place {
 }
 
 impl Place {
-    async fn new(database: &str) -> Self {
-        let port = SERVER.1;
-        let server = client(&format!("postgres://postgres@127.0.0.1:{port}/postgres")).await;
-        server.batch_execute(&format!("CREATE DATABASE {database}")).await.unwrap();
-        let url = format!("postgres://postgres@127.0.0.1:{port}/{database}");
+    async fn new(name: &str) -> Self {
+        let database = SERVER.named(name);
+        let server = client(&SERVER.main_url()).await;
+        server
+            .batch_execute(&format!("CREATE DATABASE {database} TEMPLATE template0 ENCODING 'UTF8'"))
+            .await
+            .unwrap();
+        let url = SERVER.url(&database);
         migrate(&Address::parse(&url).unwrap(), ENVIRONMENT).await.unwrap();
-        Self { database: database.to_owned(), admin: client(&url).await }
+        Self { database, admin: client(&url).await }
     }
 
     /// Opens the store.
     async fn open(&self) -> PostgresStore {
-        self.open_at(SERVER.1, &options()).await
+        self.open_with(&options()).await
     }
 
-    /// Opens the store through another port.
+    /// Opens the store with these options.
+    async fn open_with(&self, options: &StoreOptions) -> PostgresStore {
+        self.open_over(&SERVER.place(), options).await
+    }
+
+    /// Opens the store through a port of this machine.
     async fn open_at(&self, port: u16, options: &StoreOptions) -> PostgresStore {
-        let url = format!("postgres://postgres@127.0.0.1:{port}/{}?connect_timeout=1", self.database);
+        self.open_over(&format!("127.0.0.1:{port}"), options).await
+    }
+
+    async fn open_over(&self, place: &str, options: &StoreOptions) -> PostgresStore {
+        let url = SERVER.url_at(place, &self.database);
+        let url = format!("{url}{}connect_timeout=1", if url.contains('?') { '&' } else { '?' });
         PostgresStore::open(&Address::parse(&url).unwrap().into(), ENVIRONMENT, options).await.unwrap()
     }
 

@@ -3,7 +3,7 @@
 use super::{Place, SERVER, facts, insert, options, public};
 use portcullis::store::postgres::{AskedRead, Clock, PgReader, PostgresStore};
 use portcullis::store::{Access, Fact, PolicyVersion, StoreError, StoredPolicy};
-use portcullis_testkit::proxy::{Fault, Proxy};
+use portcullis_testkit::proxy::Fault;
 
 async fn policy(store: &PostgresStore, id: Option<u64>) -> Result<(Option<StoredPolicy>, Clock), StoreError> {
     let (policy, clock) = store.read_brief(AskedRead::default(), move |reader| reader.policy(id)).await?;
@@ -132,7 +132,7 @@ async fn a_write_that_fails_spares_those_that_share_its_commit() {
 #[tokio::test]
 async fn a_policy_or_key_whose_commit_or_answer_is_lost_is_stored_once() {
     let place = Place::new("lost_records").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let store = place.open_at(proxy.port, &options()).await;
     for (n, fault) in (1..).zip([Fault::LostAnswer, Fault::LostCommit, Fault::LostAnswer]) {
         proxy.set(fault);

@@ -9,7 +9,7 @@ use portcullis_testkit::ports::free_port;
 /// A pooler before the tests' server, and its port.
 fn pooler(mode: PoolMode) -> (Pooler, u16) {
     let port = free_port();
-    (Pooler::start_at(port, SERVER.1, mode).unwrap(), port)
+    (Pooler::start_at(port, SERVER.own_port(), mode).unwrap(), port)
 }
 
 #[tokio::test]

@@ -109,7 +109,7 @@ fn slow(seconds: u64) -> impl Fn(&PgReader) -> Result<bool, StoreError> + Send +
 async fn a_question_ends_at_its_limit_and_its_reader_goes_on() {
     let place = Place::new("limits").await;
     let brief = StoreOptions { query_time: Duration::from_secs(1), long_readers: 1, ..options() };
-    let store = place.open_at(super::SERVER.1, &brief).await;
+    let store = place.open_with(&brief).await;
     let began = Instant::now();
     let late = store.read(AskedRead::default(), slow(60)).await.unwrap_err();
     assert!(matches!(late, StoreError::Timeout(_)), "{late}");
@@ -123,7 +123,7 @@ async fn a_question_ends_at_its_limit_and_its_reader_goes_on() {
 #[tokio::test]
 async fn a_question_whose_asker_has_gone_is_cancelled_on_the_server() {
     let place = Place::new("cancelled").await;
-    let store = place.open_at(super::SERVER.1, &StoreOptions { long_readers: 1, ..options() }).await;
+    let store = place.open_with(&StoreOptions { long_readers: 1, ..options() }).await;
     let asked = tokio::time::timeout(Duration::from_millis(500), store.read(AskedRead::default(), slow(60)));
     assert!(asked.await.is_err());
     let began = Instant::now();

@@ -3,7 +3,7 @@
 use super::{Place, SERVER, fact, found, insert, options, pattern, public, relation, until};
 use portcullis::store::postgres::{PgFactReading, PostgresStore};
 use portcullis::store::{DatabaseError, Fact, FactPattern, StoreError, StoreOptions};
-use portcullis_testkit::proxy::{Fault, Proxy};
+use portcullis_testkit::proxy::Fault;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ async fn only_so_many_are_read_at_once_and_a_closed_one_makes_room() {
 #[tokio::test]
 async fn a_reading_whose_connection_ends_or_hangs_is_not_taken_for_complete() {
     let place = Place::new("cut_readings").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let brief = StoreOptions { query_time: Duration::from_secs(2), ..options() };
     let store = Arc::new(place.open_at(proxy.port, &brief).await);
     store.apply_within(insert((0..3_000).map(|n| public(&n.to_string()))), None).await.unwrap();
@@ -189,8 +189,7 @@ async fn a_cleared_table_that_something_else_reads_is_dropped_later() {
     store.apply_within(insert([public("7")]), None).await.unwrap();
     place.admin.batch_execute("BEGIN; SELECT FROM portcullis_e1.f1").await.unwrap();
     store.clear().await.unwrap();
-    let other =
-        super::client(&format!("postgres://postgres@127.0.0.1:{}/{}", SERVER.1, place.database)).await;
+    let other = super::client(&SERVER.url(&place.database)).await;
     other.batch_execute("UPDATE portcullis_e1.retired SET at = now() - interval '1 day'").await.unwrap();
     let write = async || {
         let began = Instant::now();

@@ -16,7 +16,7 @@ use tokio_postgres::Client;
 /// A standby of the tests' server. Replay is paused for all databases at once, so one test uses it at a time.
 static STANDBY: LazyLock<(Mutex<()>, Cluster, u16)> = LazyLock::new(|| {
     let settings = ["shared_buffers=16MB", "max_connections=200", "hot_standby_feedback=on"];
-    let (standby, port) = Cluster::standby_of(SERVER.1, &settings).unwrap();
+    let (standby, port) = Cluster::standby_of(SERVER.own_port(), &settings).unwrap();
     (Mutex::default(), standby, port)
 });
 
@@ -122,7 +122,7 @@ fn usage(store: &Store) -> (u64, u64, u64) {
 async fn a_question_that_names_a_write_is_answered_by_a_replica_that_has_seen_it() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("named_writes").await;
-    let store = pair.open(SERVER.1, None).await;
+    let store = pair.open(SERVER.own_port(), None).await;
     let first = write(&store, "1").await;
     pair.reached().await;
     assert_eq!((seen(&store.after(first)).await.unwrap(), usage(&store)), (1, (1, 0, 0)));
@@ -144,7 +144,7 @@ async fn a_question_that_names_a_write_is_answered_by_a_replica_that_has_seen_it
 async fn no_answer_lacks_a_write_that_its_question_names() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("delayed_replica").await;
-    let (one, two) = (pair.open(SERVER.1, None).await, pair.open(SERVER.1, None).await);
+    let (one, two) = (pair.open(SERVER.own_port(), None).await, pair.open(SERVER.own_port(), None).await);
     let n_pairs: u64 = std::env::var("PORTCULLIS_PAIRS").map_or(300, |pairs| pairs.parse().unwrap());
     for n in 1..=n_pairs {
         if n % 20 == 0 {
@@ -165,7 +165,7 @@ async fn no_answer_lacks_a_write_that_its_question_names() {
 async fn a_replica_with_another_policy_or_other_relations_does_not_answer() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("behind_in_policy").await;
-    let store = pair.open(SERVER.1, None).await;
+    let store = pair.open(SERVER.own_port(), None).await;
     let token = write(&store, "1").await;
     pair.reached().await;
     pair.replay(false).await;
@@ -183,7 +183,7 @@ async fn a_replica_with_another_policy_or_other_relations_does_not_answer() {
 async fn a_key_that_was_revoked_elsewhere_is_known_after_an_answer_of_a_replica() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("revoked_behind").await;
-    let (here, there) = (pair.open(SERVER.1, None).await, pair.open(SERVER.1, None).await);
+    let (here, there) = (pair.open(SERVER.own_port(), None).await, pair.open(SERVER.own_port(), None).await);
     let key = here.create_key(ENVIRONMENT.to_owned(), "one".to_owned(), Access::ReadOnly).await.unwrap();
     let token = write(&here, "1").await;
     pair.reached().await;
@@ -202,7 +202,7 @@ async fn answers_are_not_older_than_allowed() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("bounded_age").await;
     let most = Duration::from_secs(2);
-    let store = pair.open(SERVER.1, Some(most)).await;
+    let store = pair.open(SERVER.own_port(), Some(most)).await;
     write(&store, "1").await;
     pair.reached().await;
     assert_eq!((seen(&store).await.unwrap(), usage(&store)), (1, (1, 0, 0)));
@@ -231,7 +231,7 @@ async fn answers_are_not_older_than_allowed() {
 async fn replicas_answer_for_as_long_as_allowed_while_the_primary_is_out_of_reach() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("primary_away").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = Proxy::start(SERVER.own_port());
     let most = Duration::from_secs(3);
     let (bounded, strict) = (pair.open(proxy.port, Some(most)).await, pair.open(proxy.port, None).await);
     let token = write(&bounded, "1").await;
@@ -270,13 +270,13 @@ async fn replicas_answer_for_as_long_as_allowed_while_the_primary_is_out_of_reac
 async fn a_replica_with_a_moment_that_the_primary_never_had_does_not_answer() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("other_history").await;
-    let store = pair.open(SERVER.1, None).await;
+    let store = pair.open(SERVER.own_port(), None).await;
     let token = write(&store, "1").await;
     write(&store, "2").await;
     pair.reached().await;
     assert_eq!((seen(&store.after(token)).await.unwrap(), usage(&store)), (2, (1, 0, 0)));
     pair.replay(false).await;
-    let fresh = pair.open(SERVER.1, None).await;
+    let fresh = pair.open(SERVER.own_port(), None).await;
     pair.place
         .admin
         .batch_execute(
@@ -287,7 +287,7 @@ async fn a_replica_with_a_moment_that_the_primary_never_had_does_not_answer() {
         .await
         .unwrap();
     drop(fresh);
-    let fresh = pair.open(SERVER.1, None).await;
+    let fresh = pair.open(SERVER.own_port(), None).await;
     assert_eq!((seen(&fresh.after(token)).await.unwrap(), usage(&fresh)), (1, (0, 1, 0)));
     pair.replay(true).await;
 }
@@ -298,7 +298,7 @@ async fn without_the_primary_a_replica_with_another_state_does_not_answer() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("other_state_away").await;
     for change in 0..4 {
-        let proxy = Proxy::start(SERVER.1);
+        let proxy = Proxy::start(SERVER.own_port());
         let store = pair.open(proxy.port, Some(Duration::from_mins(10))).await;
         write(&store, "1").await;
         pair.reached().await;
@@ -333,7 +333,7 @@ async fn without_the_primary_a_replica_with_another_state_does_not_answer() {
 async fn a_silent_replica_or_primary_costs_little_time() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("silent_servers").await;
-    let (primary, replica) = (Proxy::start(SERVER.1), Proxy::start(STANDBY.2));
+    let (primary, replica) = (Proxy::start(SERVER.own_port()), Proxy::start(STANDBY.2));
     let most = Duration::from_mins(10);
     let store = pair.open_with(primary.port, replica.port, Some(most)).await;
     write(&store, "1").await;
@@ -366,7 +366,7 @@ async fn without_its_replica_the_primary_answers() {
     };
     let nobody = free_port();
     let servers = StoreServers {
-        primary: address(SERVER.1),
+        primary: address(SERVER.own_port()),
         replicas: vec![address(nobody)],
         max_staleness: Some(Duration::from_secs(5)),
     };

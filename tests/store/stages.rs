@@ -7,7 +7,7 @@ use portcullis::store::postgres::Address;
 #[tokio::test]
 async fn the_plan_of_the_server_is_shown() {
     let place = Place::new("stages").await;
-    let url = format!("postgres://postgres@127.0.0.1:{}/{}", SERVER.1, place.database);
+    let url = SERVER.url(&place.database);
     let address = Address::parse(&url).unwrap();
     let engine = Engine::connect(&address.into(), ENVIRONMENT, EngineSettings::default()).await.unwrap();
     let policy = "actor User {} declare knows(User, User);".to_owned();

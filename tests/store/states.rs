@@ -4,7 +4,7 @@ use super::{Place, SERVER, facts, insert, options, public};
 use portcullis::share::Asker;
 use portcullis::store::postgres::{AskedRead, PgReader, PoolUsage};
 use portcullis::store::{DatabaseError, QueueUsage, StoreError, StoreOptions, Usage};
-use portcullis_testkit::proxy::{Fault, Proxy};
+use portcullis_testkit::proxy::Fault;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -122,7 +122,7 @@ fn slow(reader: &PgReader) -> Result<bool, StoreError> {
 #[tokio::test]
 async fn questions_are_counted_and_ended() {
     let place = Place::new("ended_questions").await;
-    let store = Arc::new(place.open_at(SERVER.1, &StoreOptions { long_readers: 1, ..options() }).await);
+    let store = Arc::new(place.open_with(&StoreOptions { long_readers: 1, ..options() }).await);
     assert_eq!(store.usage(), Usage::default());
     let ask = || {
         let store = Arc::clone(&store);
@@ -188,7 +188,7 @@ async fn a_question_may_have_less_time_than_others() {
 #[tokio::test]
 async fn a_store_whose_server_is_gone_says_so_until_it_is_back() {
     let place = Place::new("faults").await;
-    let proxy = Proxy::start(SERVER.1);
+    let proxy = SERVER.proxied();
     let time = Duration::from_secs(1);
     let brief = StoreOptions { query_time: time, query_wait: time, ..options() };
     let store = place.open_at(proxy.port, &brief).await;

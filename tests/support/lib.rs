@@ -9,7 +9,7 @@
 //! | ask the engine in every way that fits | [`hosted`] |
 //! | judge an explanation | [`why`] |
 //! | run printed statements on SQLite and PostgreSQL | [`statements`]; for a caller's own tables [`local`] |
-//! | have a PostgreSQL | [`postgres`]: one server a process; [`cluster`] starts others, [`pooler`] a pgbouncer before one, [`patroni`] three servers that replace their primary, [`trio`] a primary that dies, [`proxy`] a network that fails |
+//! | have a PostgreSQL | [`postgres`]: one server a process, or [`elsewhere`]; [`cluster`] starts others, [`pooler`] a pgbouncer before one, [`patroni`] three servers that replace their primary, [`trio`] a primary that dies, [`proxy`] a network that fails |
 //! | run `portcullis`, or start `portcullis serve` | [`program`] |
 //! | speak with the language server | [`lsp`] |
 //! | bound the work of something | [`processor`] |
@@ -33,6 +33,7 @@ pub mod cluster;
 pub mod cycles;
 pub mod desugar;
 pub mod domain;
+pub mod elsewhere;
 pub mod entry_points;
 pub mod expert;
 pub mod fact_tables;

@@ -3,6 +3,7 @@
 //! One server for each test process; the first use starts it.
 
 use super::cluster::Cluster;
+use super::elsewhere::ELSEWHERE;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -69,32 +70,42 @@ impl Server {
     }
 }
 
-/// How to connect to a database of the server of this process, as a URL.
+/// How to connect to a database for stores, as a URL.
 fn url(database: &str) -> Result<String, String> {
+    if let Some(elsewhere) = &*ELSEWHERE {
+        return Ok(elsewhere.url_at(elsewhere.place(), database));
+    }
     let server = SERVER.as_ref().map_err(Clone::clone)?;
     let folder = server.cluster.folder.replace('/', "%2F");
     Ok(format!("postgres://postgres@{folder}/{database}"))
 }
 
-/// The database of the server of this process in which environments of tests are, as a URL.
+/// The database in which environments of tests are, as a URL: on the server of this process, or
+/// [elsewhere](super::elsewhere).
 pub fn shared_database() -> Result<String, String> {
-    url("postgres")
+    static MADE: LazyLock<Result<String, String>> = LazyLock::new(|| match &*ELSEWHERE {
+        None => url("postgres"),
+        Some(_) => new_database(),
+    });
+    MADE.clone()
 }
 
-/// A new database on the server of this process, as a URL that ends with its name. It stays as long as the
-/// server.
+/// A new database for a store, as a URL that ends with its name unless it has parameters. It stays as long as
+/// the process.
 pub fn new_database() -> Result<String, String> {
     static MADE: AtomicUsize = AtomicUsize::new(0);
-    let name = format!("made_{}", MADE.fetch_add(1, Ordering::Relaxed));
-    administer(&format!("CREATE DATABASE {name}"))?;
+    let prefix = ELSEWHERE.as_ref().map_or("", |elsewhere| elsewhere.prefix());
+    let name = format!("{prefix}made_{}", MADE.fetch_add(1, Ordering::Relaxed));
+    administer(&format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'"))?;
     url(&name)
 }
 
-/// Runs a statement as the superuser of the server of this process.
+/// Runs a statement as the superuser of the server with the stores.
 pub fn administer(statement: &str) -> Result<(), String> {
-    let session = Session::new()?;
-    let done = WIRE.block_on(session.client().batch_execute(statement));
-    done.map_err(|error| format!("{statement}: {error}"))
+    match &*ELSEWHERE {
+        Some(elsewhere) => administer_in(&elsewhere.main_url(), statement),
+        None => administer_in(&url("postgres")?, statement),
+    }
 }
 
 /// Runs statements in the database of a URL.

@@ -36,8 +36,14 @@ struct ProxyState {
 }
 
 impl Proxy {
-    /// Starts a proxy in front of this port.
+    /// Starts a proxy in front of this port of 127.0.0.1.
     pub fn start(server: u16) -> Self {
+        Self::before(&format!("127.0.0.1:{server}"))
+    }
+
+    /// Starts a proxy in front of a server at this host and port.
+    pub fn before(server: &str) -> Self {
+        let server = server.to_owned();
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let state = Arc::new(ProxyState { fault: AtomicU8::new(0), left: AtomicI64::new(i64::MAX) });
@@ -48,7 +54,7 @@ impl Proxy {
                 if accepting.fault() == Fault::LostServer {
                     continue;
                 }
-                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                let server = TcpStream::connect(&*server).unwrap();
                 let (here, there) = (accepting.clone(), accepting.clone());
                 let (from, to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 thread::spawn(move || here.forward_to_server(from, to));
