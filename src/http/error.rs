@@ -155,8 +155,8 @@ impl ApiError {
                     .to_owned()
             }
             Self::RestartRequired(_) => {
-                "this node has seen writes that the database lost when another server took over: ask another \
-                node, or start this one again; then check what the last writes were"
+                "this node has seen writes that the database lost when another server took over or a backup was \
+                restored: ask another node, or start this one again; then check what the last writes were"
                     .to_owned()
             }
             Self::UpgradeRequired(_) => {

@@ -145,7 +145,7 @@ pub enum DatabaseError {
     },
     /// Writes that a question must see are lost.
     #[error(
-        "revision {revision} was lost when another server took over: check what it wrote, and write it again"
+        "revision {revision} was lost when another server took over or a backup was restored: check what it wrote, and write it again"
     )]
     LostWrite {
         /// What the question must see.
@@ -153,7 +153,7 @@ pub enum DatabaseError {
     },
     /// Writes that this process has seen are lost.
     #[error(
-        "revision {revision} was lost when another server took over, and this process may know more that was lost: restart it, and check what the last writes were"
+        "revision {revision} was lost when another server took over or a backup was restored, and this process may know more that was lost: restart it, and check what the last writes were"
     )]
     TakenOver {
         /// What it had seen.

