@@ -40,13 +40,13 @@ use tokio_postgres::{Client, NoTls};
 const ENVIRONMENT: &str = "tested";
 
 /// The server for this process.
-static SERVER: LazyLock<StoreServer> = LazyLock::new(|| match &*ELSEWHERE {
-    Some(elsewhere) => StoreServer::Elsewhere(elsewhere),
-    None => {
-        let settings = ["shared_buffers=16MB", "max_connections=200"];
-        let (cluster, port) = Cluster::with_port(&settings).unwrap();
-        StoreServer::Own { _cluster: cluster, port }
+static SERVER: LazyLock<StoreServer> = LazyLock::new(|| {
+    if let Some(elsewhere) = &*ELSEWHERE {
+        return StoreServer::Elsewhere(elsewhere);
     }
+    let settings = ["shared_buffers=16MB", "max_connections=200"];
+    let (cluster, port) = Cluster::with_port(&settings).unwrap();
+    StoreServer::Own { _cluster: cluster, port }
 });
 
 /// A server with stores.

@@ -27,7 +27,7 @@ const BEFORE: usize = 60;
 const AFTERWARDS: usize = 5;
 
 /// How long nodes may need until they write again.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// How far a round is.
 #[derive(Default)]

@@ -1,6 +1,6 @@
 //! A migration while nodes run: those that know the new format go on, and older ones answer nothing more.
 
-use super::{allowed, get, may_read, nodes, post, publish};
+use super::{allowed, asking, get, may_read, nodes, post, publish, wait_for_more};
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis::store::postgres::FORMAT;
 use portcullis_testkit::postgres::{administer_in, new_database};
@@ -8,7 +8,6 @@ use portcullis_testkit::program::Service;
 use portcullis_testkit::wire::{Answer, fact_json, question};
 use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 /// How often the format is raised while questions are asked.
 const MIGRATIONS: usize = 40;
@@ -116,39 +115,36 @@ fn a_node_that_a_migration_leaves_behind_answers_nothing_until_it_is_upgraded() 
 #[test]
 fn no_answer_leaves_an_older_node_after_a_migration() {
     let url = new_database().unwrap();
-    let nodes = &nodes(&url, [&[]; 3]);
+    let nodes = nodes(&url, [&[]; 3]);
     assert_eq!(publish(&nodes[0], "a", true).status, 200);
     // Even: the format is known and stays. A multiple of four plus two: it is not known. Odd: it changes.
     let state = &AtomicUsize::new(0);
-    let is_over = &AtomicUsize::new(0);
-    let asked: Vec<(usize, usize)> = thread::scope(|scope| {
-        let askers = [0, 1, 2].map(|nth| {
-            scope.spawn(move || {
-                let (mut n_answered, mut n_refused) = (0, 0);
-                while is_over.load(Ordering::SeqCst) == 0 {
-                    let before = state.load(Ordering::SeqCst);
-                    let answer = may_read(&nodes[nth], "a", None);
-                    let is_refused = is_refused(&answer);
-                    if before % 2 == 0 && state.load(Ordering::SeqCst) == before {
-                        assert_eq!(is_refused, before % 4 == 2, "{}", answer.text);
-                    }
-                    assert!(is_refused || allowed(&answer));
-                    *(if is_refused { &mut n_refused } else { &mut n_answered }) += 1;
-                }
-                (n_answered, n_refused)
-            })
-        });
-        for _ in 0..MIGRATIONS {
-            for min_reader in [FORMAT + 1, FORMAT] {
+    let [n_answered, n_refused] = &[(); 2].map(|()| AtomicUsize::new(0));
+    asking(
+        &nodes,
+        |_, node| {
+            let before = state.load(Ordering::SeqCst);
+            let answer = may_read(node, "a", None);
+            let is_refused = is_refused(&answer);
+            if before.is_multiple_of(2) && state.load(Ordering::SeqCst) == before {
+                assert_eq!(is_refused, before % 4 == 2, "{}", answer.text);
+            }
+            assert!(is_refused || allowed(&answer));
+            (if is_refused { n_refused } else { n_answered }).fetch_add(1, Ordering::SeqCst);
+        },
+        || {
+            for nth in 0..2 * MIGRATIONS {
+                let (min_reader, expected) =
+                    if nth.is_multiple_of(2) { (FORMAT + 1, n_refused) } else { (FORMAT, n_answered) };
                 state.fetch_add(1, Ordering::SeqCst);
                 migrate(&url, FORMAT + 1, min_reader);
                 state.fetch_add(1, Ordering::SeqCst);
-                thread::sleep(std::time::Duration::from_millis(20));
+                wait_for_more(expected);
             }
-        }
-        is_over.store(1, Ordering::SeqCst);
-        askers.map(|asker| asker.join().unwrap()).into()
-    });
-    println!("answered and refused by each node: {asked:?}");
-    assert!(asked.iter().all(|(n_answered, n_refused)| *n_answered > 20 && *n_refused > 20), "{asked:?}");
+        },
+    );
+    let [n_answered, n_refused] = [n_answered, n_refused].map(|n| n.load(Ordering::SeqCst));
+    println!(
+        "{MIGRATIONS} migrations and back; {n_answered} questions answered, {n_refused} refused, none late"
+    );
 }

@@ -22,10 +22,21 @@ use portcullis_testkit::program::Service;
 use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::{Answer, fact_json, question};
 use serde_json::{Value as Json, json};
-use std::thread;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 /// How many nodes there are.
 const NODES: usize = 3;
+
+/// How many clients ask each node.
+const ASKERS: usize = 2;
+
+/// How many questions must be answered between two changes.
+const BETWEEN: usize = 12;
+
+/// How long those may take.
+const BETWEEN_TIME: Duration = Duration::from_secs(30);
 
 /// Nodes over a store, each with these further arguments. The first stores the policy.
 fn nodes(url: &str, args: [&[&str]; NODES]) -> [Service; NODES] {
@@ -93,4 +104,42 @@ fn replica_count(node: &Service, replica: usize, outcome: &str) -> u64 {
 /// A number from a variable, for runs that are longer than a test may be.
 fn number(variable: &str, otherwise: usize) -> usize {
     std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())
+}
+
+/// Waits until so many more are counted.
+fn wait_for_more(counted: &AtomicUsize) {
+    let (began, before) = (Instant::now(), counted.load(Ordering::SeqCst));
+    while counted.load(Ordering::SeqCst) < before + BETWEEN {
+        assert!(began.elapsed() < BETWEEN_TIME, "the nodes do not answer");
+        sleep(Duration::from_millis(1));
+    }
+}
+
+/// Asks all nodes at the same time until something else is done; returns how many questions there were.
+fn asking(nodes: &[Service; NODES], ask: impl Fn(usize, &Service) + Sync, meanwhile: impl FnOnce()) -> usize {
+    let (is_over, n_asked) = (&AtomicBool::new(false), &AtomicUsize::new(0));
+    thread::scope(|scope| {
+        for nth in 0..NODES * ASKERS {
+            let ask = &ask;
+            scope.spawn(move || {
+                while !is_over.load(Ordering::SeqCst) {
+                    ask(nth, &nodes[nth % NODES]);
+                    n_asked.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        // Even if it panics: the clients would ask forever.
+        let _end = EndOfRace(is_over);
+        meanwhile();
+    });
+    n_asked.load(Ordering::SeqCst)
+}
+
+/// Ends a race when dropped.
+struct EndOfRace<'r>(&'r AtomicBool);
+
+impl Drop for EndOfRace<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
 }

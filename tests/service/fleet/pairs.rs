@@ -6,7 +6,7 @@
 //!
 //! `PORTCULLIS_PAIRS` is the number of pairs; 2,000 run with the other tests.
 
-use super::{NODES, allowed, may_read, nodes, number, offset, publish, replica_count};
+use super::{EndOfRace, NODES, allowed, may_read, nodes, number, offset, publish, replica_count};
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::program::Service;
@@ -78,7 +78,7 @@ fn no_answer_is_older_than_the_write_that_its_question_names() {
     let (left, is_over) = (&AtomicUsize::new(n_pairs), &AtomicBool::new(false));
     let began = Instant::now();
     let n_old: usize = thread::scope(|scope| {
-        let halting = scope.spawn(|| {
+        scope.spawn(|| {
             while !is_over.load(Ordering::SeqCst) {
                 administer_in(&halting, "SELECT pg_wal_replay_pause()").unwrap();
                 sleep(Duration::from_millis(300));
@@ -86,11 +86,9 @@ fn no_answer_is_older_than_the_write_that_its_question_names() {
                 sleep(Duration::from_millis(200));
             }
         });
+        let _end = EndOfRace(is_over);
         let clients: [_; CLIENTS] = std::array::from_fn(|nth| scope.spawn(move || client(nth, nodes, left)));
-        let n_old = clients.map(|client| client.join().unwrap()).into_iter().sum();
-        is_over.store(true, Ordering::SeqCst);
-        halting.join().unwrap();
-        n_old
+        clients.map(|client| client.join().unwrap()).into_iter().sum()
     });
     let count =
         |replica, outcome| nodes.iter().map(|node| replica_count(node, replica, outcome)).sum::<u64>();

@@ -3,69 +3,19 @@
 //!
 //! `PORTCULLIS_RACES` is how often each is done; 60 times with the other tests.
 
-use super::{NODES, allowed, ask, may_read, nodes, number, post, publish};
+use super::{NODES, allowed, ask, asking, may_read, nodes, number, post, publish, wait_for_more};
 use portcullis::http::DEFAULT_ENVIRONMENT;
 use portcullis::store::postgres::Address;
 use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::hosted::RUNTIME;
 use portcullis_testkit::postgres::new_database;
-use portcullis_testkit::program::Service;
 use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::{fact_json, question};
 use serde_json::json;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::thread::{self, sleep};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How often, unless the variable says so.
 const RACES: usize = 60;
-
-/// How many clients ask each node.
-const ASKERS: usize = 2;
-
-/// How many questions must be answered between two changes.
-const BETWEEN: usize = 12;
-
-/// How long they may take.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Waits until so many more are counted.
-fn wait_for_more(counted: &AtomicUsize) {
-    let (began, before) = (Instant::now(), counted.load(Ordering::SeqCst));
-    while counted.load(Ordering::SeqCst) < before + BETWEEN {
-        assert!(began.elapsed() < PATIENCE, "the nodes do not answer");
-        sleep(Duration::from_millis(1));
-    }
-}
-
-/// Asks all nodes at the same time until something else is done; returns how many questions there were.
-fn asking(nodes: &[Service; NODES], ask: impl Fn(usize, &Service) + Sync, meanwhile: impl FnOnce()) -> usize {
-    let (is_over, n_asked) = (&AtomicBool::new(false), &AtomicUsize::new(0));
-    thread::scope(|scope| {
-        for nth in 0..NODES * ASKERS {
-            let ask = &ask;
-            scope.spawn(move || {
-                while !is_over.load(Ordering::SeqCst) {
-                    ask(nth, &nodes[nth % NODES]);
-                    n_asked.fetch_add(1, Ordering::SeqCst);
-                }
-            });
-        }
-        // Even if it panics: the clients would ask forever.
-        let _end = EndOfRace(is_over);
-        meanwhile();
-    });
-    n_asked.load(Ordering::SeqCst)
-}
-
-/// Ends a race when dropped.
-struct EndOfRace<'r>(&'r AtomicBool);
-
-impl Drop for EndOfRace<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
 
 #[test]
 fn no_answer_to_a_key_that_was_revoked_before_the_request() {
@@ -139,14 +89,14 @@ fn no_answer_of_a_policy_that_was_replaced_before_the_request() {
         |_, node| {
             let before = state.load(Ordering::SeqCst);
             let is_allowed = allowed(&may_read(node, "a", None));
-            if before % 2 == 0 && state.load(Ordering::SeqCst) == before {
+            if before.is_multiple_of(2) && state.load(Ordering::SeqCst) == before {
                 n_sure.fetch_add(1, Ordering::SeqCst);
-                n_wrong.fetch_add(usize::from(is_allowed != (before % 4 == 0)), Ordering::SeqCst);
+                n_wrong.fetch_add(usize::from(is_allowed != before.is_multiple_of(4)), Ordering::SeqCst);
             }
         },
         || {
             for nth in 0..n_races {
-                let policy = if nth % 2 == 0 { &strict } else { POLICY };
+                let policy = if nth.is_multiple_of(2) { &strict } else { POLICY };
                 state.fetch_add(1, Ordering::SeqCst);
                 let stored = post(&nodes[nth % NODES], "policy", &json!({ "src": policy }));
                 assert_eq!(stored.status, 200, "{}", stored.text);
