@@ -139,8 +139,8 @@ settings! {
     /// How old facts may be in any answer, so that replicas can give it; none, because a revoked role would
     /// count for so long. While the primary is out of reach, replicas answer for this long.
     max_staleness: Option<Duration> = None;
-    /// The name of this node, which every series of `/metrics` has as its label `node`; none, because a
-    /// scraper that asks each node itself knows which one it is.
+    /// The name of this node in its metrics, as the label `node`; none, because a scraper that asks each node
+    /// itself knows which one it is.
     node: Option<String> = None;
     /// Whether the well-known development key is accepted; off, because everyone knows that key.
     dev: bool = false;
