@@ -160,16 +160,18 @@ fn a_node_that_has_seen_lost_writes_answers_no_more() {
     let added = one.post("/api/batch", &inserting(&["has_role", "User:ada", "String:reader", "Repo:a"]));
     let kept = added.header("osooffset").unwrap();
     let name = database.rsplit('/').next().unwrap();
-    let cut = || {
-        let query = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
-        administer(&format!("{query} '{name}'")).unwrap();
+    let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname =";
+    // The node connects again at once, and a database that is in use is neither copied nor renamed.
+    let alone = |name: &str, statement: &str| {
+        administer(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).unwrap();
+        administer(&format!("{end} '{name}'")).unwrap();
+        administer(statement).unwrap();
     };
-    cut();
-    administer(&format!("CREATE DATABASE {name}_standby TEMPLATE {name}")).unwrap();
+    alone(name, &format!("CREATE DATABASE {name}_standby TEMPLATE {name}"));
+    administer(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true")).unwrap();
     let lost = set_policy(&one, &format!("{POLICY}\n# lost"));
     assert!(one.may("ada", "read", "a"));
-    cut();
-    administer(&format!("ALTER DATABASE {name} RENAME TO {name}_lost")).unwrap();
+    alone(name, &format!("ALTER DATABASE {name} RENAME TO {name}_lost"));
     administer(&format!("ALTER DATABASE {name}_standby RENAME TO {name}")).unwrap();
     let two = Server::node(&database);
     set_policy(&two, &POLICY.replace(r#""read" if "reader";"#, r#""read" if "writer";"#));
