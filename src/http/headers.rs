@@ -10,7 +10,6 @@
 use crate::engine::{Engine, WriteMark};
 use crate::store::Token;
 use axum::extract::FromRequestParts;
-use axum::http::header::{CONNECTION, CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponseParts, Response, ResponseParts};
@@ -69,21 +68,6 @@ impl<S: Sync> FromRequestParts<S> for RequestId {
 /// Whether a text can be the id of a request.
 pub(super) fn is_fit_for_log(id: &[u8]) -> bool {
     (1..=LONGEST_ID).contains(&id.len()) && id.iter().all(u8::is_ascii_graphic)
-}
-
-/// About how many bytes of a body arrive together with the head.
-const WITH_HEAD: u64 = 8 * 1024;
-
-/// Whether the body of a request may still be arriving when the answer is ready.
-pub(super) fn is_large(headers: &HeaderMap) -> bool {
-    let length = || headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse::<u64>().ok();
-    headers.contains_key(TRANSFER_ENCODING) || length().is_some_and(|length| length > WITH_HEAD)
-}
-
-/// Asks the client to close the connection. The service closes it if the body was not read, and a client that
-/// reused it would lose a request.
-pub(super) fn end_connection(response: &mut Response) {
-    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
 }
 
 /// Sets the headers of every answer.

@@ -20,7 +20,7 @@
 //! | `studio` | `/studio/…`, outside the prefix, if there is a studio |
 //!
 //! ```text
-//! connection (serve) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
+//! connection (serve, unread) ─→ edge: id, span, seat, time, panics ─→ key (auth), rate ─→ body (json) ─→ handler ─→ engine
 //!                                                    large bodies and answers (large, stream): memory, turns
 //! ```
 //!
@@ -55,7 +55,6 @@ mod policy_error;
 mod queries;
 mod rate;
 mod review;
-
 mod seats;
 mod serve;
 mod shared_store;
@@ -66,6 +65,7 @@ mod subjects;
 mod timed_stream;
 mod tls;
 mod traces;
+mod unread;
 mod values;
 mod why;
 
@@ -287,7 +287,6 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         tracing::info_span!("request", request_id = id.as_str(), environment = Empty)
     };
 
-    let is_large = headers::is_large(request.headers());
     let is_upload = method == Method::POST && path.as_ref().is_some_and(|path| policy::is_at(path.as_str()));
     let outcome = within_limits(&app, request, next).instrument(span.clone()).await;
     let mut response = outcome
@@ -308,9 +307,6 @@ async fn edge(State(app): State<Arc<AppState>>, mut request: Request, next: Next
         tracing::info!(target: REQUEST_LOG, %method, path, status, took_us, "answered");
     });
     headers::stamp(&mut response, id, took);
-    if is_large && !response.status().is_success() {
-        headers::end_connection(&mut response);
-    }
     response
 }
 

@@ -132,18 +132,22 @@ pub(super) struct Leave {
 
 impl Leave {
     fn ask(&self) {
-        self.asked.store(true, Ordering::Relaxed);
-        self.notify.notify_one();
+        self.asked.store(true, Ordering::SeqCst);
+        self.notify.notify_waiters();
     }
 
-    /// Ready once it must close; for one waiter.
+    /// Ready once it must close.
     pub(super) async fn asked(&self) {
-        self.notify.notified().await;
+        // Listen before looking, so that a request in between is not missed.
+        let asked = self.notify.notified();
+        if !self.is_asked() {
+            asked.await;
+        }
     }
 
     /// Whether it must close.
     pub(super) fn is_asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
+        self.asked.load(Ordering::SeqCst)
     }
 }
 

@@ -16,8 +16,10 @@ use super::accept::Failures;
 use super::metrics::Metrics;
 use super::seats::{Seat, Seats};
 use super::timed_stream::TimedStream;
+use super::unread::Lender;
 use super::{AppState, Tls};
 use axum::Router;
+use axum::http::header::EXPECT;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -170,16 +172,18 @@ async fn answer_requests(
     mut stopping: watch::Receiver<()>,
     seat: Seat,
 ) {
-    let leave = seat.leave();
-    let seat = &seat;
+    let leave = &*seat.leave();
+    let (seat, lender) = (&seat, &Lender::default());
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         seat.work();
-        let answer = router.clone().call(request);
+        let waits_for_100 = request.headers().contains_key(EXPECT);
+        let answer = router.clone().call(request.map(|body| lender.lend(body)));
         async move {
-            let answer = answer.await.map_err(|never: Infallible| never);
+            let Ok(mut answer) = answer.await;
             // Its last bytes may still be unsent; a connection that is asked to close sends them first.
             seat.rest();
-            answer
+            lender.settle(&mut answer, leave, waits_for_100).await;
+            Ok::<_, Infallible>(answer)
         }
     });
     let mut connection =

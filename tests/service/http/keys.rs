@@ -16,7 +16,7 @@ fn with_store<T>(folder: &TempDir, work: impl AsyncFnOnce(Store) -> T) -> T {
 }
 
 /// A fresh key of the default environment: its id and its text.
-fn key(folder: &TempDir, access: Access) -> (String, String) {
+pub(super) fn key(folder: &TempDir, access: Access) -> (String, String) {
     let made = with_store(folder, async |store| {
         store.create_key(DEFAULT_ENVIRONMENT.to_owned(), "test".to_owned(), access).await.unwrap()
     });
@@ -24,7 +24,7 @@ fn key(folder: &TempDir, access: Access) -> (String, String) {
 }
 
 /// A server in development mode over a folder.
-fn serving(folder: TempDir) -> Server {
+pub(super) fn serving(folder: TempDir) -> Server {
     Server::over(Config { dev: true, ..Config::default() }, folder)
 }
 

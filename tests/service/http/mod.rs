@@ -33,6 +33,7 @@ mod status;
 mod streams;
 mod subjects;
 mod tls;
+mod unread;
 mod uploads;
 mod why;
 mod why_local;
