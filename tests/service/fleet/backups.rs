@@ -1,7 +1,7 @@
 //! The database is restored from its own tools' backups. What was written after the backup is gone, and a
 //! read that names such a write is refused, not answered from older facts.
 
-use super::{NODES, allowed, ask, get, may_read, nodes, offset, post, publish};
+use super::{allowed, ask, get, may_read, node, offset, post, publish};
 use portcullis::http::DEFAULT_ENVIRONMENT;
 use portcullis::store::postgres::Address;
 use portcullis::store::{Access, Store, StoreOptions};
@@ -42,7 +42,7 @@ impl BackedUp {
         let (server, port) = Cluster::with_port(&["shared_buffers=16MB", "synchronous_commit=on"]).unwrap();
         administer_in(&Self::url(port, "postgres"), "CREATE DATABASE kept").unwrap();
         let url = Self::url(port, "kept");
-        let [node, ..] = nodes(&url, [&[]; NODES]);
+        let node = node(&url, &[]);
         let before = offset(&publish(&node, "a", true));
         let store = {
             let servers = Address::parse(&url).unwrap().into();

@@ -1,10 +1,10 @@
 //! A network that forwards nothing any more, between a node and the servers of its store.
 
-use super::{allowed, get, may_read, offset, post, publish, replica_count};
+use super::{allowed, get, may_read, node, offset, post, publish, replica_count};
 use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::program::Service;
 use portcullis_testkit::proxy::{Fault, Proxy};
-use portcullis_testkit::server::POLICY;
 use portcullis_testkit::wire::Answer;
 use serde_json::json;
 use std::thread::{scope, sleep};
@@ -17,28 +17,39 @@ const BOUND: Duration = Duration::from_secs(9);
 /// How long a node may need once the network forwards again.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A node before a primary and a replica, with proxies between them.
-struct HangingNode {
+/// A primary and a replica, which all nodes share.
+struct HangingServers {
     _servers: [Cluster; 2],
+    ports: [u16; 2],
+}
+
+impl HangingServers {
+    fn start() -> Self {
+        let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
+        let (primary, first) = Cluster::with_port(&settings).unwrap();
+        let (standby, second) = Cluster::standby_of(first, &settings).unwrap();
+        Self { _servers: [primary, standby], ports: [first, second] }
+    }
+}
+
+/// A node with proxies of its own before the servers, and a database of its own.
+struct HangingNode {
     primary: Proxy,
     replica: Proxy,
     node: Service,
 }
 
 impl HangingNode {
-    fn start(args: &[&str]) -> Self {
-        let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
-        let (primary, first) = Cluster::with_port(&settings).unwrap();
-        let (standby, second) = Cluster::standby_of(first, &settings).unwrap();
-        let proxies = [first, second].map(Proxy::start);
-        let [url, replica] = proxies
-            .each_ref()
-            .map(|proxy| format!("postgres://postgres@127.0.0.1:{}/postgres?connect_timeout=1", proxy.port));
-        let limits = ["--store", &*url, "--query-time", "4", "--query-wait", "4"];
-        let node = Service::develop(&[&limits[..], &["--store-replica", &*replica], args].concat());
-        assert_eq!(post(&node, "policy", &json!({ "src": POLICY })).status, 200);
-        let [primary_proxy, replica] = proxies;
-        Self { _servers: [primary, standby], primary: primary_proxy, replica, node }
+    fn start(servers: &HangingServers, database: &str, args: &[&str]) -> Self {
+        let admin = format!("postgres://postgres@127.0.0.1:{}/postgres", servers.ports[0]);
+        administer_in(&admin, &format!("CREATE DATABASE {database}")).unwrap();
+        let [primary, replica] = servers.ports.map(Proxy::start);
+        let url = |proxy: &Proxy| {
+            format!("postgres://postgres@127.0.0.1:{}/{database}?connect_timeout=1", proxy.port)
+        };
+        let limits = ["--query-time", "4", "--query-wait", "4", "--store-replica", &*url(&replica)];
+        let node = node(&url(&primary), &[&limits[..], args].concat());
+        Self { primary, replica, node }
     }
 
     /// Waits until the replica has answered a question after this write.
@@ -65,9 +76,20 @@ fn is_unavailable(answer: &Answer) {
     assert_eq!((answer.code(), answer.header("retry-after")), ("unavailable", Some("1")));
 }
 
+/// Most of each part is waiting, so they run at the same time.
 #[test]
-fn a_primary_behind_a_network_that_hangs_costs_a_bounded_time_and_a_clear_error() {
-    let all = HangingNode::start(&[]);
+fn a_network_that_hangs_costs_a_bounded_time_and_a_clear_error() {
+    let servers = &HangingServers::start();
+    scope(|scope| {
+        for part in [primary_hangs, replica_hangs, replica_answers_while_the_primary_hangs] {
+            scope.spawn(move || part(servers));
+        }
+    });
+}
+
+/// A primary behind a network that hangs costs a bounded time and a clear error.
+fn primary_hangs(servers: &HangingServers) {
+    let all = HangingNode::start(servers, "one", &[]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
     all.reached(&written);
@@ -100,9 +122,9 @@ fn a_primary_behind_a_network_that_hangs_costs_a_bounded_time_and_a_clear_error(
     assert!(allowed(&may_read(node, "b", None)));
 }
 
-#[test]
-fn a_replica_behind_a_network_that_hangs_costs_the_first_questions_a_moment() {
-    let all = HangingNode::start(&[]);
+/// A replica behind a network that hangs costs the first questions a moment.
+fn replica_hangs(servers: &HangingServers) {
+    let all = HangingNode::start(servers, "two", &[]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
     all.reached(&written);
@@ -127,9 +149,8 @@ fn a_replica_behind_a_network_that_hangs_costs_the_first_questions_a_moment() {
 }
 
 /// With an age that answers may have, a replica answers until they would be older.
-#[test]
-fn while_the_primary_is_silent_a_replica_answers_for_as_long_as_allowed() {
-    let all = HangingNode::start(&["--max-staleness", "6"]);
+fn replica_answers_while_the_primary_hangs(servers: &HangingServers) {
+    let all = HangingNode::start(servers, "three", &["--max-staleness", "6"]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
     all.reached(&written);

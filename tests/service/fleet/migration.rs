@@ -10,7 +10,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How often the format is raised while questions are asked.
-const MIGRATIONS: usize = 20;
+const MIGRATIONS: usize = 10;
 
 /// Notes that the store has another format, which releases from this one on can use.
 fn migrate(url: &str, format: i32, min_reader: i32) {

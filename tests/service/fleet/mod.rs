@@ -49,6 +49,15 @@ fn nodes(url: &str, args: [&[&str]; NODES]) -> [Service; NODES] {
     nodes
 }
 
+/// One node over a store, with these further arguments. It stores the policy.
+fn node(url: &str, args: &[&str]) -> Service {
+    let node = Service::develop(&[&["--store", url], args].concat());
+    let stored = post(&node, "policy", &json!({ "src": POLICY }));
+    // Another node may have stored the same.
+    assert!([200, 202].contains(&stored.status), "{}", stored.text);
+    node
+}
+
 /// The answer to a request with a key, and with an offset if there is one.
 fn ask(node: &Service, key: &str, request: &str, offset: Option<&str>, body: Option<&Json>) -> Answer {
     let headers: Vec<(&str, &str)> = offset.map(|offset| ("OsoOffset", offset)).into_iter().collect();

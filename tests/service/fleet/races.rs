@@ -1,7 +1,7 @@
 //! Keys are revoked and policies replaced while all nodes answer: what was acknowledged counts for every
 //! request that begins afterwards.
 //!
-//! `PORTCULLIS_RACES` is how often each is done; 40 times with the other tests.
+//! `PORTCULLIS_RACES` is how often each is done; 12 times with the other tests.
 
 use super::{NODES, allowed, ask, asking, may_read, nodes, number, post, publish, wait_for_more};
 use portcullis::http::DEFAULT_ENVIRONMENT;
@@ -15,7 +15,7 @@ use serde_json::json;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// How often, unless the variable says so.
-const RACES: usize = 40;
+const RACES: usize = 12;
 
 #[test]
 fn no_answer_to_a_key_that_was_revoked_before_the_request() {

@@ -1,10 +1,8 @@
 //! The role of the store loses rights while a node runs, and gets them back.
 
-use super::{allowed, get, may_read, post, publish};
+use super::{allowed, get, may_read, node, publish};
 use portcullis_testkit::postgres::{administer, administer_in, new_database};
 use portcullis_testkit::program::{Service, portcullis};
-use portcullis_testkit::server::POLICY;
-use serde_json::json;
 use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -77,8 +75,7 @@ fn a_right_that_is_lost_while_a_node_runs_is_named_and_can_be_given_back() {
     let database = admin.rsplit('/').next().unwrap();
     administer(&format!("GRANT CREATE ON DATABASE {database} TO {role}")).unwrap();
     let url = admin.replace("postgres://postgres@", &format!("postgres://{role}@"));
-    let node = Service::develop(&["--store", &url, "--query-wait", "2"]);
-    assert_eq!(post(&node, "policy", &json!({ "src": POLICY })).status, 200);
+    let node = node(&url, &["--query-wait", "2"]);
     assert_eq!(publish(&node, "a", true).status, 200);
     assert!(allowed(&may_read(&node, "a", None)));
     assert!(check(&url).contains("may do all that is needed"), "{}", check(&url));
