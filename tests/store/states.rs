@@ -185,6 +185,34 @@ async fn a_question_may_have_less_time_than_others() {
     assert!(facts(&store, AskedRead::default()).await.is_ok());
 }
 
+/// After a question that was out of time, a brief one shows whether the server is silent.
+#[tokio::test]
+async fn a_question_that_is_out_of_time_says_so_even_if_all_brief_readers_are_taken() {
+    let place = Place::new("taken_readers").await;
+    let wait = StoreOptions { readers: 1, query_wait: Duration::from_millis(300), ..options() };
+    let store = Arc::new(place.open_with(&wait).await);
+    let (go_on, may_go_on) = std::sync::mpsc::channel::<()>();
+    let taking = Arc::clone(&store);
+    let taken = tokio::spawn(async move {
+        let wait = move |reader: &PgReader| {
+            may_go_on.recv().ok();
+            reader.confirm()
+        };
+        taking.read_brief(AskedRead::default(), wait).await
+    });
+    while store.usage().brief_running == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let until = Some(Instant::now() + Duration::from_millis(200));
+    let late = store.read(AskedRead { until, ..AskedRead::default() }, slow).await;
+    assert!(matches!(late, Err(StoreError::Timeout(_))), "{late:?}");
+    assert_eq!(store.usage().brief_running, 1, "the reader was taken all the time");
+    go_on.send(()).unwrap();
+    // Its time is over, so it begins again as a long one.
+    drop(go_on);
+    taken.await.unwrap().unwrap();
+}
+
 #[tokio::test]
 async fn a_store_whose_server_is_gone_says_so_until_it_is_back() {
     let place = Place::new("faults").await;

@@ -167,7 +167,8 @@ impl ReaderPool {
     /// [`DatabaseError::Unreachable`] if the server is silent. What the clock shows may be an error, too.
     async fn check_answers(&self, asked: AskedRead) -> Result<(), StoreError> {
         match self.confirm_within(AskedRead { until: None, ..asked }, ANSWER_TIME).await {
-            Ok(_) => Ok(()),
+            // All readers are busy, which says nothing about the server.
+            Ok(_) | Err(StoreError::Overloaded(_) | StoreError::Busy) => Ok(()),
             Err(StoreError::Timeout(_)) => {
                 let reason = format!("no answer within {ANSWER_TIME:?}");
                 Err(DatabaseError::Unreachable { at: self.at.clone(), reason }.into())
