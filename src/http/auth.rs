@@ -94,6 +94,7 @@ impl FromRequestParts<Arc<AppState>> for QuestionAccess {
         let (environment, access) = admit(head, app, &key, found)?;
         match access {
             Access::ReadWrite | Access::ReadOnly => {
+                let environment = after_sent_offset(head, environment);
                 let (app, provisional) = (Arc::clone(app), is_provisional.then_some(key));
                 Ok(Self { app, environment, provisional })
             }
@@ -107,7 +108,7 @@ impl FromRequestParts<Arc<AppState>> for ReadAccess {
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let (environment, access) = authenticate(head, app).await?;
         match access {
-            Access::ReadWrite | Access::ReadOnly => Ok(Self(environment)),
+            Access::ReadWrite | Access::ReadOnly => Ok(Self(after_sent_offset(head, environment))),
         }
     }
 }
@@ -118,7 +119,9 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let (environment, access) = authenticate(head, app).await?;
         match access {
-            Access::ReadWrite => Ok(Self(environment)),
+            // A write does not depend on the offset: a client that has one of a lost write could otherwise never
+            // write again.
+            Access::ReadWrite => Ok(Self(Arc::new(environment))),
             Access::ReadOnly => Err(ApiError::Forbidden),
         }
     }
@@ -178,7 +181,7 @@ pub(super) async fn opens(key: &str, app: &AppState) -> Result<(String, Access),
 
 /// The environment with its engine set up for this request, and the access level of the key, which is valid
 /// whatever other processes have done before.
-async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Arc<Environment>, Access), ApiError> {
+async fn authenticate(head: &mut Parts, app: &AppState) -> Result<(Environment, Access), ApiError> {
     let key = sent_key(&head.headers)?.to_owned();
     let found = match fixed(&key, app) {
         Some(found) => {
@@ -196,7 +199,7 @@ fn admit(
     app: &AppState,
     key: &str,
     FoundKey { environment, access, name, .. }: FoundKey,
-) -> Result<(Arc<Environment>, Access), ApiError> {
+) -> Result<(Environment, Access), ApiError> {
     tracing::Span::current().record("environment", environment.name.as_str());
     if let Some(rates) = &app.rates {
         rates.count(&KeyDigest::of(key).into_map_key())?;
@@ -210,8 +213,13 @@ fn admit(
     if app.decision_log.is_some() {
         head.extensions.insert(KeyName(name.into()));
     }
-    let engine = SentOffset::of(&head.headers).bind(&environment.engine.on_account(account));
-    Ok((Arc::new(Environment { name: environment.name.clone(), engine }), access))
+    let engine = environment.engine.on_account(account);
+    Ok((Environment { name: environment.name.clone(), engine }, access))
+}
+
+/// An environment whose questions see the writes up to the offset that the request carries.
+fn after_sent_offset(head: &Parts, Environment { name, engine }: Environment) -> Arc<Environment> {
+    Arc::new(Environment { engine: SentOffset::of(&head.headers).bind(&engine), name })
 }
 
 /// A key in the store of its environment, if this process knows it.
