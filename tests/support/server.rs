@@ -105,7 +105,8 @@ impl Server {
 
     /// A node in development mode over a store with replicas.
     pub fn node_of(servers: StoreServers) -> Self {
-        let config = Config { dev: true, ..Config::default() };
+        let metrics_listen = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
+        let config = Config { dev: true, metrics_listen, ..Config::default() };
         let settings =
             EngineSettings { readers: Some(2), long_readers: Some(1), ..http::engine_settings(&config) };
         let runtime = runtime();

@@ -4,7 +4,7 @@
 //! with the answer, so environments and policy versions that are gone leave no series behind.
 
 use super::kept;
-use crate::engine::{Counters, EngineError, EngineStats, Usage};
+use crate::engine::{Counters, Engine, EngineError, EngineStats, Usage};
 use crate::http::error::ApiError;
 use crate::http::{AppState, Environment};
 use crate::share::Budget;
@@ -13,7 +13,8 @@ use prometheus::proto::{LabelPair, MetricFamily};
 use prometheus::{CounterVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use std::sync::Arc;
 
-/// The metrics of these environments, and those of the whole service.
+/// The metrics of these environments, and those of the whole service. What is stored is left out for an
+/// environment whose store does not answer.
 pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> Result<String, ApiError> {
     let series = Series::new();
     series.shared(&app.budget);
@@ -24,8 +25,14 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
     }
     for environment in environments {
         let engine = &environment.engine;
-        let (stats, bytes) = (engine.stats().await?, engine.bytes().await?);
-        series.stored(&environment.name, &stats, bytes);
+        match stored(engine).await {
+            Ok((stats, bytes)) => series.stored(&environment.name, &stats, bytes),
+            // The metrics say that requests fail, and which connections are used: above all now.
+            Err(error) => {
+                let environment = &environment.name;
+                tracing::warn!(environment, %error, "the metrics lack what is stored");
+            }
+        }
         series.counted(&environment.name, &engine.counters());
         series.used(&environment.name, engine.usage());
         series.connected(&environment.name, &engine.pool_usage());
@@ -38,6 +45,11 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
     }
     let text = TextEncoder::new().encode_to_string(&families);
     text.map_err(|error| EngineError::Bug(format!("the metrics have no text form: {error}")).into())
+}
+
+/// What an environment says about its store, and the bytes of the store.
+async fn stored(engine: &Engine) -> Result<(EngineStats, u64), EngineError> {
+    Ok((engine.stats().await?, engine.bytes().await?))
 }
 
 /// Gives every series the name of this node.

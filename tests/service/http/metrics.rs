@@ -2,7 +2,9 @@
 #![expect(clippy::float_cmp, reason = "what is counted is whole, and below what a float holds exactly")]
 
 use portcullis::config::Config;
-use portcullis_testkit::server::Server;
+use portcullis::store::postgres::FORMAT;
+use portcullis_testkit::postgres::{administer_in, new_database};
+use portcullis_testkit::server::{POLICY, Server};
 use portcullis_testkit::wire::{Answer, fact_json, question, read_answer};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -200,6 +202,27 @@ fn the_usual_address_wants_a_key_and_an_address_of_its_own_does_not() {
     assert_eq!(scraped.of("portcullis_facts{environment=\"0123456789\"}"), 0.0);
     plain(open, "GET", "/api/policy").fails(404, "no such path");
     plain(open, "POST", "/metrics").fails(405, "method");
+}
+
+#[test]
+fn without_the_store_the_metrics_lack_only_what_is_stored() {
+    let database = new_database().unwrap();
+    let node = Server::node(&database);
+    assert_eq!(node.post("/api/policy", &json!({ "src": POLICY })).status, 200);
+    let stored = ["portcullis_facts{", "portcullis_store_bytes{", "portcullis_policy_version{"];
+    let others =
+        ["portcullis_store_connections{", "portcullis_http_requests_total{", "portcullis_decisions_total{"];
+    assert!(!node.may("ada", "read", "a"));
+    for (min_reader, has_stored) in [(FORMAT, true), (FORMAT + 1, false), (FORMAT, true)] {
+        administer_in(&database, &format!("UPDATE portcullis_e1.clock SET min_reader = {min_reader}"))
+            .unwrap();
+        let answer = plain(node.metrics.unwrap(), "GET", "/metrics");
+        assert_eq!(answer.status, 200, "{}", answer.text);
+        others.iter().for_each(|series| assert!(answer.text.contains(series), "{series} {}", answer.text));
+        for series in stored {
+            assert_eq!(answer.text.contains(series), has_stored, "{series} {}", answer.text);
+        }
+    }
 }
 
 #[test]
