@@ -90,7 +90,8 @@ impl From<StoreError> for EngineError {
             StoreError::EnvironmentName(_)
             | StoreError::KeyName
             | StoreError::PolicyText
-            | StoreError::NoArguments(_) => Self::BadRequest(error.to_string()),
+            | StoreError::NoArguments(_)
+            | StoreError::LongIds(_) => Self::BadRequest(error.to_string()),
             // A question's statement is refused where it is run.
             StoreError::TooManyReadings => Self::Bug(error.to_string()),
             StoreError::Bug(text) => Self::Bug(text),

@@ -301,7 +301,8 @@ impl From<StoreError> for ApiError {
             StoreError::EnvironmentName(_)
             | StoreError::KeyName
             | StoreError::PolicyText
-            | StoreError::NoArguments(_) => Self::BadRequest(error.to_string()),
+            | StoreError::NoArguments(_)
+            | StoreError::LongIds(_) => Self::BadRequest(error.to_string()),
             StoreError::Timeout(_) | StoreError::TooManyReadings => EngineError::from(error).into(),
             StoreError::TooLarge(_) | StoreError::Reach { .. } => Self::TooLarge(error.to_string()),
             StoreError::Busy | StoreError::Overloaded(_) | StoreError::Closed => {

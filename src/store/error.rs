@@ -183,6 +183,9 @@ pub enum StoreError {
     /// A fact without arguments.
     #[error("a fact of `{0}` has no arguments: give it at least one")]
     NoArguments(String),
+    /// The ids of a fact are too long for an index of PostgreSQL. The engine's limits keep them much shorter.
+    #[error("the ids of a fact are too long for PostgreSQL: {0}; use ids of at most 2,600 bytes together")]
+    LongIds(String),
     /// A backup would replace a file.
     #[error("`{}` already exists: choose another file, or give --overwrite to replace it", .0.display())]
     FileExists(PathBuf),

@@ -184,6 +184,7 @@ pub(in crate::cli) fn of_store(error: StoreError) -> Cow<'static, str> {
         | StoreError::OlderFormat { .. }
         | StoreError::NotMigrated { .. } => CommandCode::UnusableStore,
         StoreError::NoArguments(_)
+        | StoreError::LongIds(_)
         | StoreError::Timeout(_)
         | StoreError::TooManyReadings
         | StoreError::TooLarge(_)

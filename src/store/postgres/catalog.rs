@@ -246,7 +246,8 @@ fn signed(count: u64) -> Result<i64, StoreError> {
 /// The statements that make a relation's table, with a primary key that starts with the first argument and an
 /// index that starts with the last. Values stay in their row as they are: a value of the storage EXTERNAL is
 /// not compressed, and the index refuses rows that are too long to stay. Of the storage PLAIN, each would
-/// take three bytes more, and be aligned.
+/// take three bytes more, and be aligned. The facts that the engine accepts are so short that they stay
+/// anyway; `toast_tuple_target` is for the longer ones of other callers of the library.
 fn table(schema: &str, relation: &StoredRelation) -> String {
     let columns: Vec<String> = relation.columns().map(|(_, column)| column).collect();
     let declared: Vec<String> = columns.iter().map(|column| format!("{column} bytea NOT NULL")).collect();

@@ -4,6 +4,7 @@ use crate::libpq;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use tokio_postgres::Error;
+use tokio_postgres::error::SqlState;
 
 /// How the driver begins its message about a failed encryption.
 const HANDSHAKE: &str = "error performing TLS handshake";
@@ -45,9 +46,6 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         "42P01" | "3F000" => DatabaseError::NoTable(reason).into(),
         "53100" => StoreError::Full,
         "53300" => DatabaseError::Crowded(reason).into(),
-        "54000" => StoreError::TooLarge(format!(
-            "the ids of a fact are too long for PostgreSQL: {reason}; use ids of at most 2,600 bytes together"
-        )),
         // A statement that was prepared on another connection.
         "26000" | "42P05" => DatabaseError::Pooler(at.to_owned()).into(),
         // A lock that was not free in time, a statement that was cancelled, two that waited for
@@ -59,6 +57,14 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         }
         code if code.starts_with(DATA) => StoreError::Bug(format!("PostgreSQL refuses a value ({code})")),
         code => StoreError::Bug(format!("{reason} (PostgreSQL code {code})")),
+    }
+}
+
+/// Why facts were not added on a connection to this server. An index takes rows of a third of a page.
+pub(super) fn of_new_facts(at: &str, error: &Error) -> StoreError {
+    match error.code() {
+        Some(&SqlState::PROGRAM_LIMIT_EXCEEDED) => StoreError::LongIds(libpq::reason(error)),
+        _ => of_statement(at, error),
     }
 }
 

@@ -55,7 +55,7 @@ impl<'r> NewRows<'r> {
             self.arrays()
         );
         let columns = self.rows.transposed(&self.args, 1);
-        session.execute(&insert, &params(&columns)).await
+        session.add_facts(&insert, &params(&columns)).await
     }
 
     /// Whether one of a few rows is there already.
@@ -74,8 +74,9 @@ impl<'r> NewRows<'r> {
         let copy =
             format!("COPY {schema}.{} ({}) FROM STDIN (FORMAT binary)", self.table, self.columns.join(", "));
         session.run("SAVEPOINT copy").await?;
-        let copied =
-            session.copy(&copy, &vec![Type::BYTEA; self.columns.len()], self.rows.iter(&self.args)).await?;
+        let copied = session
+            .copy_facts(&copy, &vec![Type::BYTEA; self.columns.len()], self.rows.iter(&self.args))
+            .await?;
         if copied.is_none() {
             session.run("ROLLBACK TO copy").await?;
         }

@@ -2,7 +2,7 @@
 //!
 //! Only COPY prepares a statement under a name; no other statement depends on an earlier one.
 
-use super::error::of_statement;
+use super::error::{of_new_facts, of_statement};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::key::random;
@@ -87,6 +87,16 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
         executed.map_err(|error| of_statement(self.at, &error))
     }
 
+    /// The same for a statement that adds facts.
+    pub(super) async fn add_facts(
+        &self,
+        statement: &str,
+        params: &[(&(dyn ToSql + Sync), Type)],
+    ) -> Result<u64, StoreError> {
+        let executed = self.client.execute_typed(statement, params).await;
+        executed.map_err(|error| of_new_facts(self.at, &error))
+    }
+
     /// The first row of a statement that has one.
     pub(super) async fn row(
         &self,
@@ -99,9 +109,9 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
 }
 
 impl PgSession<'_, Client> {
-    /// Sends rows to a statement that copies them into a table; returns how many there were. `None` if one of
+    /// Sends facts to a statement that copies them into a table; returns how many there were. `None` if one of
     /// them is already in a unique index: the transaction then accepts nothing but a rollback.
-    pub(super) async fn copy<'v>(
+    pub(super) async fn copy_facts<'v>(
         &self,
         statement: &str,
         types: &[Type],
@@ -117,7 +127,7 @@ impl PgSession<'_, Client> {
         match copied.await {
             Ok(n_rows) => Ok(Some(n_rows)),
             Err(error) if error.code() == Some(&SqlState::UNIQUE_VIOLATION) => Ok(None),
-            Err(error) => Err(of_statement(self.at, &error)),
+            Err(error) => Err(of_new_facts(self.at, &error)),
         }
     }
 }
