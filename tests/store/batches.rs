@@ -1,8 +1,8 @@
 //! What a batch changes, and what it counts.
 
 use super::{ENVIRONMENT, Place, facts, found, insert, is_public, pattern, public, relation, until};
-use portcullis::store::postgres::{Address, AskedRead, PgReader, PostgresStore};
-use portcullis::store::{ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
+use portcullis::store::postgres::{Address, AskedRead, FORMAT, PgReader, PostgresStore};
+use portcullis::store::{Access, ArgPattern, Change, DatabaseError, Fact, FactPattern, StoreError, Value};
 use std::collections::BTreeSet;
 
 /// Ids of every form, in their order: numbers, then marked texts, UUIDs and all others.
@@ -53,6 +53,50 @@ async fn a_batch_is_applied_in_order_and_counts_what_it_changed() {
     assert_eq!(found, ["has_relation(1, c)", "has_relation(2, a)"]);
     assert_eq!(place.number("SELECT sum(facts)::bigint FROM portcullis_e1.relation").await, 2);
     assert_eq!(store.relations().generation, 3);
+}
+
+#[tokio::test]
+async fn a_writer_that_a_migration_leaves_behind_changes_nothing() {
+    let place = Place::new("left_behind").await;
+    let store = place.open().await;
+    let key = store.create_key("mine".into(), Access::ReadOnly).await.unwrap();
+    store.apply_within(insert([public("1")]), None).await.unwrap();
+    store.put_policy("one".into(), String::new()).await.unwrap();
+    let all = async || {
+        let counts = ["revision", "policy", "f1", "key WHERE NOT revoked", "key_use", "relation"];
+        let counts = counts.map(|of| format!("(SELECT count(*) FROM portcullis_e1.{of})"));
+        let clock = "(SELECT revision FROM portcullis_e1.clock)";
+        let all = format!("SELECT ARRAY[{}, {clock}]", counts.join(", "));
+        place.admin.query_one(&all, &[]).await.unwrap().get::<_, Vec<i64>>(0)
+    };
+    let before = all().await;
+    assert_eq!(before, [4, 1, 1, 1, 0, 1, 3]);
+    let min_reader = async |least: i32| {
+        let note = format!("UPDATE portcullis_e1.clock SET min_reader = {least}");
+        place.admin.batch_execute(&note).await.unwrap();
+    };
+    min_reader(FORMAT + 1).await;
+    store.verify_key(&key.text).unwrap();
+    let refused = [
+        store.apply_within(insert([public("2")]), None).await.map(drop),
+        store.apply_within(insert([relation("1", "parent", "2")]), None).await.map(drop),
+        store.clear().await.map(drop),
+        store.put_policy("two".into(), String::new()).await.map(drop),
+        store.create_key("other".into(), Access::ReadOnly).await.map(drop),
+        store.revoke_key(key.key.id.clone()).await.map(drop),
+    ];
+    for refused in refused {
+        let is_outdated = |error: &StoreError| {
+            matches!(error, StoreError::Database(DatabaseError::Outdated { needed, .. })
+                if *needed == i64::from(FORMAT) + 1)
+        };
+        assert!(refused.as_ref().is_err_and(is_outdated), "{refused:?}");
+    }
+    // An idle writer saves when keys were used.
+    tokio::time::sleep(std::time::Duration::from_millis(1_500)).await;
+    assert_eq!(all().await, before);
+    min_reader(FORMAT).await;
+    store.apply_within(insert([public("2")]), None).await.unwrap();
 }
 
 #[tokio::test]
@@ -246,7 +290,7 @@ async fn long_ids_stay_in_their_row_and_longer_ones_are_refused() {
         let others = (0..n_others).map(|n| relation(&n.to_string(), "parent", "a"));
         let longer = relation(&long('x', 1_400), "parent", &long('y', 1_400));
         let refused = store.apply_within(insert(others.chain([longer])), None).await.unwrap_err();
-        assert!(matches!(refused, StoreError::TooLarge(_)), "{refused}");
+        assert!(matches!(refused, StoreError::LongIds(_)), "{refused}");
         let text = refused.to_string();
         assert!(text.contains("use ids of at most 2,600 bytes together") && !text.contains("xxx"), "{text}");
         assert_eq!(place.number("SELECT count(*) FROM portcullis_e1.f1").await, 1);

@@ -4,7 +4,7 @@
 //! any answer shows whether another one has created or revoked a key since, so that it reads them again.
 
 use super::PostgresStore;
-use super::schema::now;
+use super::schema::{FORMAT, now};
 use super::session::{PgSession, value};
 use super::writer::{BatchWork, WriteDone};
 use crate::share::Asker;
@@ -143,7 +143,8 @@ pub(super) async fn revoke(
     Ok(session.execute(&revoke, &[(&id, Type::TEXT)]).await? > 0)
 }
 
-/// Saves when keys were last used. The rows are locked in one order: other processes do the same.
+/// Saves when keys were last used, unless this release cannot use the store any more. The rows are locked in
+/// one order: other processes do the same.
 pub(super) async fn save_uses(
     session: PgSession<'_, impl GenericClient>,
     schema: &str,
@@ -152,7 +153,8 @@ pub(super) async fn save_uses(
     let (ids, times): (Vec<&str>, Vec<i64>) = uses.iter().map(|(id, used)| (id.as_str(), *used)).unzip();
     let save = format!(
         "INSERT INTO {schema}.key_use AS saved
-         SELECT u.id, u.used FROM unnest($1::text[], $2::bigint[]) u (id, used) ORDER BY u.id
+         SELECT u.id, u.used FROM unnest($1::text[], $2::bigint[]) u (id, used), {schema}.clock c
+         WHERE c.min_reader <= {FORMAT} ORDER BY u.id
          ON CONFLICT (id) DO UPDATE SET used = greatest(saved.used, excluded.used)"
     );
     let params = [(&ids as _, Type::TEXT_ARRAY), (&times as _, Type::INT8_ARRAY)];
