@@ -123,7 +123,7 @@ pub enum DatabaseError {
     },
     /// The store was migrated while this process had it open, and this release cannot read it any more.
     #[error(
-        "the store was migrated, and releases that know format {needed} can use it; this one knows formats up to {known}: upgrade this node to the release that migrated it"
+        "the store was migrated: it needs a release that knows format {needed}, and this one knows formats up to {known}; upgrade this node to the release that migrated it"
     )]
     Outdated {
         /// The oldest format whose releases can use the store.

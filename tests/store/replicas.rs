@@ -1,7 +1,7 @@
 //! Questions that a replica answers, and those that it must not answer.
 
 use super::{ENVIRONMENT, Place, SERVER, client, insert, options, public};
-use portcullis::store::postgres::{Address, ReplicaUsage, StoreServers};
+use portcullis::store::postgres::{Address, FORMAT, ReplicaUsage, StoreServers};
 use portcullis::store::{
     Access, ArgPattern, DatabaseError, FactPattern, Store, StoreError, Token, Value, WriteMark,
 };
@@ -297,7 +297,11 @@ async fn a_replica_with_a_moment_that_the_primary_never_had_does_not_answer() {
 async fn without_the_primary_a_replica_with_another_state_does_not_answer() {
     let _turn = STANDBY.0.lock().await;
     let pair = Pair::new("other_state_away").await;
-    for change in 0..4 {
+    let min_reader = async |least: i32| {
+        let note = format!("UPDATE portcullis_e1.clock SET min_reader = {least}");
+        pair.place.admin.batch_execute(&note).await.unwrap();
+    };
+    for change in 0..5 {
         let proxy = Proxy::start(SERVER.own_port());
         let store = pair.open(proxy.port, Some(Duration::from_mins(10))).await;
         write(&store, "1").await;
@@ -311,10 +315,14 @@ async fn without_the_primary_a_replica_with_another_state_does_not_answer() {
                 let made = store.create_key(ENVIRONMENT.to_owned(), "one".to_owned(), Access::ReadOnly);
                 drop(made.await.unwrap());
             }
-            _ => drop(store.apply(insert([super::relation("1", "repository", "2")])).await.unwrap()),
+            3 => drop(store.apply(insert([super::relation("1", "repository", "2")])).await.unwrap()),
+            // A migration that this release does not know.
+            _ => min_reader(FORMAT + 1).await,
         }
         // The node knows of it.
-        store.follow().await.unwrap();
+        let followed = store.follow().await;
+        assert_eq!(followed.is_ok(), change != 4, "{followed:?}");
+        assert_eq!(store.answers_without_primary(), change != 4);
         proxy.set(Fault::LostServer);
         pair.place.end_connections().await;
         let answer = seen(&store).await;
@@ -322,6 +330,12 @@ async fn without_the_primary_a_replica_with_another_state_does_not_answer() {
             (0, answer) => assert!(answer.is_ok(), "{answer:?}"),
             (_, Err(StoreError::Database(DatabaseError::Unreachable { .. }))) => {}
             (_, answer) => panic!("after change {change}: {answer:?}"),
+        }
+        if change == 4 {
+            min_reader(FORMAT).await;
+            proxy.set(Fault::None);
+            tokio::time::sleep(Duration::from_millis(1_100)).await;
+            assert!(seen(&store).await.is_ok() && store.answers_without_primary());
         }
         pair.replay(true).await;
         pair.reached().await;

@@ -16,7 +16,7 @@
 //! arms of `UNION ALL` in order. `$k+1` are the revisions whose nonces are looked up.
 //!
 //! The clock also says which releases can still read the store. So a node whose release a migration has left
-//! behind refuses the very next question and batch, and no row of them is read.
+//! behind refuses the next question and the next batch, and uses nothing of the answer.
 
 use super::frontier::Frontier;
 use super::kept_nonces::KeptNonces;
@@ -316,8 +316,8 @@ mod tests {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "the store was migrated, and releases that know format {} can use it; this one knows formats \
-                     up to {FORMAT}: upgrade this node to the release that migrated it",
+                    "the store was migrated: it needs a release that knows format {}, and this one knows formats up to \
+                     {FORMAT}; upgrade this node to the release that migrated it",
                     FORMAT + 1
                 )
             );

@@ -62,14 +62,19 @@ impl PostgresStore {
         Ok(self.published.offer_relations(catalog.published(&schema)))
     }
 
-    /// The outcome of a question that must see what this process has seen. If that is lost, so may be its
-    /// policy, its keys and its relations, from now on.
+    /// The outcome of a question of the primary that must see what this process has seen. If that is lost, so
+    /// may be its policy, its keys and its relations, from now on. If this release cannot use the store any
+    /// more, replicas that have not received the migration must not answer either.
     pub(in crate::store) fn unless_taken_over<T>(
         &self,
         outcome: Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        if let Err(StoreError::Database(DatabaseError::TakenOver { revision })) = &outcome {
-            self.published.note_lost(*revision);
+        match &outcome {
+            Err(StoreError::Database(DatabaseError::TakenOver { revision })) => {
+                self.published.note_lost(*revision);
+            }
+            Err(StoreError::Database(DatabaseError::Outdated { .. })) => self.published.note_outdated(),
+            Ok(_) | Err(_) => {}
         }
         match self.published.lost() {
             Some(revision) => Err(DatabaseError::TakenOver { revision }.into()),

@@ -302,6 +302,7 @@ impl PostgresStore {
     ) -> Result<(T, Option<Clock>), StoreError> {
         if let Ok((_, Some(clock))) = &outcome {
             self.published.note(clock.token, named);
+            self.published.note_usable(since);
             self.replicas.observe(since, clock);
             self.published.note_policy(SeenMoment::of(*clock));
         }

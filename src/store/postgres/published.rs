@@ -30,6 +30,9 @@ pub(super) struct PublishedState {
     looked_up: Mutex<Option<Instant>>,
     /// Why no server took the last write.
     fault: RwLock<Option<DatabaseError>>,
+    /// When the primary said last that this release cannot use the store any more; `None` once it says
+    /// otherwise.
+    outdated: Mutex<Option<Instant>>,
 }
 
 /// A moment, and the version of the policy that is active then; 0 for none.
@@ -63,6 +66,7 @@ impl PublishedState {
             lost: OnceLock::new(),
             looked_up: Mutex::default(),
             fault: RwLock::default(),
+            outdated: Mutex::default(),
         }
     }
 
@@ -120,8 +124,8 @@ impl PublishedState {
         }
     }
 
-    /// The revision that this process has seen and that was lost when another server took over. Whatever else
-    /// it knows may be lost, too.
+    /// The revision that this process has seen and that was lost when another server took over or a backup was
+    /// restored. Whatever else it knows may be lost, too.
     pub(super) fn lost(&self) -> Option<u64> {
         self.lost.get().copied()
     }
@@ -129,7 +133,10 @@ impl PublishedState {
     /// Notes that a revision was lost.
     pub(super) fn note_lost(&self, revision: u64) {
         if self.lost.set(revision).is_ok() {
-            tracing::error!(revision, "writes were lost when another server took over: restart this process");
+            tracing::error!(
+                revision,
+                "writes were lost when another server took over or a backup was restored: restart this process"
+            );
         }
     }
 
@@ -142,6 +149,22 @@ impl PublishedState {
             *last = Some(Instant::now());
         }
         may
+    }
+
+    /// Whether the primary has said that this release cannot use the store any more.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.outdated.lock().is_some()
+    }
+
+    /// Notes that the primary has said so.
+    pub(super) fn note_outdated(&self) {
+        *self.outdated.lock() = Some(Instant::now());
+    }
+
+    /// Notes that the primary has answered a question of this process that began then.
+    pub(super) fn note_usable(&self, since: Instant) {
+        // A question that began before may have been answered from before the migration.
+        self.outdated.lock().take_if(|refused| *refused <= since);
     }
 
     pub(super) fn fault(&self) -> Option<DatabaseError> {

@@ -252,6 +252,7 @@ impl PostgresStore {
     pub fn answers_without_primary(&self) -> bool {
         let is_usable = |replica: &Replica| !replica.pause.is_running();
         self.published.lost().is_none()
+            && !self.published.is_outdated()
             && self.replicas.old_enough().is_some()
             && self.replicas.all.iter().any(is_usable)
     }
@@ -382,11 +383,13 @@ impl PostgresStore {
         reached.is_some() && reached == self.replicas.old_enough()
     }
 
-    /// Whether a clock has the policy, the keys and the relations that this process knows.
+    /// Whether a clock has the policy, the keys and the relations that this process knows, and this process
+    /// knows of nothing that keeps it from answering.
     fn has_state_of(&self, clock: Clock) -> bool {
         u64::try_from(clock.policy).is_ok_and(|policy| policy == self.newest_policy())
             && u64::try_from(clock.catalog).is_ok_and(|catalog| catalog == self.relations().generation)
             && clock.keys == self.keys_generation()
             && self.published.lost().is_none()
+            && !self.published.is_outdated()
     }
 }

@@ -318,8 +318,12 @@ impl WriterThread {
                 if let Some(connection) = connection.take() {
                     connection.abandon(&error).await;
                 }
-                if let StoreError::Database(DatabaseError::TakenOver { revision }) = &error {
-                    source.published.note_lost(*revision);
+                match &error {
+                    StoreError::Database(DatabaseError::TakenOver { revision }) => {
+                        source.published.note_lost(*revision);
+                    }
+                    StoreError::Database(DatabaseError::Outdated { .. }) => source.published.note_outdated(),
+                    _ => {}
                 }
                 let is_late = until.is_some_and(|until| Instant::now() + pause >= until)
                     || is_closing.load(Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! A network that forwards nothing any more, between a node and the servers of its store.
 
-use super::{allowed, get, may_read, node, offset, post, publish, replica_count};
+use super::{allowed, get, may_read, node, offset, post, publish, replica_count, until_replica_answers};
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::program::Service;
@@ -10,9 +10,17 @@ use serde_json::json;
 use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
-/// How long an answer may take: a server counts as silent after five seconds, and the rest is for a machine
-/// that has other things to do.
-const BOUND: Duration = Duration::from_secs(9);
+/// How long a question may wait for a reader.
+const WAIT: Duration = Duration::from_secs(4);
+
+/// How long a brief question runs, and how long it may take to end it.
+const BRIEF: Duration = Duration::from_millis(100 + 1_000);
+
+/// How long a server may take until it counts as silent.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// How long an answer may take: the question waits and runs, and then the clock waits and is read.
+const BOUND: Duration = WAIT.saturating_add(BRIEF).saturating_add(WAIT).saturating_add(SILENCE);
 
 /// How long a node may need once the network forwards again.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -51,15 +59,6 @@ impl HangingNode {
         let node = node(&url(&primary), &[&limits[..], args].concat());
         Self { primary, replica, node }
     }
-
-    /// Waits until the replica has answered a question after this write.
-    fn reached(&self, offset: &str) {
-        let began = Instant::now();
-        while replica_count(&self.node, 1, "answered") == 0 {
-            assert!(allowed(&may_read(&self.node, "a", Some(offset))));
-            assert!(began.elapsed() < PATIENCE, "the replica does not answer");
-        }
-    }
 }
 
 /// The answer to a request within the bound.
@@ -92,7 +91,7 @@ fn primary_hangs(servers: &HangingServers) {
     let all = HangingNode::start(servers, "one", &[]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
-    all.reached(&written);
+    until_replica_answers(&all.node, "a", &written);
     all.primary.set(Fault::Silence);
     let list = json!({ "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Repo" });
     let answers = scope(|scope| {
@@ -127,7 +126,7 @@ fn replica_hangs(servers: &HangingServers) {
     let all = HangingNode::start(servers, "two", &[]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
-    all.reached(&written);
+    until_replica_answers(&all.node, "a", &written);
     all.replica.set(Fault::Silence);
     let began = Instant::now();
     for nth in 0..200 {
@@ -153,7 +152,7 @@ fn replica_answers_while_the_primary_hangs(servers: &HangingServers) {
     let all = HangingNode::start(servers, "three", &["--max-staleness", "6"]);
     let node = &all.node;
     let written = offset(&publish(node, "a", true));
-    all.reached(&written);
+    until_replica_answers(&all.node, "a", &written);
     assert!(allowed(&may_read(node, "a", None)));
     all.primary.set(Fault::Silence);
     let (began, mut n_answered) = (Instant::now(), 0);

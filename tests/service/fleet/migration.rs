@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const MIGRATIONS: usize = 10;
 
 /// Notes that the store has another format, which releases from this one on can use.
-fn migrate(url: &str, format: i32, min_reader: i32) {
+pub(super) fn migrate(url: &str, format: i32, min_reader: i32) {
     let note = format!(
         "BEGIN; UPDATE portcullis.meta SET format = {format}, min_reader = {min_reader};
          UPDATE portcullis_e1.clock SET min_reader = {min_reader}; COMMIT"
@@ -22,7 +22,7 @@ fn migrate(url: &str, format: i32, min_reader: i32) {
 }
 
 /// Whether a node is refused the store.
-fn is_refused(answer: &Answer) -> bool {
+pub(super) fn is_refused(answer: &Answer) -> bool {
     if answer.status == 200 {
         return false;
     }
@@ -99,9 +99,9 @@ fn a_node_that_a_migration_leaves_behind_answers_nothing_until_it_is_upgraded() 
     }
     assert!(is_refused(&studio(&nodes[0], &cookie)));
     let next = FORMAT + 1;
-    nodes[1]
-        .program
-        .logs(&format!("releases that know format {next} can use it; this one knows formats up to {FORMAT}"));
+    nodes[1].program.logs(&format!(
+        "it needs a release that knows format {next}, and this one knows formats up to {FORMAT}"
+    ));
 
     migrate(&url, FORMAT, FORMAT);
     for node in &nodes {

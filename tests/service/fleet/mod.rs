@@ -107,6 +107,16 @@ fn replica_count(node: &Service, replica: usize, outcome: &str) -> u64 {
     line.map_or(0, |line| line.rsplit(' ').next().unwrap().parse().unwrap())
 }
 
+/// Waits until the first replica has answered whether somebody may read a repository, which a write that is
+/// named has published.
+fn until_replica_answers(node: &Service, repo: &str, written: &str) {
+    let began = Instant::now();
+    while replica_count(node, 1, "answered") == 0 {
+        assert!(allowed(&may_read(node, repo, Some(written))));
+        assert!(began.elapsed() < BETWEEN_TIME, "the replica does not answer");
+    }
+}
+
 /// A number from a variable, for runs that are longer than a test may be.
 fn number(variable: &str, otherwise: usize) -> usize {
     std::env::var(variable).map_or(otherwise, |number| number.parse().unwrap())

@@ -1,9 +1,13 @@
 //! Several replicas without a tool that looks after them: one that is gone, one that stands still, one that
 //! follows.
 
-use super::{allowed, ask, may_read, node, offset, publish, replica_count};
-use portcullis::http::DEVELOPMENT_KEY;
+use super::migration::{is_refused, migrate};
+use super::{allowed, ask, get, may_read, node, nodes, offset, publish, replica_count, until_replica_answers};
+use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
+use portcullis::store::postgres::{Address, FORMAT};
+use portcullis::store::{Access, Store, StoreOptions};
 use portcullis_testkit::cluster::Cluster;
+use portcullis_testkit::hosted::RUNTIME;
 use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::wire::question;
 use std::thread::{self, sleep};
@@ -71,11 +75,7 @@ fn a_question_with_an_offset_that_cannot_be_read_sees_all_writes() {
     let bounded = ["--store-replica", &*replica, "--max-staleness", "60"];
     let node = &node(&url, &bounded);
     let given = offset(&publish(node, "a", true));
-    let began = Instant::now();
-    while replica_count(node, 1, "answered") == 0 {
-        assert!(allowed(&may_read(node, "a", Some(&given))));
-        assert!(began.elapsed() < PATIENCE, "the replica does not answer");
-    }
+    until_replica_answers(node, "a", &given);
     administer_in(&replica, "SELECT pg_wal_replay_pause()").unwrap();
     let taken = offset(&publish(node, "a", false));
     assert!(allowed(&may_read(node, "a", None)), "an old answer, as the setting allows");
@@ -92,9 +92,52 @@ fn a_question_with_an_offset_that_cannot_be_read_sees_all_writes() {
     assert!(!allowed(&two), "of one write or of another");
     assert!(!allowed(&may_read(node, "a", Some(&taken))));
     // What only the primary can answer says so while it is away.
-    drop(primary);
-    sleep(Duration::from_millis(300));
+    primary.kill().unwrap();
     let path = "POST /api/authorize";
     let body = question("somebody", "read", "a");
     ask(node, DEVELOPMENT_KEY, path, Some("7"), Some(&body)).fails(503, "not available");
+}
+
+/// A replica that has not received the migration knows nothing of it.
+#[test]
+fn a_replica_that_lags_behind_a_migration_answers_nothing_either() {
+    let settings = ["shared_buffers=16MB", "synchronous_commit=on"];
+    let (_primary, first) = Cluster::with_port(&settings).unwrap();
+    let (_standby, second) = Cluster::standby_of(first, &settings).unwrap();
+    let [url, replica] = [first, second].map(|port| format!("postgres://postgres@127.0.0.1:{port}/postgres"));
+    let strict = ["--store-replica", &*replica];
+    let bounded = [&strict[..], &["--max-staleness", "60"]].concat();
+    let nodes = nodes(&url, [&strict, &bounded, &[]]);
+    let key = {
+        let servers = Address::parse(&url).unwrap().into();
+        let options = StoreOptions::default();
+        let store = RUNTIME.block_on(Store::connect(&servers, DEFAULT_ENVIRONMENT, &options)).unwrap();
+        let key = store.create_key(DEFAULT_ENVIRONMENT.to_owned(), "one".to_owned(), Access::ReadOnly);
+        RUNTIME.block_on(key).unwrap().text
+    };
+    let written = offset(&publish(&nodes[0], "a", true));
+    nodes[..2].iter().for_each(|node| until_replica_answers(node, "a", &written));
+    let check = question("somebody", "read", "a");
+    let ask_all = || {
+        let mut answers = Vec::new();
+        for node in &nodes {
+            for key in [DEVELOPMENT_KEY, &key] {
+                for offset in [None, Some(&*written)] {
+                    answers.push(ask(node, key, "POST /api/authorize", offset, Some(&check)));
+                }
+            }
+        }
+        answers
+    };
+    assert!(ask_all().iter().all(allowed));
+    administer_in(&replica, "SELECT pg_wal_replay_pause()").unwrap();
+    migrate(&url, FORMAT + 1, FORMAT + 1);
+    for _ in 0..5 {
+        for answer in ask_all() {
+            assert!(is_refused(&answer), "{}", answer.text);
+        }
+    }
+    assert_eq!(get(&nodes[1], "/ready").status, 503);
+    migrate(&url, FORMAT, FORMAT);
+    assert!(ask_all().iter().all(allowed));
 }
