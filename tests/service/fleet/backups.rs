@@ -10,7 +10,7 @@ use portcullis_testkit::hosted::RUNTIME;
 use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::program::Service;
 use portcullis_testkit::server::POLICY;
-use portcullis_testkit::wire::question;
+use portcullis_testkit::wire::{fact_json, question};
 use serde_json::json;
 use std::process::Command;
 
@@ -61,6 +61,10 @@ impl BackedUp {
         let strict = POLICY.replace("\"read\" if is_public(resource);\n", "");
         let facts = offset(&publish(&node, "a", false));
         let policy = offset(&post(&node, "policy", &json!({ "src": strict })));
+        // A table that the backup does not have.
+        let writer =
+            json!([{ "inserts": [fact_json(&["has_role", "User:ada", "String:writer", "Repo:a"])] }]);
+        assert_eq!(post(&node, "batch", &writer).status, 200);
         assert!(!allowed(&may_read(&node, "a", None)));
         (Self { _server: server, port, keys, before, after: [facts, policy] }, node)
     }
@@ -102,10 +106,18 @@ fn a_dump_that_is_restored_has_facts_keys_and_policies_and_knows_which_writes_it
         tool("pg_dump", &["--format", "custom", "--file", file, &BackedUp::url(port, "kept")]);
     });
     let address = BackedUp::url(all.port, "kept");
-    tool(
-        "pg_restore",
-        &["--clean", "--if-exists", "--exit-on-error", "--single-transaction", "--dbname", &address, file],
-    );
+    let server = BackedUp::url(all.port, "postgres");
+    administer_in(&server, "CREATE DATABASE restored").unwrap();
+    let restored = BackedUp::url(all.port, "restored");
+    tool("pg_restore", &["--exit-on-error", "--single-transaction", "--dbname", &restored, file]);
+    for change in [
+        "ALTER DATABASE kept ALLOW_CONNECTIONS false",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'kept'",
+        "ALTER DATABASE kept RENAME TO former",
+        "ALTER DATABASE restored RENAME TO kept",
+    ] {
+        administer_in(&server, change).unwrap();
+    }
     // The node has seen what is gone, so it answers nothing more.
     may_read(&node, "a", None).fails(503, "seen writes that the database lost");
     assert_eq!((publish(&node, "b", true).status, get(&node, "/ready").status), (503, 503));
@@ -116,7 +128,7 @@ fn a_dump_that_is_restored_has_facts_keys_and_policies_and_knows_which_writes_it
 
     // And into another database, whose role owns what is restored.
     for made in ["CREATE ROLE other LOGIN", "CREATE DATABASE moved OWNER other"] {
-        administer_in(&BackedUp::url(all.port, "postgres"), made).unwrap();
+        administer_in(&server, made).unwrap();
     }
     let moved = BackedUp::url(all.port, "moved").replace("postgres@", "other@");
     tool("pg_restore", &["--no-owner", "--no-privileges", "--exit-on-error", "--dbname", &moved, file]);
