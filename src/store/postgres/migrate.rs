@@ -10,6 +10,7 @@ use super::schema::{self, STEPS, SchemaFormat, SchemaStep, StoredEnvironment};
 use super::session::{PgSession, value};
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
+use crate::store::key::random;
 use std::time::Duration;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Transaction};
@@ -122,6 +123,11 @@ impl SchemaMigration<'_> {
         }
     }
 
+    /// The newest format that this release knows.
+    fn known(&self) -> i32 {
+        i32::try_from(self.steps.len()).unwrap_or(i32::MAX)
+    }
+
     /// Takes the next step, or makes the environment after the last.
     async fn advance(&self, client: &mut Client) -> Result<Advance, StoreError> {
         let failed = |error| of_statement(&self.server.at, &error);
@@ -134,7 +140,7 @@ impl SchemaMigration<'_> {
         if let Some(step) = step {
             self.take(session, step, done + 1).await?;
         } else {
-            self.make_environment(session).await?;
+            self.make_environment(session, done).await?;
         }
         transaction.commit().await.map_err(failed)?;
         Ok(if step.is_some() { Advance::Step(found) } else { Advance::End(done) })
@@ -142,7 +148,7 @@ impl SchemaMigration<'_> {
 
     /// The format of the store, if there is one; an error if this release cannot use it.
     async fn usable(&self, session: PgSession<'_, Transaction<'_>>) -> Result<Option<i32>, StoreError> {
-        let known = i32::try_from(self.steps.len()).unwrap_or(i32::MAX);
+        let known = self.known();
         match schema::format(session).await? {
             SchemaFormat::Missing => Ok(None),
             SchemaFormat::Foreign => Err(DatabaseError::ForeignSchema(schema::CONTROL.to_owned()).into()),
@@ -154,28 +160,42 @@ impl SchemaMigration<'_> {
     }
 
     /// Takes one step, in the control schema and in that of every environment.
+    ///
+    /// As in a batch, the clock is locked first: a step that copies a table has all that was committed, and no
+    /// writer waits for a table while it has the clock. And as a batch, a step makes a revision: a server that
+    /// takes over without it lacks what nodes have seen since.
     async fn take(
         &self,
         session: PgSession<'_, Transaction<'_>>,
         step: &SchemaStep,
         to: i32,
     ) -> Result<(), StoreError> {
-        const NOTE: &str = "UPDATE portcullis.meta SET format = $1, min_reader = $2";
+        const NOTE: &str = "UPDATE portcullis.meta SET format = $1, min_reader = greatest(min_reader, $2)";
         self.check_rights(session).await?;
         session.run(step.control).await?;
         for environment in schema::environments(session).await? {
             schema::enter(session, &environment).await?;
-            session.run(step.environment).await?;
-            let note = "UPDATE clock SET min_reader = $1";
-            session.rows(note, &[(&step.min_reader, Type::INT4)]).await?;
+            session.rows("SELECT FROM clock FOR UPDATE", &[]).await.map_err(locked)?;
+            session.run(step.environment).await.map_err(locked)?;
+            note_step(session, step.min_reader).await?;
         }
         session.rows(NOTE, &[(&to, Type::INT4), (&step.min_reader, Type::INT4)]).await?;
         Ok(())
     }
 
-    async fn make_environment(&self, session: PgSession<'_, Transaction<'_>>) -> Result<(), StoreError> {
+    /// Makes the environment unless there is one. A later release may have tables that this one does not know,
+    /// so only a store of a known format gets another environment.
+    async fn make_environment(
+        &self,
+        session: PgSession<'_, Transaction<'_>>,
+        found: i32,
+    ) -> Result<(), StoreError> {
         let environments = schema::environments(session).await?;
         if !environments.iter().any(|found| found.name == self.environment) {
+            let known = self.known();
+            if found > known {
+                return Err(DatabaseError::NewerSchema { found, known }.into());
+            }
             self.check_rights(session).await?;
             schema::make_environment(session, self.steps, self.environment).await?;
         }
@@ -191,6 +211,18 @@ impl SchemaMigration<'_> {
             Err(self.server.may_not_create().into())
         }
     }
+}
+
+/// Makes the revision of a step in the environment that was entered, whose clock is locked.
+async fn note_step(session: PgSession<'_, Transaction<'_>>, min_reader: i32) -> Result<(), StoreError> {
+    const RAISE: &str = "UPDATE clock SET revision = revision + 1, nonce = $1, beat = now(),
+        min_reader = greatest(min_reader, $2) RETURNING revision";
+    const NOTE: &str = "INSERT INTO revision (revision, nonce, at, batch) VALUES ($1, $2, now(), $3)";
+    let (nonce, batch) = (i64::from_ne_bytes(random()?), random::<16>()?.to_vec());
+    let raised = session.row(RAISE, &[(&nonce, Type::INT8), (&min_reader, Type::INT4)]).await?;
+    let revision: i64 = value(&raised, 0)?;
+    session.rows(NOTE, &[(&revision, Type::INT8), (&nonce, Type::INT8), (&batch, Type::BYTEA)]).await?;
+    Ok(())
 }
 
 /// Waits until no other process migrates, and keeps the others waiting until the transaction ends.
@@ -213,6 +245,28 @@ mod tests {
     use super::*;
     use portcullis_testkit::cluster::Cluster;
 
+    /// A server with a store that has the environment `default`.
+    async fn stored() -> (Cluster, Address) {
+        let cluster = Cluster::start(&["shared_buffers=16MB"]).unwrap();
+        let address = format!("postgres://postgres@/postgres?host={}", cluster.folder);
+        let address = Address::parse(&address).unwrap();
+        migrate(&address, "default").await.unwrap();
+        (cluster, address)
+    }
+
+    /// Takes the known steps, then these, and makes the environment `other`.
+    async fn run(address: &Address, more: &[SchemaStep]) -> Result<MigratedSchema, StoreError> {
+        let (mut client, server) = connect(address, WantedServer::ReadWrite).await?;
+        let copy = |known: &SchemaStep| SchemaStep { ..*known };
+        let steps: Vec<SchemaStep> = STEPS.iter().chain(more).map(copy).collect();
+        SchemaMigration { server: &server, steps: &steps, environment: "other" }.run(&mut client).await
+    }
+
+    /// The first value of a statement.
+    async fn number(client: &Client, statement: &str) -> i64 {
+        client.query_one(statement, &[]).await.unwrap().get(0)
+    }
+
     const fn step(control: &'static str, environment: &'static str) -> SchemaStep {
         SchemaStep { min_reader: 1, control, environment }
     }
@@ -220,34 +274,72 @@ mod tests {
     /// A process that is killed at a step, and one that does not end it, leave the last complete format.
     #[tokio::test]
     async fn a_migration_that_is_cut_off_continues_where_it_stopped() {
-        let cluster = Cluster::start(&["shared_buffers=16MB"]).unwrap();
-        let address = format!("postgres://postgres@/postgres?host={}", cluster.folder);
-        let address = Address::parse(&address).unwrap();
-        migrate(&address, "default").await.unwrap();
-        let steps = |third| {
-            let first = STEPS.iter().map(|known| step(known.control, known.environment));
-            let second = step("CREATE TABLE portcullis.second ()", "CREATE TABLE second ()");
-            first.chain([second, third]).collect::<Vec<_>>()
-        };
+        let (_cluster, address) = stored().await;
+        let second = || step("CREATE TABLE portcullis.second ()", "CREATE TABLE second ()");
+        let third = |environment| run_third(&address, second(), environment);
         let killed = "CREATE TABLE third (); SELECT pg_terminate_backend(pg_backend_pid())";
-        let run = async |steps: &[SchemaStep]| {
-            let (mut client, server) = connect(&address, WantedServer::ReadWrite).await?;
-            SchemaMigration { server: &server, steps, environment: "other" }.run(&mut client).await
-        };
-        let cut = run(&steps(step("", killed))).await.unwrap_err();
+        let cut = third(killed).await.unwrap_err();
         assert!(matches!(cut, StoreError::Database(DatabaseError::Unreachable { .. })), "{cut}");
-        let wrong = run(&steps(step("", "CREATE TABLE third (); SELECT 1 / 0"))).await.unwrap_err();
+        let wrong = third("CREATE TABLE third (); SELECT 1 / 0").await.unwrap_err();
         assert_eq!(
             wrong.to_string(),
             "internal error of the store: PostgreSQL refuses a value (22012); report this as a bug"
         );
 
-        let done = run(&steps(step("", "CREATE TABLE third ()"))).await.unwrap();
+        let done = third("CREATE TABLE third ()").await.unwrap();
         assert_eq!(done, MigratedSchema { from: Some(FORMAT + 1), to: FORMAT + 2 });
-        let (client, server) = connect(&address, WantedServer::Any).await.unwrap();
+        let (client, _) = connect(&address, WantedServer::Any).await.unwrap();
         let count = "SELECT count(*) FROM pg_tables WHERE tablename IN ('second', 'third')";
-        let row = PgSession::new(&client, &server.at).row(count, &[]).await.unwrap();
         // One in the control schema, two in each environment: the new one has all steps, too.
-        assert_eq!(value::<i64>(&row, 0).unwrap(), 5);
+        assert_eq!(number(&client, count).await, 5);
+    }
+
+    async fn run_third(
+        address: &Address,
+        second: SchemaStep,
+        environment: &'static str,
+    ) -> Result<MigratedSchema, StoreError> {
+        run(address, &[second, step("", environment)]).await
+    }
+
+    /// A server that takes over without the step lacks a revision that nodes have seen.
+    #[tokio::test]
+    async fn a_step_makes_a_revision_and_no_release_may_read_again_that_was_excluded() {
+        let (_cluster, address) = stored().await;
+        let (client, _) = connect(&address, WantedServer::Any).await.unwrap();
+        let nonce = number(&client, "SELECT nonce FROM portcullis_e1.clock").await;
+        let newer = SchemaStep { min_reader: FORMAT + 1, ..step("", "") };
+        run(&address, &[newer, step("", "")]).await.unwrap();
+        assert_eq!(number(&client, "SELECT revision FROM portcullis_e1.clock").await, 2);
+        assert_ne!(number(&client, "SELECT nonce FROM portcullis_e1.clock").await, nonce);
+        let same =
+            "SELECT count(*) FROM portcullis_e1.revision JOIN portcullis_e1.clock USING (revision, nonce)";
+        assert_eq!(number(&client, same).await, 1);
+        assert_eq!(number(&client, "SELECT count(DISTINCT nonce) FROM portcullis_e1.revision").await, 3);
+        for table in ["portcullis.meta", "portcullis_e1.clock", "portcullis_e2.clock"] {
+            let least = number(&client, &format!("SELECT min_reader::bigint FROM {table}")).await;
+            assert_eq!(least, i64::from(FORMAT) + 1, "{table}");
+        }
+    }
+
+    /// A batch that has the clock is in what a step copies.
+    #[tokio::test]
+    async fn a_step_that_copies_a_table_has_every_batch_that_was_committed() {
+        let (_cluster, address) = stored().await;
+        let (writer, _) = connect(&address, WantedServer::Any).await.unwrap();
+        writer.batch_execute("BEGIN; SELECT FROM portcullis_e1.clock FOR UPDATE").await.unwrap();
+        let copying = tokio::spawn({
+            let address = address.clone();
+            async move { run(&address, &[step("", "CREATE TABLE copied AS SELECT * FROM key_use")]).await }
+        });
+        let waiting = "SELECT count(*) FROM pg_locks WHERE NOT granted";
+        let (watcher, _) = connect(&address, WantedServer::Any).await.unwrap();
+        while number(&watcher, waiting).await == 0 {
+            assert!(!copying.is_finished(), "it does not wait for the batch");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        writer.batch_execute("INSERT INTO portcullis_e1.key_use VALUES ('one', 1); COMMIT").await.unwrap();
+        copying.await.unwrap().unwrap();
+        assert_eq!(number(&watcher, "SELECT count(*) FROM portcullis_e1.copied").await, 1);
     }
 }

@@ -34,7 +34,11 @@ pub(super) struct SchemaStep {
 ///
 /// Questions run while a step is taken, some in a snapshot from before. PostgreSQL shows them an empty table
 /// where one was rewritten meanwhile, as by a change of a column's type. So a step that changes what is in a
-/// table makes another one, and retires the old one as after `clear`.
+/// table makes another one, and retires the old one as after `clear`. A migration has the lock of the clock
+/// while it takes a step, so no batch changes what is copied.
+///
+/// No step may rename or retype `clock`, the columns `revision` and `nonce` of the table `revision`, or
+/// `portcullis.meta`: older releases read them to learn that they are too old.
 pub(super) const STEPS: &[SchemaStep] =
     &[SchemaStep { min_reader: 1, control: CONTROL_TABLES, environment: ENVIRONMENT_TABLES }];
 
@@ -226,6 +230,7 @@ mod tests {
     fn the_newest_format_is_that_of_the_last_step() {
         assert_eq!(STEPS.len(), usize::try_from(FORMAT).unwrap());
         assert!(STEPS.iter().zip(1..).all(|(step, format)| step.min_reader <= format));
+        assert!(STEPS.iter().is_sorted_by_key(|step| step.min_reader));
         assert_eq!(StoredEnvironment { number: 7, name: "a b".to_owned() }.schema(), "portcullis_e7");
     }
 }

@@ -1,6 +1,7 @@
 //! What `store migrate` makes, and how `store check` describes it.
 
 use super::{SERVER, command, database, ended, sql, store, text};
+use portcullis_testkit::program::portcullis;
 use serde_json::Value as Json;
 use std::process::Stdio;
 
@@ -91,6 +92,14 @@ fn a_store_of_a_later_release_is_used_if_it_allows_that() {
     assert_eq!(code, 0);
     assert!(out.ends_with(": already of format 7\n"), "{out}");
     assert_eq!(store(&["check", &url]).0, 0);
+    // It does not know all tables that a new environment needs.
+    let folder = tempfile::tempdir().unwrap();
+    let mut create = portcullis(folder.path());
+    create.env("PORTCULLIS_STORE", &url).args(["keys", "create", "--environment", "another"]);
+    let (code, _, err) = ended(&create.output().unwrap());
+    assert_eq!(code, 1);
+    assert!(err.contains("the store has format 7, and this release knows formats up to 1"), "{err}");
+    assert_eq!(text(&url, "SELECT count(*)::text FROM portcullis.environment"), "1");
 
     sql(&url, "UPDATE portcullis.meta SET min_reader = 2");
     let refused = "the store has format 7, and this release knows formats up to 1: \
