@@ -137,7 +137,14 @@ async fn of_schema(session: PgSession<'_, Client>) -> Result<(StoreFinding, bool
 /// The environments with their revisions.
 async fn of_environments(session: PgSession<'_, Client>) -> Result<Vec<StoreFinding>, StoreError> {
     let mut findings = Vec::new();
-    for environment in schema::environments(session).await? {
+    let environments = match schema::environments(session).await {
+        // The finding about rights says how to give it.
+        Err(StoreError::Database(DatabaseError::Rights { reason, .. })) => {
+            return Ok(vec![finding("environment", FindingState::Bad, reason)]);
+        }
+        found => found?,
+    };
+    for environment in environments {
         findings.push(match of_environment(session, &environment).await {
             // The finding about rights says how to give it.
             Err(StoreError::Database(DatabaseError::Rights { reason, .. })) => {
@@ -161,8 +168,8 @@ async fn of_environment(
     Ok(finding("environment", FindingState::Good, message))
 }
 
-/// What the role lacks: to own a schema of the store, to use it, and to use a table in it. A role that owns a
-/// schema may have lost its rights there all the same.
+/// What the role lacks: to own a schema of the store, to use it, and to use a table or a sequence in it. A
+/// role that owns a schema may have lost its rights there all the same.
 const LACKING: &str = "
     SELECT format('%s may not use the schema %I; ask an administrator for GRANT %I TO %s',
       quote_ident(current_user), nspname, pg_get_userbyid(nspowner), quote_ident(current_user))
@@ -183,6 +190,13 @@ const LACKING: &str = "
       LATERAL (SELECT bool_and(has_table_privilege(c.oid, needed)) AS may
         FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) needed) rights
     WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%') AND relkind = 'r' AND NOT may
+    UNION ALL
+    SELECT format('%s may not use the sequence %I.%I; ask an administrator for '
+      || 'GRANT USAGE ON ALL SEQUENCES IN SCHEMA %I TO %s',
+      quote_ident(current_user), nspname, relname, nspname, quote_ident(current_user))
+    FROM pg_class c JOIN pg_namespace n ON n.oid = relnamespace
+    WHERE (nspname = $1 OR nspname LIKE 'portcullis\\_e%')
+      AND CASE WHEN relkind = 'S' THEN NOT has_sequence_privilege(c.oid, 'USAGE') ELSE false END
     LIMIT 1";
 
 /// What the role may do: make schemas, and use those of the store with their tables.

@@ -93,6 +93,25 @@ fn a_right_that_is_lost_while_a_node_runs_is_named_and_can_be_given_back() {
         assert!(check(&url).contains("may do all that is needed"), "{}", check(&url));
     }
 
+    // What a node needs only now and then.
+    for (right, advice) in [
+        (
+            "TABLE portcullis.environment",
+            "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA portcullis TO ROLE",
+        ),
+        (
+            "ALL SEQUENCES IN SCHEMA portcullis_e1",
+            "GRANT USAGE ON ALL SEQUENCES IN SCHEMA portcullis_e1 TO ROLE",
+        ),
+    ] {
+        administer_in(&admin, &format!("REVOKE ALL ON {right} FROM {role}")).unwrap();
+        let said = check(&url);
+        assert!(said.contains(&advice.replace("ROLE", &role)), "{right}: {said}");
+        assert!(!said.contains("may do all that is needed"), "{right}: {said}");
+        administer_in(&admin, &advice.replace("ROLE", &role)).unwrap();
+        assert!(check(&url).contains("may do all that is needed"), "{}", check(&url));
+    }
+
     // Connections that are open go on, and no new one is made.
     administer(&format!("ALTER ROLE {role} NOLOGIN")).unwrap();
     administer(&format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = '{role}'"))
