@@ -178,6 +178,8 @@ fn round(primary: DatabaseServer, nth: usize, confirmed: Confirmed) -> (Database
     for client in &clients {
         let lost = client.compare(&node);
         assert!(client.knows_of_loss || lost == 0, "{}: {lost} lost, and not told", client.name);
+        let may_lose = confirmed == Confirmed::ByPrimary;
+        assert!(may_lose || !client.knows_of_loss, "{}: told of a loss without one", client.name);
         counts.acknowledged += client.acknowledged.len();
         counts.lost += lost;
     }
