@@ -5,6 +5,7 @@
 //! them: when the pipe to it closes, however the process ended, it drops them.
 
 use super::cluster::PROGRAMS;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::process::{Child, Command, Stdio};
 use std::sync::LazyLock;
 
@@ -44,7 +45,9 @@ impl Elsewhere {
         if !place.contains(':') || after.is_empty() {
             return Err(wrong());
         }
-        let prefix = format!("portcullis_test_{}_", std::process::id());
+        // Processes in different containers may have one id.
+        let random = RandomState::new().build_hasher().finish() & 0xffff_ffff;
+        let prefix = format!("portcullis_test_{}_{random:08x}_", std::process::id());
         let watcher = Command::new("sh")
             .args(["-c", SCRIPT, &PROGRAMS, url, &prefix])
             .stdin(Stdio::piped())

@@ -118,16 +118,6 @@ pub fn administer_in(url: &str, statements: &str) -> Result<(), String> {
     WIRE.block_on(run).map_err(|error| format!("{statements}: {error}"))
 }
 
-/// The one text that a query returns in the database of a URL.
-pub fn text_in(url: &str, query: &str) -> Result<String, String> {
-    let ask = async {
-        let (client, connection) = tokio_postgres::connect(url, NoTls).await?;
-        tokio::spawn(connection);
-        client.query_one(query, &[]).await?.try_get(0)
-    };
-    WIRE.block_on(ask).map_err(|error| format!("{query}: {error}"))
-}
-
 /// A connection with nothing in it; what is made in it is gone when it is dropped.
 pub struct Session {
     client: Option<Client>,
