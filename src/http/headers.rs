@@ -3,8 +3,8 @@
 //! `X-Request-ID` is echoed, or generated if the client sent none that is fit for a log. `OsoOffset` is the
 //! moment after a mutation. It is opaque to clients, which send it back with their reads. Every read sees all
 //! acknowledged writes anyway, unless the database of the store has lost some: then a read that carries the
-//! offset of a lost write is refused. An offset that this store has not given may stand for any write, so no
-//! replica answers a read that carries one. Clients subtract `Server-Timing: oso;dur=MS` to get the time on
+//! offset of a lost write is refused. An offset that cannot be read may stand for any write, so no replica
+//! answers a read that carries one. Clients subtract `Server-Timing: oso;dur=MS` to get the time on
 //! the network.
 
 use crate::engine::{Engine, WriteMark};
