@@ -119,8 +119,8 @@ impl FromRequestParts<Arc<AppState>> for WriteAccess {
     async fn from_request_parts(head: &mut Parts, app: &Arc<AppState>) -> Result<Self, ApiError> {
         let (environment, access) = authenticate(head, app).await?;
         match access {
-            // A write does not depend on the offset: a client that has one of a lost write could otherwise never
-            // write again.
+            // A write does not depend on the offset: a client that has one of a lost write could otherwise
+            // never write again.
             Access::ReadWrite => Ok(Self(Arc::new(environment))),
             Access::ReadOnly => Err(ApiError::Forbidden),
         }

@@ -161,9 +161,9 @@ impl SchemaMigration<'_> {
 
     /// Takes one step, in the control schema and in that of every environment.
     ///
-    /// As in a batch, the clock is locked first: a step that copies a table has all that was committed, and no
-    /// writer waits for a table while it has the clock. And as a batch, a step makes a revision: a server that
-    /// takes over without it lacks what nodes have seen since.
+    /// As in a batch, the clock is locked first: a step that copies a table has all that was committed, and
+    /// no writer waits for a table while it has the clock. And as a batch, a step makes a revision: a server
+    /// that takes over without it lacks what nodes have seen since.
     async fn take(
         &self,
         session: PgSession<'_, Transaction<'_>>,
@@ -183,8 +183,8 @@ impl SchemaMigration<'_> {
         Ok(())
     }
 
-    /// Makes the environment unless there is one. A later release may have tables that this one does not know,
-    /// so only a store of a known format gets another environment.
+    /// Makes the environment unless there is one. A later release may have tables that this one does not
+    /// know, so only a store of a known format gets another environment.
     async fn make_environment(
         &self,
         session: PgSession<'_, Transaction<'_>>,

@@ -124,8 +124,8 @@ impl PublishedState {
         }
     }
 
-    /// The revision that this process has seen and that was lost when another server took over or a backup was
-    /// restored. Whatever else it knows may be lost, too.
+    /// The revision that this process has seen and that was lost when another server took over or a backup
+    /// was restored. Whatever else it knows may be lost, too.
     pub(super) fn lost(&self) -> Option<u64> {
         self.lost.get().copied()
     }

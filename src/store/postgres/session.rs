@@ -109,8 +109,8 @@ impl<'c, C: GenericClient> PgSession<'c, C> {
 }
 
 impl PgSession<'_, Client> {
-    /// Sends facts to a statement that copies them into a table; returns how many there were. `None` if one of
-    /// them is already in a unique index: the transaction then accepts nothing but a rollback.
+    /// Sends facts to a statement that copies them into a table; returns how many there were. `None` if one
+    /// of them is already in a unique index: the transaction then accepts nothing but a rollback.
     pub(super) async fn copy_facts<'v>(
         &self,
         statement: &str,
