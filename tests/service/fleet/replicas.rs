@@ -2,7 +2,9 @@
 //! follows.
 
 use super::migration::{is_refused, migrate};
-use super::{allowed, ask, get, may_read, node, nodes, offset, publish, replica_count, until_replica_answers};
+use super::{
+    allowed, ask, get, may_read, node, nodes, offset, publish, replica_count, until_replica_answers,
+};
 use portcullis::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use portcullis::store::postgres::{Address, FORMAT};
 use portcullis::store::{Access, Store, StoreOptions};
@@ -10,7 +12,7 @@ use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::hosted::RUNTIME;
 use portcullis_testkit::postgres::administer_in;
 use portcullis_testkit::wire::question;
-use std::thread::{self, sleep};
+use std::thread;
 use std::time::{Duration, Instant};
 
 /// How long a replica may need.
