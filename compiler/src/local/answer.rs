@@ -12,7 +12,7 @@ use super::variant::Variant;
 use super::ways::{Taken, Ways};
 use super::{LocalSql, filter, split};
 use crate::algebra::verify::Verifier;
-use crate::algebra::{AnswerColumns, FromKind, Plan, PlanAnswer};
+use crate::algebra::{AnswerColumns, Expr, FromKind, Plan, PlanAnswer, prune};
 use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource, SourceId};
 use crate::datalog::print::Names;
 use crate::ir::Constant;
@@ -162,28 +162,42 @@ impl<'v> Formed<'v> {
     pub(super) fn optimised<'s>(&'s self, request: &SqlRequest<'s>) -> Result<Optimised<'s>, CompileError> {
         for setting in self.settings(request) {
             let draft = self.after_passes(request, &setting, &mut |_, _| {})?;
-            if filter::fits(&setting, &draft.plan) {
+            if self.fits(&setting, &draft.plan) {
                 return Ok(Optimised { draft, setting });
             }
         }
         Err(CompileError::Bug("no setting fits the plan".into()))
     }
 
+    /// Whether the passes for a setting have made what it needs. A plan that takes the row as given may have
+    /// tables that start from it; then each row stays a test of its own.
+    fn fits(&self, setting: &Setting<'_>, plan: &Plan) -> bool {
+        let is_given = self.variant.tests_each_row() && setting.row.is_some();
+        filter::fits(setting, plan) && !(is_given && tables_start_from_row(plan))
+    }
+
     /// What the plan may be optimised for, best first; the last always fits.
     ///
     /// A filter over another column with a table's keys is optimised for a row of the table, or else as one
     /// that answers with the column's values. The first fits if each condition needs either the row,
-    /// which has to exist, or the column alone; this is known only once passes have moved conditions.
+    /// which has to exist, or the column alone; this is known only once passes have moved conditions. A filter
+    /// that takes the row as given reads the row's own columns if it can.
     pub(super) fn settings<'s>(&'s self, request: &SqlRequest<'s>) -> Vec<Setting<'s>> {
         let setting = Setting {
             purpose: purpose(request.form, self.variant),
             catalog: request.catalog,
             features: request.bindings.dialect.features(),
             bindings: Some(request.bindings),
-            row: filter::row(request).filter(|_| !self.variant.tests_each_row()),
+            row: filter::row(request),
             prefix: &self.prefix,
         };
+        let tests_each_row = self.variant.tests_each_row();
         match setting.row {
+            Some(row) if tests_each_row && !row.is_looked_up => {
+                let as_row = Setting { purpose: Purpose::Filter, ..setting };
+                vec![as_row, Setting { row: None, ..setting }]
+            }
+            Some(_) if tests_each_row => vec![Setting { row: None, ..setting }],
             Some(row) if row.is_looked_up => vec![setting, Setting { row: None, ..setting }],
             Some(_) | None => vec![setting],
         }
@@ -249,11 +263,11 @@ impl<'v> Formed<'v> {
         optimised: &Optimised<'_>,
         observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
     ) -> Result<Option<Filter>, CompileError> {
+        let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
         // A filter that tests each row is printed as it is.
-        let (SqlForm::Filter { var, column }, false) = (request.form, self.variant.tests_each_row()) else {
+        let (SqlForm::Filter { var, column }, Purpose::Filter) = (request.form, setting.purpose) else {
             return Ok(None);
         };
-        let Optimised { draft: Draft { embedded, .. }, setting } = optimised;
         let widths = widths(embedded);
         let verifier = Verifier { embedded: &widths, ..self.verifier(request, setting) };
         let arranging = Arranging { plan, setting, embedded, verifier, column };
@@ -287,6 +301,16 @@ fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<BindingId> {
         RelationSource::Table { .. } | RelationSource::Context { .. } => None,
     };
     split::sources(plan).into_iter().filter_map(bound).collect()
+}
+
+/// Whether a table that the answer reads mentions the caller's row.
+fn tables_start_from_row(plan: &Plan) -> bool {
+    let tables = prune(plan.clone()).tables;
+    let mut found = false;
+    for select in tables.iter().flat_map(|table| table.body.selects()) {
+        select.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+    }
+    found
 }
 
 /// Keeps one variable of an answer that has several.

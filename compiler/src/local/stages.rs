@@ -9,7 +9,7 @@ use super::plan::LocalPlan;
 use super::request::{LocalError, SqlRequest};
 use super::ways::Taken;
 use crate::datalog::print::Names;
-use crate::optimise::{Draft, Setting};
+use crate::optimise::{Draft, Purpose, Setting};
 use crate::plan::Request;
 use crate::question::{CompileError, Shape, Statement};
 use crate::sql::within_parser;
@@ -62,9 +62,10 @@ fn stages(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<Vec<Stage>, Comp
 
 /// What a filter is optimised for, if there are several settings.
 fn choice(settings: &[Setting<'_>], taken: &Setting<'_>) -> Option<Stage> {
-    let text = match taken.row {
-        Some(_) => "the row of the promised table whose key is the column's value",
-        None => "the column's values: a condition needs both the column and a row of the promised table",
+    let text = match (taken.row, taken.purpose) {
+        (Some(_), _) => "the row of the promised table whose key is the column's value",
+        (None, Purpose::RowTest) => "a test of each row: it leads to other rows through a recursion",
+        (None, _) => "the column's values: a condition needs both the column and a row of the promised table",
     };
     (settings.len() > 1).then(|| Stage::new("what the filter is optimised for", text.to_owned()))
 }

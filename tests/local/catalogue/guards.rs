@@ -89,6 +89,18 @@ has_permission(u: User, \"read\", _: Document) if staff(u);",
         expert: "(d.owner_id = ? OR VIEWED OR EXISTS (SELECT 1 FROM staff WHERE user_id = ?)) AND COALESCE(d.deleted, 0) <> 1",
     },
     Pattern {
+        shape: "pattern-alternatives-that-all-deny",
+        title: "Alternatives that are all negative",
+        why: "Nothing lists the documents that pass, so each row is tested, by its own columns and by its folder.",
+        reads_each_row: true,
+        shorthand: "",
+        rule: "has_permission(_: User, \"read\", d: Document) if not deleted(d);
+has_permission(_: User, \"read\", d: Document) if not placed(d);
+placed(d: Document) if has_relation(d, \"folder\", f) and not archived(f);",
+        expert: "COALESCE(d.deleted, 0) <> 1 OR d.folder_id IS NULL \
+                 OR EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
         shape: "pattern-guard-by-two-rules-to-the-container",
         title: "A guard that leads from the user to the folder by two rules",
         why: "The folders of the user's tenants are not listed, but the folder of each document that the rules find is looked up by its key. The folders in which the user is an editor are few, and stay a set.",
