@@ -179,9 +179,9 @@ impl<'v> Formed<'v> {
     /// What the plan may be optimised for, best first; the last always fits.
     ///
     /// A filter over another column with a table's keys is optimised for a row of the table, or else as one
-    /// that answers with the column's values. The first fits if each condition needs either the row,
-    /// which has to exist, or the column alone; this is known only once passes have moved conditions. A filter
-    /// that takes the row as given reads the row's own columns if it can.
+    /// that answers with the column's values. The first fits if each condition needs either the row, which
+    /// has to exist, or the column alone; this is known only once passes have moved conditions. A filter that
+    /// takes the row as given reads the row's own columns if it can.
     pub(super) fn settings<'s>(&'s self, request: &SqlRequest<'s>) -> Vec<Setting<'s>> {
         let setting = Setting {
             purpose: purpose(request.form, self.variant),
