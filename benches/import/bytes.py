@@ -11,16 +11,13 @@ server, afterwards and once more after `REINDEX`. It does not depend on how the 
 import argparse
 import json
 import random
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import uuid
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "nodes"))
-from run import POSTGRES, ROOT, post, start_node, start_postgres  # noqa: E402
+from run import POSTGRES, ROOT, one_node, post  # noqa: E402
 
 POLICY = "actor User {} resource Repo { roles = [\"reader\"]; permissions = [\"read\"]; \"read\" if \"reader\"; }"
 BATCH = 10_000
@@ -53,10 +50,7 @@ def read(store, query):
 
 def measure(program, ids):
     """The bytes of a fact in the table and in each index: after the import, and without the space left in pages."""
-    folder = Path(tempfile.mkdtemp(prefix="portcullis-bytes."))
-    server, store = start_postgres(folder)
-    node, port = start_node(program, store)
-    try:
+    with one_node(program) as (port, store, _):
         status, body = post(port, "/api/policy", {"src": POLICY})
         assert status == 200, body
         for at in range(0, len(ids), BATCH):
@@ -70,12 +64,6 @@ def measure(program, ids):
         imported = [int(size) / len(ids) for size in read(store, SIZES)]
         read(store, "REINDEX TABLE portcullis_e1.f1")
         return imported, [int(size) / len(ids) for size in read(store, SIZES)]
-    finally:
-        node.send_signal(signal.SIGINT)
-        node.wait()
-        server.send_signal(signal.SIGINT)
-        server.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():
@@ -84,7 +72,7 @@ def main():
     arguments.add_argument("--facts", type=int, default=200_000)
     options = arguments.parse_args()
     kinds = {
-        "numbers, in order": sorted(numbers(options.facts)),
+        "numbers, in order": numbers(options.facts),
         "numbers, in random order": shuffled(numbers(options.facts)),
         "UUIDs": uuids(options.facts),
     }

@@ -15,17 +15,14 @@ same file must change nothing.
 
 import argparse
 import json
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "nodes"))
-from run import KEY, ROOT, post, start_node, start_postgres  # noqa: E402
+from run import KEY, ROOT, one_node, post  # noqa: E402
 
 POLICY = ROOT / "fixtures/example/policy.polar"
 
@@ -39,10 +36,7 @@ def stored(port):
 
 def measure(program, facts, n_facts, chunk):
     """Imports the facts into a new store; returns how many of them it took a second."""
-    folder = Path(tempfile.mkdtemp(prefix="portcullis-import."))
-    server, store = start_postgres(folder)
-    node, port = start_node(program, store)
-    try:
+    with one_node(program) as (port, _, folder):
         status, body = post(port, "/api/policy", {"filename": POLICY.name, "src": POLICY.read_text()})
         assert status == 200, body
         key = folder / "key"
@@ -56,12 +50,6 @@ def measure(program, facts, n_facts, chunk):
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         assert stored(port) == n_facts, "a second import changed something"
         return n_facts / elapsed
-    finally:
-        node.send_signal(signal.SIGINT)
-        node.wait()
-        server.send_signal(signal.SIGINT)
-        server.wait()
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def main():

@@ -25,6 +25,7 @@ import subprocess
 import tempfile
 import threading
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
@@ -75,6 +76,21 @@ def start_node(program, store):
         except OSError:
             pass
         time.sleep(0.1)
+
+
+@contextmanager
+def one_node(program):
+    """A node over a new PostgreSQL: its port, the address of the store, and a folder. All is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="portcullis-bench."))
+    server, store = start_postgres(folder)
+    node, port = start_node(program, store)
+    try:
+        yield port, store, folder
+    finally:
+        for process in (node, server):
+            process.send_signal(signal.SIGINT)
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def post(port, path, body):
