@@ -86,7 +86,7 @@ pub(crate) fn planned_statement(
 pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
-    Ok(rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}))
+    rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {})
 }
 
 /// Optimises and prints a plan; `observe` sees it after each step.
@@ -212,7 +212,8 @@ mod tests {
             let shape = Shape::of(program, &question);
             let specialised = specialise::specialise(program, catalog, &shape).expect("a program");
             let mut passes = Vec::new();
-            rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, _| passes.push(pass.name));
+            let observe = &mut |pass: &'static Pass<RoleForm>, _: &RoleForm| passes.push(pass.name);
+            rewrite::forms(specialised, &Context { program, catalog }, observe).expect("a sound program");
             passes
         };
         let names = |lists: &[&[Pass<RoleForm>]]| -> Vec<&str> {

@@ -1,8 +1,9 @@
 //! The Datalog program of one question: relations with concrete types, and their clauses.
 //!
 //! Data types first, then what several folders need to do with such a program: [`visit`] its terms, its
-//! [`strata`], how its [`recursion`] moves, and [`print`] it. [`crate::specialise`] makes a program,
-//! [`crate::rewrite`] makes it smaller, [`crate::plan`] turns it into algebra.
+//! [`strata`], how its [`recursion`] moves, [`print`] it, and [`verify`] it between passes.
+//! [`crate::specialise`] makes a program, [`crate::rewrite`] makes it smaller, [`crate::plan`] turns it into
+//! algebra.
 //!
 //! INVARIANT: each position of a relation is either a literal, unconstrained, or a column of one concrete
 //! type; literals and unconstrained positions have no column; no clause tests a type.
@@ -18,6 +19,7 @@ pub(crate) mod print;
 pub(crate) mod recursion;
 pub(crate) mod strata;
 pub(crate) mod unfold;
+pub(crate) mod verify;
 pub(crate) mod visit;
 
 use crate::catalog::SourceId;

@@ -17,12 +17,12 @@ mod roles;
 mod unfold;
 
 use crate::catalog::Catalog;
-use crate::datalog::{RelId, Root, Specialised, Term};
+use crate::datalog::{RelId, Root, Specialised, Term, verify};
 use crate::id_vec::{IdVec, id};
 use crate::ir::{Program, RuleId};
 use crate::pass::{self, Pass, Rewritable};
+use crate::question::CompileError;
 use indexmap::IndexSet;
-use std::convert::Infallible;
 
 /// What the passes know in addition to the program that they rewrite.
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,7 @@ pub(crate) struct RoleForm {
 
 impl Rewritable for RoleForm {
     type Context<'c> = Context<'c>;
-    /// Nothing: all passes keep the answers, and their results are not checked.
+    /// Nothing: all passes keep the answers. [`verify`] checks that what they make is a program.
     type Keeps = ();
 }
 
@@ -157,30 +157,40 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
 ];
 
 /// The forms of a program that are worth planning, best first; `observe` sees each of them after each pass.
+///
+/// # Errors
+/// [`CompileError::Bug`] if a pass broke the program.
 pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
     observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
-) -> IdVec<RoleFormId, RoleForm> {
-    let mut run = |passes, form: &mut RoleForm| {
-        let Ok(()) = pass::run(passes, form, context, &mut |pass, form| {
-            observe(pass, form);
-            Ok::<(), Infallible>(())
-        });
+) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
+    let n_outputs = program.roots.first().map_or(0, |root| root.outputs.len());
+    let check = |pass: &str, program: &Specialised| {
+        verify::check(context.program, context.catalog, program, n_outputs)
+            .map_err(|fault| CompileError::Bug(format!("after the pass `{pass}`: {fault}")))
     };
+    let mut run = |passes, form: &mut RoleForm| {
+        pass::run(passes, form, context, &mut |pass, form| {
+            check(pass.name, &form.program)?;
+            observe(pass, form);
+            Ok(())
+        })
+    };
+    check("specialise", &program)?;
     let rules = rules(&program);
     let mut named = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, rules };
-    run(SHRINK, &mut named);
+    run(SHRINK, &mut named)?;
     let mut forms = IdVec::new();
     if asks_for_literals(&named.program) {
         let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
-        run(ROLES, &mut as_data);
-        run(CLOSE, &mut as_data);
+        run(ROLES, &mut as_data)?;
+        run(CLOSE, &mut as_data)?;
         forms.push(as_data);
     }
-    run(CLOSE, &mut named);
+    run(CLOSE, &mut named)?;
     forms.push(named);
-    forms
+    Ok(forms)
 }
 
 /// Whether the alternatives of the question differ in literals that they answer with, as actions do.
