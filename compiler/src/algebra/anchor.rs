@@ -11,6 +11,7 @@ use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
+use std::cell::OnceCell;
 
 /// Types too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = [STRING, BOOLEAN];
@@ -27,9 +28,16 @@ enum ValueColumn<'a> {
 pub(crate) struct Anchors<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) tables: &'a [Table],
+    /// Whether each table is anchored, once that is known: several may read the same one.
+    anchored: Vec<OnceCell<bool>>,
 }
 
-impl Anchors<'_> {
+impl<'a> Anchors<'a> {
+    /// For selects that read these tables.
+    pub(crate) fn new(catalog: &'a Catalog, tables: &'a [Table]) -> Self {
+        Self { catalog, tables, anchored: vec![OnceCell::new(); tables.len()] }
+    }
+
     /// Whether a select starts from a given value: equalities lead from one to what it shows.
     pub(crate) fn is_anchored(&self, select: &Select) -> bool {
         let reached = self.reached(select);
@@ -128,13 +136,13 @@ impl Anchors<'_> {
 
     fn is_anchored_table(&self, table: TableId) -> bool {
         // A table reads only those before it: the recursion ends.
-        match &table.of(self.tables).body {
+        *table.of(&self.anchored).get_or_init(|| match &table.of(self.tables).body {
             TableBody::Union(selects)
             | TableBody::Recursive { base: selects, .. }
             | TableBody::WholeState { base: selects, .. } => {
                 selects.iter().all(|select| self.is_anchored(select))
             }
-        }
+        })
     }
 
     /// Whether an index on a column of a source finds few rows for a literal. Not for a number: many rows may

@@ -20,7 +20,7 @@ use crate::ir::CompareOp;
 pub(super) fn for_rows(plan: &mut Plan, catalog: &Catalog) {
     for_filter(plan, catalog);
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors { catalog, tables };
+    let anchors = Anchors::new(catalog, tables);
     answer.selects_mut().iter_mut().for_each(|select| to_set(select, &anchors));
 }
 
@@ -43,7 +43,7 @@ pub(super) fn for_store(plan: &mut Plan) {
 pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
-        let anchors = Anchors { catalog, tables: before };
+        let anchors = Anchors::new(catalog, before);
         match rest.first_mut().map(|table| &mut table.body) {
             Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) => {
                 selects.iter_mut().for_each(|select| to_set(select, &anchors));
@@ -57,14 +57,14 @@ pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
 pub(super) fn for_check(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
-        let anchors = Anchors { catalog, tables: before };
+        let anchors = Anchors::new(catalog, before);
         // What a fixpoint starts from stays joined: the database cannot estimate a set's size.
         if let Some(TableBody::Union(selects)) = rest.first_mut().map(|table| &mut table.body) {
             selects.iter_mut().for_each(|select| lead(select, &anchors));
         }
     }
     let Plan { tables, guard, answer } = plan;
-    let anchors = Anchors { catalog, tables };
+    let anchors = Anchors::new(catalog, tables);
     answer.selects_mut().iter_mut().chain([guard]).for_each(|select| lead(select, &anchors));
 }
 

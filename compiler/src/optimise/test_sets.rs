@@ -27,10 +27,7 @@ use crate::others::Others;
 pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
     for table in TableId::all(&plan.tables) {
         let (before, rest) = plan.tables.split_at_mut(table.index());
-        let uses = SetUses {
-            anchors: Anchors { catalog: setting.catalog, tables: before },
-            bindings: setting.bindings,
-        };
+        let uses = SetUses { anchors: Anchors::new(setting.catalog, before), bindings: setting.bindings };
         let selects = rest.first_mut().into_iter().flat_map(|table| table.body.selects_mut());
         selects.for_each(|select| uses.in_alternative(select));
     }
@@ -41,7 +38,7 @@ pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
 
 /// Decides what each set in alternatives is used for; they read these tables.
 pub(crate) fn test_sets_of(selects: &mut [Select], tables: &[Table], setting: &Setting<'_>) {
-    let anchors = Anchors { catalog: setting.catalog, tables };
+    let anchors = Anchors::new(setting.catalog, tables);
     let uses = SetUses { anchors, bindings: setting.bindings };
     selects.iter_mut().for_each(|select| uses.in_alternative(select));
 }

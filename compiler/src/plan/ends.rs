@@ -10,10 +10,18 @@ use super::approach::Ends;
 use super::body::Goal;
 use super::planner::Planner;
 use super::scope::Enclosing;
-use crate::algebra::{Expr, FromKind, Select, TableRef};
+use crate::algebra::{Expr, FromKind, Select, TableId, TableRef};
 use crate::catalog::RelationSource;
 use crate::datalog::RelId;
 use rustc_hash::FxHashSet;
+
+/// What one search for the caller's rows looked at. It ends at the first of them, so what was seen without
+/// ending it is stored. A chain of tables that each read the one before twice would take forever otherwise.
+#[derive(Default)]
+struct Seen {
+    relations: FxHashSet<RelId>,
+    tables: FxHashSet<TableId>,
+}
 
 impl Planner<'_> {
     /// Whether a value that a call is asked for counts as unbound, since only the caller's database knows it.
@@ -29,7 +37,7 @@ impl Planner<'_> {
             // A table is made once for all rows, so the value of the current row counts as unbound.
             return true;
         }
-        if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut FxHashSet::default()) {
+        if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut Seen::default()) {
             return false;
         }
         self.has_other_end = true;
@@ -41,27 +49,28 @@ impl Planner<'_> {
         if let (Expr::Given(var), Ends::Stored) = (expr, self.ends) {
             return self.column == Some(var);
         }
+        let mut seen = Seen::default();
         !expr.is_static()
             && scope
                 .demand(select, vec![expr].into())
                 .from
                 .iter()
-                .any(|from| !self.is_stored_source(from.kind))
+                .any(|from| !self.is_stored_source(from.kind, &mut seen))
     }
 
     /// Whether a relation depends on stored facts alone.
-    fn is_stored(&self, rel: RelId, seen: &mut FxHashSet<RelId>) -> bool {
-        let is_stored = |goal: &Goal, seen: &mut FxHashSet<RelId>| match goal {
-            Goal::Scan { source, .. } => self.is_stored_source(FromKind::Source(*source)),
+    fn is_stored(&self, rel: RelId, seen: &mut Seen) -> bool {
+        let is_stored = |goal: &Goal, seen: &mut Seen| match goal {
+            Goal::Scan { source, .. } => self.is_stored_source(FromKind::Source(*source), seen),
             Goal::Call { rel, .. } => self.is_stored(*rel, seen),
-            Goal::Rows { table, .. } => self.is_stored_source(FromKind::Table(*table)),
+            Goal::Rows { table, .. } => self.is_stored_source(FromKind::Table(*table), seen),
             Goal::Values { .. } | Goal::Compare { .. } => true,
         };
         let goals = || self.clauses(rel).iter().flat_map(|clause| &clause.goals);
-        !seen.insert(rel) || goals().all(|goal| is_stored(goal, seen))
+        !seen.relations.insert(rel) || goals().all(|goal| is_stored(goal, seen))
     }
 
-    fn is_stored_source(&self, kind: FromKind) -> bool {
+    fn is_stored_source(&self, kind: FromKind, seen: &mut Seen) -> bool {
         match kind {
             FromKind::Source(source) => {
                 !matches!(self.catalog.relations[source].source, RelationSource::Bound { .. })
@@ -69,14 +78,15 @@ impl Planner<'_> {
             // A step is of the table that it is in.
             FromKind::Values(_) | FromKind::Table(TableRef::Itself) => true,
             FromKind::Table(TableRef::Table(table)) => {
-                table.of(&self.tables).body.selects().all(|select| self.reads_stored(select))
+                let mut selects = table.of(&self.tables).body.selects();
+                !seen.tables.insert(table) || selects.all(|select| self.reads_stored(select, seen))
             }
             FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. } => false,
         }
     }
 
-    fn reads_stored(&self, select: &Select) -> bool {
-        select.from.iter().all(|from| self.is_stored_source(from.kind))
-            && select.branches().all(|branch| self.reads_stored(branch))
+    fn reads_stored(&self, select: &Select, seen: &mut Seen) -> bool {
+        select.from.iter().all(|from| self.is_stored_source(from.kind, seen))
+            && select.branches().all(|branch| self.reads_stored(branch, seen))
     }
 }

@@ -213,7 +213,7 @@ impl<'a> Arranging<'a> {
     }
 
     fn anchors(&self) -> Anchors<'a> {
-        Anchors { catalog: self.setting.catalog, tables: &self.plan.tables }
+        Anchors::new(self.setting.catalog, &self.plan.tables)
     }
 
     /// The keys that the bindings promise.

@@ -20,7 +20,7 @@ const MOST_ARMS: usize = 8;
 /// Takes the tables of all sets of a filter apart.
 pub(in super::super) fn take_tables_apart(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors { catalog, tables };
+    let anchors = Anchors::new(catalog, tables);
     let mut taken = TakenAliases::of(answer.selects());
     match answer {
         PlanAnswer::Decision(conditions) => {

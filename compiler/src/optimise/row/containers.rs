@@ -25,7 +25,7 @@ use crate::keys::Keys;
 pub(in super::super) fn probe(plan: &mut Plan, setting: &Setting<'_>) {
     let Some(bindings) = setting.bindings else { return };
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors { catalog: setting.catalog, tables };
+    let anchors = Anchors::new(setting.catalog, tables);
     let prober = Prober { anchors: &anchors, keys: Keys { catalog: setting.catalog, bindings } };
     let is_alternative = answer.selects().len() > 1;
     for select in answer.selects_mut() {

@@ -35,7 +35,7 @@ use indexmap::IndexSet;
 /// Moves the probes of all alternatives of a filter.
 pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
-    let anchors = &Anchors { catalog: setting.catalog, tables };
+    let anchors = &Anchors::new(setting.catalog, tables);
     let around = if answer.selects().len() > 1 { Surroundings::Alternatives } else { Surroundings::Nothing };
     let mover = Mover { anchors, around, rechecks_sets: setting.features.rechecks_alternatives };
     for select in answer.selects_mut() {

@@ -19,7 +19,7 @@ use crate::ir::CompareOp;
 /// Splits the alternatives of a filter.
 pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors { catalog, tables };
+    let anchors = Anchors::new(catalog, tables);
     let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
         // An alternative that lists values of the column, as in a filter without a promised row, is a set as

@@ -38,7 +38,7 @@ impl<'w, 'l> Walk<'w, 'l> {
         plan: &'w Plan,
         column: Option<&'w FilterColumn<'w>>,
     ) -> Self {
-        let anchors = Anchors { catalog: lowering.inputs.catalog, tables: &plan.tables };
+        let anchors = Anchors::new(lowering.inputs.catalog, &plan.tables);
         Self { lowering, plan, anchors, column, outline: Outline::default() }
     }
 

@@ -180,7 +180,7 @@ impl Lowering<'_, Local<'_>> {
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         let filter = inner.into_iter().cloned().collect();
         let set = Select { from: select.from.clone(), filter, output: vec![own].into() };
-        let anchors = Anchors { catalog: self.inputs.catalog, tables: at.tables };
+        let anchors = Anchors::new(self.inputs.catalog, at.tables);
         let is_bound = self.inputs.features.arrays_are_looked_up
             && is_order
             && is_own(own)

@@ -36,7 +36,7 @@ impl RowStrategy {
         tables: &[Table],
         inputs: &Inputs<'_>,
     ) -> Self {
-        let anchors = Anchors { catalog: inputs.catalog, tables };
+        let anchors = Anchors::new(inputs.catalog, tables);
         let is_overestimated = base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
         Self::few_if(is_overestimated && is_small, inputs.features)

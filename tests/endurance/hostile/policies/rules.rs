@@ -104,3 +104,20 @@ fn a_wide_predicate() {
         &[(&format!("wide({given})"), "yes"), (&format!("wide({wanted})"), "1 rows")],
     );
 }
+
+/// Each table of the plan reads the one before in several places.
+#[test]
+fn the_same_call_sixteen_times() {
+    let calls = joined(16, " and ", |_| "allow(User:?u, String:?a, Repository:?r)".to_owned());
+    answers(
+        "the_same_call_sixteen_times",
+        include_str!("../../../../fixtures/example/policy.polar").to_owned(),
+        "has_role(User:u1, \"maintainer\", Organization:o1)
+has_relation(Folder:f, \"organization\", Organization:o1)
+has_relation(Folder:g, \"parent\", Folder:f)
+has_relation(Repository:r, \"folder\", Folder:g)
+has_role(Group:g, \"reader\", Repository:r)
+has_relation(Group:g, \"member\", User:u1)",
+        &[(&calls, "3 rows")],
+    );
+}
