@@ -29,6 +29,10 @@ pub const PARAMETERS: usize = 32;
 /// Rule copies that specialising one question may make. The largest real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
+/// Variables and conditions of a rule for which its copy counts once more: the copy of a rule with thousands
+/// takes hundreds of kilobytes. Real rules have fewer than twenty.
+pub const COPY_SIZE: usize = 8;
+
 /// Ways in which the negated atoms of all copies of rules of one question could hold. Each becomes a goal.
 pub const DENIALS: usize = 1_000_000;
 

@@ -99,6 +99,11 @@ impl<'p> Frame<'p> {
         Some(Self { cells: cells.collect::<Option<_>>()?, equal: Vec::new() })
     }
 
+    /// How many variables the rule has.
+    pub(super) fn n_variables(&self) -> usize {
+        self.cells.len()
+    }
+
     /// The variable that represents this one and all merged with it.
     pub(super) fn root(&self, var: VarId) -> VarId {
         let mut at = var;

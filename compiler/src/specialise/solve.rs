@@ -9,6 +9,7 @@ use crate::ir::{
     BodyLiteralId, CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term,
     TypeId, VarId,
 };
+use crate::limits;
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, RuleAtLimit, VarName};
 use crate::source::Span;
@@ -144,7 +145,7 @@ impl<'p> Specialiser<'p> {
             let mut next = Vec::new();
             for frame in frames {
                 for value in *values {
-                    self.step_in(body)?;
+                    self.step_in(body, &frame)?;
                     let mut tried = frame.clone();
                     if self.unify_literal(&mut tried, *term, *value).is_ok() {
                         next.push(tried);
@@ -170,7 +171,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut open = vec![(frame, Vec::new(), atoms.to_vec())];
         while let Some((frame, choices, left)) = open.pop() {
-            self.step_in(body)?;
+            self.step_in(body, &frame)?;
             let Some((place, (literal_id, pred, args))) = self.most_known(&frame, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
@@ -222,7 +223,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut open = vec![frame];
         while let Some(mut frame) = open.pop() {
-            self.step_in(body)?;
+            self.step_in(body, &frame)?;
             if !self.exclude_types(body, &mut frame)? {
                 continue;
             }
@@ -278,9 +279,11 @@ impl<'p> Specialiser<'p> {
         }
     }
 
-    /// Counts work on a rule against the limit.
-    fn step_in(&mut self, body: &Body<'_>) -> Result<(), CompileError> {
-        self.step().map_err(|error| self.reached_in(body, error))
+    /// Counts a copy of a rule against the limit, by its size: a copy is kept until the question is
+    /// specialised.
+    fn step_in(&mut self, body: &Body<'_>, frame: &Frame<'p>) -> Result<(), CompileError> {
+        let size = frame.n_variables() + body.literals.len();
+        self.step(1 + size / limits::COPY_SIZE).map_err(|error| self.reached_in(body, error))
     }
 
     /// The refusal for a test whose variable has no type.

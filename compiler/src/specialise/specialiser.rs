@@ -183,8 +183,8 @@ impl<'p> Specialiser<'p> {
     }
 
     /// Counts work against the limit.
-    pub(super) fn step(&mut self) -> Result<(), CompileError> {
-        self.steps += 1;
+    pub(super) fn step(&mut self, work: usize) -> Result<(), CompileError> {
+        self.steps += work;
         if self.steps > limits::SPECIALISATION_STEPS {
             return Err(CompileError::too_large(Limit::RuleCopies { most: limits::SPECIALISATION_STEPS }));
         }

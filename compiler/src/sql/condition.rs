@@ -6,6 +6,7 @@ use super::lower::Lowering;
 use super::printing::Printing;
 use super::strategy::{Fence, at_alternatives};
 use crate::algebra::{Condition, Select};
+use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use sqlparser::ast::{Expr as Sql, Query};
 
@@ -20,13 +21,9 @@ where
             conditions.push(self.condition(at, condition)?);
         }
         self.row_conditions(select, &mut conditions)?;
-        let mut once: Vec<Sql> = Vec::new();
-        for condition in conditions {
-            if !once.contains(&condition) {
-                once.push(condition);
-            }
-        }
-        Ok(once)
+        // There may be tens of thousands, as of a list of values that are not allowed.
+        let once: OrderedSet<Sql> = conditions.into_iter().collect();
+        Ok(once.into_iter().collect())
     }
 
     pub(super) fn condition(&mut self, at: At<'_>, condition: &Condition) -> Result<Sql, CompileError> {

@@ -101,6 +101,9 @@ fn extremes() -> Vec<Extreme> {
         roles(" or ")
     );
     let products = joined(40, " and ", |m| format!("({})", either(25, &format!("a{m}_"))));
+    // Each variable may be of three types.
+    let untyped = joined(4_000, " and ", |n| format!("a{}(x{n}, x{})", n % 3, n + 1));
+    let no_value = joined(25_000, ", ", |n| format!("\"v{n}\""));
     let extreme = |name, policy, question, bounds| Extreme { name, policy, question, bounds };
     let first = "allow(User:ada, \"read\", T0:?)";
     vec![
@@ -109,6 +112,18 @@ fn extremes() -> Vec<Extreme> {
         extreme("not a 1,000-way or", rule(format!("all(u, d) and not ({})", either(1_000, "a"))), LIST, &[]),
         extreme("any of 1,000 roles", any_role, LIST, &[]),
         extreme("a product of ors", rule(products), LIST, &[sql_limits::SQLITE.cursors]),
+        extreme(
+            "4,000 conditions without types",
+            rule(format!("{untyped} and a0(d, x0)")),
+            LIST,
+            &[limits::SPECIALISATION_STEPS],
+        ),
+        extreme(
+            "none of 25,000 values",
+            rule(format!("named(d, name) and not name in [{no_value}]")),
+            LIST,
+            &[],
+        ),
         extreme("40,000 rules of shorthand", shorthand(800, 50), LIST, &[]),
         extreme("60,000 rules of shorthand", shorthand(1_000, 60), LIST, &[limits::RULES]),
         extreme("a tower of shorthand", tower(60), first, &[sql_limits::SQLITE.cursors]),
