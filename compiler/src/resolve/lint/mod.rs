@@ -14,10 +14,12 @@ use super::walk::{each_variable, for_each_condition, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::TypeKind;
 use crate::limits;
+use crate::ordered::OrderedMap;
 use crate::source::Span;
-use crate::syntax::ast::{self, Condition, Item, Member, Name, Policy, ShortCondition};
+use crate::syntax::ast::{
+    self, BlockKind, Condition, Item, Member, Name, Policy, ShortCondition, Spanned, Term,
+};
 use near_miss::NearMisses;
-use rustc_hash::FxHashMap;
 
 /// Adds the lints to the findings.
 pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
@@ -25,15 +27,19 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
     for item in &policy.items {
         match item {
             Item::Block(block) => {
+                let is_global = block.kind == BlockKind::Global;
+                let variables: &[&str] = if is_global { &["actor"] } else { &["actor", "resource"] };
                 for member in &block.members {
                     if let Member::Shorthand(shorthand) = member {
                         names.enter(None);
-                        short(tables, &mut names, &shorthand.body);
+                        let mut occurrences = Occurrences::before_shorthand(variables);
+                        short(tables, &mut names, &mut occurrences, &shorthand.body);
+                        occurrences.report_single(tables);
                     }
                 }
             }
             Item::Rule(rule) => {
-                singletons(tables, rule);
+                Occurrences::of(rule).report_single(tables);
                 if let Some(body) = &rule.body {
                     names.enter(Some(&rule.name));
                     for_each_condition(body, &mut |part| condition(tables, &mut names, part));
@@ -46,43 +52,52 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
     unused::never_matching(tables);
 }
 
-/// Variables that occur once in a rule.
-fn singletons(tables: &mut Tables, rule: &ast::Rule) {
-    let mut seen: FxHashMap<&str, (usize, Span)> = FxHashMap::default();
-    let mut order = Vec::new();
-    let mut add = |name, span| {
-        let entry = seen.entry(name).or_insert_with(|| {
-            order.push(name);
-            (0, span)
-        });
-        entry.0 += 1;
-    };
-    for param in &rule.params {
-        if let ast::Term::Variable(name) = &param.term.value {
-            add(name.as_str(), param.term.span);
+/// How often each variable of a rule occurs, and where first, in the order of the text.
+struct Occurrences<'a>(OrderedMap<&'a str, (usize, Span)>);
+
+impl<'a> Occurrences<'a> {
+    /// Of a rule in longhand.
+    fn of(rule: &'a ast::Rule) -> Self {
+        let mut occurrences = Self(OrderedMap::default());
+        rule.params.iter().for_each(|param| occurrences.add_term(&param.term));
+        if let Some(body) = &rule.body {
+            each_variable(body, &mut |name, span| occurrences.add(name, span));
+        }
+        occurrences
+    }
+
+    /// Before a rule in shorthand, whose variables are there without being written.
+    fn before_shorthand(variables: &[&'static str]) -> Self {
+        Self(variables.iter().map(|name| (*name, (2, Span::default()))).collect())
+    }
+
+    fn add(&mut self, name: &'a str, span: Span) {
+        self.0.entry(name).or_insert((0, span)).0 += 1;
+    }
+
+    fn add_term(&mut self, term: &'a Spanned<Term>) {
+        if let Term::Variable(name) = &term.value {
+            self.add(name, term.span);
         }
     }
-    if let Some(body) = &rule.body {
-        each_variable(body, &mut add);
-    }
-    for (at, name) in order.iter().enumerate() {
-        let Some(&(1, span)) = seen.get(name) else { continue };
-        if name.starts_with('_') {
-            continue;
+
+    /// Reports the variables that occur once.
+    fn report_single(&self, tables: &mut Tables) {
+        for (at, (name, (count, span))) in self.0.iter().enumerate() {
+            if *count > 1 || name.starts_with('_') {
+                continue;
+            }
+            let title = format!("the variable `{name}` is used once");
+            let diagnostic =
+                Diagnostic::new(Code::SingletonVariable, title, *span, "nothing else in the rule uses it");
+            let before = self.0.keys().copied().take(at).take(limits::PARAMETERS);
+            let unused = format!("_{name}");
+            let unused = if self.0.contains_key(unused.as_str()) { "_".to_owned() } else { unused };
+            tables.report(match suggest::near(name, before) {
+                Some(near) => diagnostic.with_fix(format!("a similar name exists: `{near}`"), *span, near),
+                None => diagnostic.with_fix("begin the name with `_` if any value will do", *span, unused),
+            });
         }
-        let diagnostic = Diagnostic::new(
-            Code::SingletonVariable,
-            format!("the variable `{name}` is used once"),
-            span,
-            "nothing else in the rule uses it",
-        );
-        let before = order.iter().take(at).copied().take(limits::PARAMETERS);
-        let unused = format!("_{name}");
-        let unused = if order.contains(&unused.as_str()) { "_".to_owned() } else { unused };
-        tables.report(match suggest::near(name, before) {
-            Some(near) => diagnostic.with_fix(format!("a similar name exists: `{near}`"), span, near),
-            None => diagnostic.with_fix("begin the name with `_` if any value will do", span, unused),
-        });
     }
 }
 
@@ -105,7 +120,12 @@ fn condition(tables: &mut Tables, names: &mut NearMisses, part: &Condition) {
     }
 }
 
-fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortCondition) {
+fn short<'a>(
+    tables: &mut Tables,
+    names: &mut NearMisses,
+    occurrences: &mut Occurrences<'a>,
+    part: &'a ShortCondition,
+) {
     match part {
         ShortCondition::Or(parts, _) => {
             let mixed = parts.iter().find_map(|part| match part {
@@ -121,12 +141,19 @@ fn short(tables: &mut Tables, names: &mut NearMisses, part: &ShortCondition) {
                 tables.report(mixed_and_or(span));
             }
             for part in parts {
-                short(tables, names, part);
+                short(tables, names, occurrences, part);
             }
         }
-        ShortCondition::And(parts, _) => parts.iter().for_each(|part| short(tables, names, part)),
-        ShortCondition::Not(inner, _) | ShortCondition::Paren(inner, _) => short(tables, names, inner),
-        ShortCondition::Call(call) => names.check(tables, call),
+        ShortCondition::And(parts, _) => {
+            parts.iter().for_each(|part| short(tables, names, occurrences, part));
+        }
+        ShortCondition::Not(inner, _) | ShortCondition::Paren(inner, _) => {
+            short(tables, names, occurrences, inner);
+        }
+        ShortCondition::Call(call) => {
+            names.check(tables, call);
+            call.args.iter().for_each(|arg| occurrences.add_term(arg));
+        }
         ShortCondition::Short { .. } | ShortCondition::Global { .. } => {}
     }
 }

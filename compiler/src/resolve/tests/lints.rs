@@ -12,6 +12,16 @@ fn a_variable_used_once_is_pointed_at() {
 }
 
 #[test]
+fn a_variable_of_shorthand_that_is_neither_the_actor_nor_the_resource_is_pointed_at() {
+    let text = r#"actor User {} resource R { permissions = ["a"]; "a" if open(resorce) or listed(resource, actor, _x); }
+        global { permissions = ["g"]; "g" if auditor(resource) and knows(actor, x) and x2(x); }"#;
+    assert_snapshot!(findings(text), @"
+    P0701 1:61 [resorce] the variable `resorce` is used once -> resource
+    P0701 2:54 [resource] the variable `resource` is used once -> _resource
+    ");
+}
+
+#[test]
 fn and_beside_or_wants_parentheses() {
     let text = r#"actor User {} resource R { roles = ["a", "b", "c"]; "a" if "b" and "c" or "c"; "b" if ("a" and "c") or "c"; }
         p(x) if (a(x) or b(x) and c(x)); p(x) if a(x) or (b(x) and c(x));"#;
