@@ -93,6 +93,11 @@ impl SqlType {
         if let Some((name, family)) = known {
             return Ok(Self { name: name.to_owned(), family });
         }
+        if base == "inet" && lexis.types == TypeNames::Exact {
+            return Err("has another text than the ids of an application: PostgreSQL casts `10.0.0.2` to \
+                        `10.0.0.2/32`; select `host(column)`, and write `text`"
+                .to_owned());
+        }
         let probe = [
             vec![Token::Word("CAST".to_owned()), Token::Open('('), Token::Word("NULL".to_owned())],
             vec![Token::Word("AS".to_owned())],

@@ -85,6 +85,10 @@ pub(super) enum ColumnKind {
     Boolean,
     /// An enumeration.
     Enum,
+    /// Network addresses of single hosts, which are shown without the mask that a cast to text adds.
+    Address,
+    /// A type whose text depends on the session's settings.
+    OfSession,
     /// Something else.
     Other,
     /// The database does not report it.

@@ -65,6 +65,10 @@ codes! {
     UndeclaredType = "undeclared_type",
     /// SQLite does not convert the values of a column without a type.
     UntypedColumn = "untyped_column",
+    /// The cast of a column to text is not the text that applications take for the id.
+    OtherText = "other_text",
+    /// The text of a column depends on the session's settings.
+    SessionText = "session_text",
     /// The columns of one type have types that do not compare.
     DifferingTypes = "differing_types",
     /// A collation treats different ids as equal.

@@ -31,6 +31,7 @@ pub(super) fn binding(
     for ((id, ty), column) in types.enumerate().zip(columns) {
         let ty = *ty;
         findings.extend(sql_type(ty, column, sql_types));
+        findings.extend(text(column));
         findings.extend(collation(column));
         findings.extend(may_be_null(binding, id, column));
         if is_entity(ty) {
@@ -95,10 +96,8 @@ pub(super) fn disagreement(ty: &str, columns: &[&Column]) -> Option<Finding> {
             ColumnKind::Numeric(Fraction::Never | Fraction::Sometimes) => ColumnKind::Integer,
             kind => kind,
         };
-        if types
-            .iter()
-            .all(|(known, name, _)| *known != kind || kind == ColumnKind::Other && *name != column.ty.name)
-        {
+        let is_several = matches!(kind, ColumnKind::Other | ColumnKind::OfSession);
+        if types.iter().all(|(known, name, _)| *known != kind || is_several && *name != column.ty.name) {
             types.push((kind, &column.ty.name, column.place()));
         }
     }
@@ -143,10 +142,11 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
         }
         // A number of more than 64 bits, or with a fraction, is not an Integer, but would take part in
         // comparisons.
-        (ColumnKind::Integer, ColumnKind::Numeric(Fraction::Never))
-        | (ColumnKind::Numeric(Fraction::Never), ColumnKind::Integer)
-            if ty == INTEGER
-                && [&declared.name, &found.name].into_iter().all(|name| fits_in_64_bits(name)) =>
+        (ColumnKind::Integer, ColumnKind::Numeric(Fraction::Never)) if is_whole_of_64_bits(found) => {
+            return None;
+        }
+        (ColumnKind::Numeric(Fraction::Never), ColumnKind::Integer)
+            if ty == INTEGER && is_whole_of_64_bits(declared) =>
         {
             return None;
         }
@@ -181,14 +181,38 @@ pub(super) fn sql_type(ty: &str, column: &Column, sql_types: &SqlTypes) -> Optio
     Some(Finding::of(FindingCode::OtherSqlType, severity, column, message))
 }
 
-/// Whether every number of a type has at most 64 bits: a `numeric` has up to 18 digits.
-fn fits_in_64_bits(name: &str) -> bool {
-    let Some((_, precision)) = name.split_once('(') else { return !name.starts_with("numeric") };
-    precision
-        .split([',', ')'])
-        .next()
-        .and_then(|digits| digits.trim().parse().ok())
-        .is_some_and(|n: u32| n <= 18)
+/// Whether every value of a type is a whole number of at most 64 bits: a `numeric` has up to 18 digits.
+pub(super) fn is_whole_of_64_bits(ty: &ColumnType) -> bool {
+    match ty.kind {
+        ColumnKind::Integer => true,
+        ColumnKind::Numeric(Fraction::Never) => {
+            let precision = ty.name.split_once('(').and_then(|(_, length)| length.split([',', ')']).next());
+            precision.and_then(|digits| digits.trim().parse().ok()).is_some_and(|n: u32| n <= 18)
+        }
+        _ => false,
+    }
+}
+
+/// Reports a type whose cast to text is not what an application takes for the id.
+fn text(column: &Column) -> Option<Finding> {
+    let (own, ty) = (&column.name, &column.ty.name);
+    match column.ty.kind {
+        ColumnKind::Address => {
+            let message = format!(
+                "is `{ty}`, which PostgreSQL casts to a text with its mask, such as `10.0.0.2/32`: no id matches, \
+                 so grants and bans are missed; select `host({own})`"
+            );
+            Some(Finding::of(FindingCode::OtherText, Severity::Error, column, message))
+        }
+        ColumnKind::OfSession => {
+            let message = format!(
+                "is `{ty}`, whose text depends on the session's settings: keep them as they are, or select a text \
+                 that does not depend on them, as with `to_char`"
+            );
+            Some(Finding::of(FindingCode::SessionText, Severity::Warning, column, message))
+        }
+        _ => None,
+    }
 }
 
 /// A declared number is compared as a number, but each number of such a column has its own digits.
@@ -221,7 +245,7 @@ fn untyped(ty: &str, column: &Column) -> Option<Finding> {
 fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
     let ColumnType { name, kind } = &column.ty;
     let fits = match (Primitive::named(ty), kind) {
-        (_, ColumnKind::Unknown) | (Some(Primitive::String), _) => true,
+        (_, ColumnKind::Unknown | ColumnKind::Address) | (Some(Primitive::String), _) => true,
         (Some(Primitive::Integer), kind) => matches!(kind, ColumnKind::Integer),
         (Some(Primitive::Boolean), kind) => matches!(kind, ColumnKind::Boolean),
         (None, kind) => matches!(kind, ColumnKind::Text | ColumnKind::Caseless),

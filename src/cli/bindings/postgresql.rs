@@ -273,6 +273,15 @@ fn kind(ty: &Type, modifier: i32) -> ColumnKind {
         }),
         Type::UUID => ColumnKind::Uuid,
         Type::BOOL => ColumnKind::Boolean,
+        Type::INET => ColumnKind::Address,
+        Type::DATE
+        | Type::TIMESTAMP
+        | Type::TIMESTAMPTZ
+        | Type::INTERVAL
+        | Type::FLOAT4
+        | Type::FLOAT8
+        | Type::BYTEA
+        | Type::MONEY => ColumnKind::OfSession,
         _ if ty.name() == "citext" => ColumnKind::Caseless,
         _ => ColumnKind::Other,
     }

@@ -85,6 +85,8 @@ fn made_up(kind: Option<ColumnKind>) -> &'static str {
             | ColumnKind::Numeric(_)
             | ColumnKind::Boolean
             | ColumnKind::Enum
+            | ColumnKind::Address
+            | ColumnKind::OfSession
             | ColumnKind::Other
             | ColumnKind::Unknown,
         )

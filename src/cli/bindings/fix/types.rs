@@ -93,7 +93,8 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
     let (name, kind) = (&first.ty.name, first.ty.kind);
     let is_same = columns.iter().all(|column| column.ty.name == *name);
     if columns.iter().any(|column| column.ty.kind != kind) {
-        return None;
+        let is_whole = columns.iter().all(|column| judge::is_whole_of_64_bits(&column.ty));
+        return (is_entity(ty) && is_whole).then(|| "bigint".to_owned());
     }
     if !is_entity(ty) {
         // The values of an SQLite column may be of any type, and are tested in any case.
@@ -113,9 +114,11 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
         | ColumnKind::Padded
         | ColumnKind::Boolean
         | ColumnKind::Enum
+        | ColumnKind::OfSession
         | ColumnKind::Other => is_same.then(|| name.clone()),
         ColumnKind::Numeric(Fraction::Always | Fraction::Sometimes)
         | ColumnKind::Caseless
+        | ColumnKind::Address
         | ColumnKind::Unknown => None,
     }
 }
@@ -142,6 +145,8 @@ fn others_than_text<'a>(columns: &[BoundColumn<'a>], dialect: Dialect) -> Option
         ColumnKind::Text
         | ColumnKind::Numeric(_)
         | ColumnKind::Boolean
+        | ColumnKind::Address
+        | ColumnKind::OfSession
         | ColumnKind::Other
         | ColumnKind::Unknown => false,
     });

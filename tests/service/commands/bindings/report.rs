@@ -244,6 +244,8 @@ fn what_serves_all_the_same_is_no_finding() {
         CREATE INDEX ON grants (kind, user_id, of_kind);
         CREATE INDEX ON grants (of_kind, repo_id);
         CREATE TABLE entries (id bigint NOT NULL, day date NOT NULL, PRIMARY KEY (id, day)) PARTITION BY RANGE (day);
+        CREATE TABLE friends (id integer NOT NULL, friend numeric(12,0) NOT NULL);
+        CREATE INDEX ON friends (id); CREATE INDEX ON friends (friend);
         CREATE TABLE people (id bigint PRIMARY KEY, level numeric(4,0) NOT NULL, rank smallint NOT NULL);";
     let bindings = "facts:
   granted(User:_, Repo:_):
@@ -254,6 +256,8 @@ fn what_serves_all_the_same_is_no_finding() {
     query: SELECT id, level FROM people
   rank(User:_, Integer:_):
     query: SELECT id, rank FROM people
+  friend(User:_, User:_):
+    query: SELECT id, friend FROM friends
 sql_types: {User: bigint, Repo: bigint, Entry: bigint, Integer: smallint}
 tables: {Entry: entries.id}
 ";
@@ -267,4 +271,45 @@ tables: {Entry: entries.id}
          partition: keep the promise only if no id is ever used twice, as where all come from one sequence",
     ];
     assert_eq!(found, expected);
+}
+
+/// Types whose cast to text is not the text that an application takes for the id, or depends on the session.
+#[test]
+fn a_type_with_another_text_is_found() {
+    let tables = "
+        CREATE DOMAIN address AS inet;
+        CREATE TABLE hosts (ip inet PRIMARY KEY, behind address NOT NULL, seen date NOT NULL, load float8 NOT NULL);";
+    let bindings = "facts:
+  behind(Host:_, Host:_):
+    query: SELECT ip, behind FROM hosts
+  named(Name:_):
+    query: SELECT host(ip) FROM hosts
+  seen(Host:_, String:_):
+    query: SELECT ip, seen FROM hosts
+  load(Host:_, Load:_):
+    query: SELECT ip, load FROM hosts
+";
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("other_text", tables);
+    let codes = |bindings: &str| {
+        let (code, out, _) = check(folder.path(), bindings, &database, &["--json"]);
+        let report: Json = serde_json::from_str(&out).unwrap();
+        let entries = report["entries"].as_array().unwrap();
+        let all = entries.iter().flat_map(|entry| entry["findings"].as_array().unwrap());
+        let of_text = all.filter(|finding| finding["code"].as_str().unwrap().ends_with("_text"));
+        let shown = of_text.map(|found| format!("{} {}", found["column"], found["code"]).replace('"', ""));
+        (code, shown.collect::<Vec<_>>())
+    };
+    let expected = [
+        "ip other_text",
+        "behind other_text",
+        "ip other_text",
+        "seen session_text",
+        "ip other_text",
+        "load session_text",
+    ];
+    assert_eq!(codes(bindings), (1, expected.map(str::to_owned).to_vec()));
+    let (code, _, err) =
+        check(folder.path(), &format!("{bindings}sql_types: {{Host: inet}}\n"), &database, &[]);
+    assert!(code != 0 && err.contains("select `host(column)`, and write `text`"), "{err}");
 }
