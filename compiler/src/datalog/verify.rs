@@ -2,9 +2,9 @@
 //!
 //! In: a program, and the policy and the catalog that it refers to. Out: nothing, or a fault in words, which
 //! is a bug in Portcullis. Checked is the INVARIANT of the [module](super), in time linear in the program:
-//! what a clause names exists, what it reads has as many columns as it takes, a variable has one type, and
-//! what stands under a negation alone stands nowhere else. Whether something binds each variable is not
-//! checked here: the planner refuses what nothing binds.
+//! what a clause names exists, what it reads has as many columns as it takes, a variable has one type where it
+//! is enumerated, and what stands under a negation alone stands nowhere else. Whether something binds each
+//! variable is not checked here: the planner refuses what nothing binds.
 
 use super::{Adornment, Clause, Goal, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::Catalog;
@@ -71,19 +71,16 @@ impl Context<'_> {
 
     /// The goals of a clause; the types of its head's variables are known.
     fn clause(&self, clause: &Clause, mut types: Types) -> Checked {
-        let mut locals: FxHashMap<VarId, usize> = FxHashMap::default();
-        for (at, goal) in clause.goals.iter().enumerate() {
+        for goal in &clause.goals {
             self.goal(goal, &mut types)?;
             let mut checked = Ok(());
             goal.for_each_term(&mut |term| {
-                let local = match term {
-                    Term::Local(var) => *locals.entry(var).or_insert(at) == at && goal.is_negated(),
-                    Term::Var(_) | Term::Const(_) | Term::Given(_) | Term::Now | Term::Ignored => true,
-                };
                 if checked.is_ok() {
-                    checked = match local {
-                        true => self.term(clause, term),
-                        false => Err("has a variable of a negated goal elsewhere".into()),
+                    checked = match term {
+                        Term::Local(_) if !goal.is_negated() => {
+                            Err("has a variable of a negated goal elsewhere".into())
+                        }
+                        _ => self.term(clause, term),
                     };
                 }
             });
@@ -142,7 +139,7 @@ impl Context<'_> {
     /// A term of a clause.
     fn term(&self, clause: &Clause, term: Term) -> Checked {
         match term {
-            Term::Var(var) | Term::Local(var) if clause.var_names.find(var).is_none() => {
+            Term::Var(var) if clause.var_names.find(var).is_none() => {
                 Err(format!("has the variable {var:?}, which has no name"))
             }
             Term::Const(literal) => self.literal(literal),
@@ -159,11 +156,12 @@ impl Context<'_> {
     }
 }
 
-/// The type of each column of a relation; `None` if values of any type are tested there.
+/// The type of each column of a relation that enumerates its values; `None` where they are only tested, as in
+/// one relation for all types that a rule treats alike.
 fn column_types(relation: &Relation) -> impl Iterator<Item = Option<TypeId>> {
     relation.adornments.iter().filter_map(|adornment| match *adornment {
         Adornment::Column(ty) => Some(Some(ty)),
-        Adornment::Tested(ty) | Adornment::Same { ty, .. } => Some(ty),
+        Adornment::Tested(_) | Adornment::Same { .. } => Some(None),
         Adornment::Literal(_) | Adornment::Unconstrained(_) => None,
     })
 }
@@ -191,9 +189,9 @@ impl Goal {
 struct Types(FxHashMap<VarId, TypeId>);
 
 impl Types {
-    /// Notes the type of a term, if it is a variable.
+    /// Notes the type of a term, if it is a variable of more than one goal.
     fn note(&mut self, term: Term, ty: Option<TypeId>) -> Checked {
-        let (Term::Var(var) | Term::Local(var), Some(ty)) = (term, ty) else { return Ok(()) };
+        let (Term::Var(var), Some(ty)) = (term, ty) else { return Ok(()) };
         match *self.0.entry(var).or_insert(ty) == ty {
             true => Ok(()),
             false => Err(format!("has the variable {var:?} of two types")),
@@ -310,8 +308,7 @@ allow(u: User, "read", d: Doc) if mine(u, d);
             ("no goal gives a value", |program| scans(program).head.fill(Term::Ignored)),
             ("a variable of a negated goal elsewhere", |program| {
                 let clause = scans(program);
-                let name = clause.name(Term::Var(VarId(0))).clone();
-                let local = Term::Local(clause.var_names.push(name));
+                let local = Term::Local(VarId(99));
                 *args_of(clause, Polarity::Negated) = vec![ScanArg::Term(local)];
                 clause.goals.push(Goal::Compare { op: CompareOp::Equal, left: local, right: local });
             }),
