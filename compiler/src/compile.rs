@@ -86,7 +86,7 @@ pub(crate) fn planned_statement(
 pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
     let Request { program, catalog, shape } = *request;
     let specialised = specialise::specialise(program, catalog, shape)?;
-    rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {})
+    rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}).map_err(CompileError::Bug)
 }
 
 /// Optimises and prints a plan; `observe` sees it after each step.

@@ -122,7 +122,8 @@ pub(crate) fn to_plan(
     let mut passes: Vec<(&'static Pass<RoleForm>, RoleForm)> = Vec::new();
     let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
         passes.push((pass, form.clone()));
-    })?;
+    })
+    .map_err(CompileError::Bug)?;
     let planned = plan(request, &forms, approach)?;
     let mut stages = vec![
         Stage::new("the policy as typed rules", ir::print::program(program)),

@@ -4,14 +4,13 @@
 //! repository" is not; whether a value is in it is tested for each row, and a filter with such a test is no
 //! longer answered by indexes, so that its other sets are hashed instead.
 
-use super::ids::{Alias, TableId, TableRef};
+use super::ids::{Alias, TableRef};
 use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
-use std::cell::OnceCell;
 
 /// Types too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = [STRING, BOOLEAN];
@@ -28,14 +27,22 @@ enum ValueColumn<'a> {
 pub(crate) struct Anchors<'a> {
     pub(crate) catalog: &'a Catalog,
     pub(crate) tables: &'a [Table],
-    /// Whether each table is anchored, once that is known: several may read the same one.
-    anchored: Vec<OnceCell<bool>>,
+    /// Whether each table is anchored. A table reads only those before it.
+    anchored: Vec<bool>,
 }
 
 impl<'a> Anchors<'a> {
     /// For selects that read these tables.
     pub(crate) fn new(catalog: &'a Catalog, tables: &'a [Table]) -> Self {
-        Self { catalog, tables, anchored: vec![OnceCell::new(); tables.len()] }
+        let mut anchors = Self { catalog, tables, anchored: Vec::with_capacity(tables.len()) };
+        for table in tables {
+            let (TableBody::Union(selects)
+            | TableBody::Recursive { base: selects, .. }
+            | TableBody::WholeState { base: selects, .. }) = &table.body;
+            let is_anchored = selects.iter().all(|select| anchors.is_anchored(select));
+            anchors.anchored.push(is_anchored);
+        }
+        anchors
     }
 
     /// Whether a select starts from a given value: equalities lead from one to what it shows.
@@ -52,7 +59,7 @@ impl<'a> Anchors<'a> {
     fn reached(&self, select: &Select) -> IndexSet<Alias> {
         let starts = |from: &&From| match from.kind {
             FromKind::Embedded(_) | FromKind::Values(_) | FromKind::Row { .. } => true,
-            FromKind::Table(TableRef::Table(table)) => self.is_anchored_table(table),
+            FromKind::Table(TableRef::Table(table)) => *table.of(&self.anchored),
             FromKind::Table(TableRef::Itself) | FromKind::Source(_) | FromKind::Again { .. } => false,
         };
         let mut reached: IndexSet<Alias> = select.from.iter().filter(starts).map(|from| from.alias).collect();
@@ -132,17 +139,6 @@ impl<'a> Anchors<'a> {
             }
             Condition::Compare { .. } | Condition::Meets { .. } | Condition::None(_) => false,
         }
-    }
-
-    fn is_anchored_table(&self, table: TableId) -> bool {
-        // A table reads only those before it: the recursion ends.
-        *table.of(&self.anchored).get_or_init(|| match &table.of(self.tables).body {
-            TableBody::Union(selects)
-            | TableBody::Recursive { base: selects, .. }
-            | TableBody::WholeState { base: selects, .. } => {
-                selects.iter().all(|select| self.is_anchored(select))
-            }
-        })
     }
 
     /// Whether an index on a column of a source finds few rows for a literal. Not for a number: many rows may

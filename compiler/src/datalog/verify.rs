@@ -2,17 +2,14 @@
 //!
 //! In: a program, and the policy and the catalog that it refers to. Out: nothing, or a fault in words, which
 //! is a bug in Portcullis. Checked is the INVARIANT of the [module](super), in time linear in the program:
-//! what a clause names exists, what it reads has as many columns as it takes, a variable has one type where it
-//! is enumerated, and what stands under a negation alone stands nowhere else. Whether something binds each
+//! what a clause names exists, what it reads has as many columns as it takes, a variable has one type where
+//! it is enumerated, and what stands under a negation alone stands nowhere else. Whether something binds each
 //! variable is not checked here: the planner refuses what nothing binds.
 
 use super::{Adornment, Clause, Goal, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::Catalog;
 use crate::ir::{ConstId, Polarity, Program, TypeId, VarId};
 use rustc_hash::FxHashMap;
-
-/// A fault of a program.
-type Checked = Result<(), String>;
 
 /// Finds a fault of a question's program, each of whose alternatives answers with `n_outputs` values.
 ///
@@ -24,11 +21,11 @@ pub(crate) fn check(
     program: &Specialised,
     n_outputs: usize,
 ) -> Result<(), String> {
-    let context = Context { policy, catalog, program };
+    let verifier = ProgramVerifier { policy, catalog, program };
     for (rel, relation) in program.relations.enumerate() {
         for (at, clause) in relation.clauses.iter().enumerate() {
             let fault = |fault| format!("clause {at} of {rel:?} {fault}");
-            context.clause_of(relation, clause).map_err(fault)?;
+            verifier.clause_of(relation, clause).map_err(fault)?;
         }
     }
     for (at, root) in program.roots.iter().enumerate() {
@@ -36,32 +33,32 @@ pub(crate) fn check(
         if root.outputs.len() != n_outputs {
             return Err(fault("answers with another number of values".into()));
         }
-        let mut types = Types::default();
+        let mut types = VariableTypes::default();
         for output in &root.outputs {
             if let Some(term) = output.term() {
-                context.term(&root.clause, term).map_err(fault)?;
+                verifier.term(&root.clause, term).map_err(fault)?;
                 types.note(term, output.ty()).map_err(fault)?;
             }
         }
-        context.clause(&root.clause, types).map_err(fault)?;
+        verifier.clause(&root.clause, types).map_err(fault)?;
     }
     Ok(())
 }
 
 /// What a clause may refer to.
-struct Context<'c> {
+struct ProgramVerifier<'c> {
     policy: &'c Program,
     catalog: &'c Catalog,
     program: &'c Specialised,
 }
 
-impl Context<'_> {
+impl ProgramVerifier<'_> {
     /// A clause of a relation.
-    fn clause_of(&self, relation: &Relation, clause: &Clause) -> Checked {
+    fn clause_of(&self, relation: &Relation, clause: &Clause) -> Result<(), String> {
         if clause.head.len() != relation.n_columns() {
             return Err("has another number of columns than its relation".into());
         }
-        let mut types = Types::default();
+        let mut types = VariableTypes::default();
         for (term, ty) in clause.head.iter().zip(column_types(relation)) {
             self.term(clause, *term)?;
             types.note(*term, ty)?;
@@ -70,7 +67,7 @@ impl Context<'_> {
     }
 
     /// The goals of a clause; the types of its head's variables are known.
-    fn clause(&self, clause: &Clause, mut types: Types) -> Checked {
+    fn clause(&self, clause: &Clause, mut types: VariableTypes) -> Result<(), String> {
         for goal in &clause.goals {
             self.goal(goal, &mut types)?;
             let mut checked = Ok(());
@@ -93,7 +90,7 @@ impl Context<'_> {
     }
 
     /// What a goal reads, and the types that it gives to variables.
-    fn goal(&self, goal: &Goal, types: &mut Types) -> Checked {
+    fn goal(&self, goal: &Goal, types: &mut VariableTypes) -> Result<(), String> {
         match goal {
             Goal::Scan { source, args, .. } => {
                 let Some(relation) = self.catalog.relations.find(*source) else {
@@ -129,7 +126,7 @@ impl Context<'_> {
     }
 
     /// Two literals or more, ascending.
-    fn one_of(&self, literals: &[ConstId]) -> Checked {
+    fn one_of(&self, literals: &[ConstId]) -> Result<(), String> {
         if literals.len() < 2 || !literals.is_sorted_by(|one, next| one < next) {
             return Err("tests a column for literals that are not two or more, ascending".into());
         }
@@ -137,7 +134,7 @@ impl Context<'_> {
     }
 
     /// A term of a clause.
-    fn term(&self, clause: &Clause, term: Term) -> Checked {
+    fn term(&self, clause: &Clause, term: Term) -> Result<(), String> {
         match term {
             Term::Var(var) if clause.var_names.find(var).is_none() => {
                 Err(format!("has the variable {var:?}, which has no name"))
@@ -148,7 +145,7 @@ impl Context<'_> {
     }
 
     /// A literal of the policy or the catalog.
-    fn literal(&self, literal: ConstId) -> Checked {
+    fn literal(&self, literal: ConstId) -> Result<(), String> {
         match constant(self.policy, &self.program.extra_constants, literal) {
             Some(_) => Ok(()),
             None => Err(format!("has {literal:?}, which is neither the policy's nor the catalog's")),
@@ -186,11 +183,11 @@ impl Goal {
 
 /// The types of a clause's variables.
 #[derive(Default)]
-struct Types(FxHashMap<VarId, TypeId>);
+struct VariableTypes(FxHashMap<VarId, TypeId>);
 
-impl Types {
+impl VariableTypes {
     /// Notes the type of a term, if it is a variable of more than one goal.
-    fn note(&mut self, term: Term, ty: Option<TypeId>) -> Checked {
+    fn note(&mut self, term: Term, ty: Option<TypeId>) -> Result<(), String> {
         let (Term::Var(var), Some(ty)) = (term, ty) else { return Ok(()) };
         match *self.0.entry(var).or_insert(ty) == ty {
             true => Ok(()),
@@ -233,7 +230,7 @@ allow(u: User, "read", d: Doc) if mine(u, d);
     }
 
     /// What the check says about the program of *which documents may ada read*, after a change.
-    fn check_after(change: Change) -> Checked {
+    fn check_after(change: Change) -> Result<(), String> {
         let policy = crate::check(&SourceMap::new("policy.polar", POLICY)).program.unwrap();
         let catalog = catalog();
         let question = Question::atom(

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 /// What one search for the caller's rows looked at. It ends at the first of them, so what was seen without
 /// ending it is stored. A chain of tables that each read the one before twice would take forever otherwise.
 #[derive(Default)]
-struct Seen {
+struct StoredSearch {
     relations: FxHashSet<RelId>,
     tables: FxHashSet<TableId>,
 }
@@ -37,7 +37,7 @@ impl Planner<'_> {
             // A table is made once for all rows, so the value of the current row counts as unbound.
             return true;
         }
-        if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut Seen::default()) {
+        if !self.is_callers(scope, select, expr) || !self.is_stored(rel, &mut StoredSearch::default()) {
             return false;
         }
         self.has_other_end = true;
@@ -49,7 +49,7 @@ impl Planner<'_> {
         if let (Expr::Given(var), Ends::Stored) = (expr, self.ends) {
             return self.column == Some(var);
         }
-        let mut seen = Seen::default();
+        let mut seen = StoredSearch::default();
         !expr.is_static()
             && scope
                 .demand(select, vec![expr].into())
@@ -59,8 +59,8 @@ impl Planner<'_> {
     }
 
     /// Whether a relation depends on stored facts alone.
-    fn is_stored(&self, rel: RelId, seen: &mut Seen) -> bool {
-        let is_stored = |goal: &Goal, seen: &mut Seen| match goal {
+    fn is_stored(&self, rel: RelId, seen: &mut StoredSearch) -> bool {
+        let is_stored = |goal: &Goal, seen: &mut StoredSearch| match goal {
             Goal::Scan { source, .. } => self.is_stored_source(FromKind::Source(*source), seen),
             Goal::Call { rel, .. } => self.is_stored(*rel, seen),
             Goal::Rows { table, .. } => self.is_stored_source(FromKind::Table(*table), seen),
@@ -70,7 +70,7 @@ impl Planner<'_> {
         !seen.relations.insert(rel) || goals().all(|goal| is_stored(goal, seen))
     }
 
-    fn is_stored_source(&self, kind: FromKind, seen: &mut Seen) -> bool {
+    fn is_stored_source(&self, kind: FromKind, seen: &mut StoredSearch) -> bool {
         match kind {
             FromKind::Source(source) => {
                 !matches!(self.catalog.relations[source].source, RelationSource::Bound { .. })
@@ -85,7 +85,7 @@ impl Planner<'_> {
         }
     }
 
-    fn reads_stored(&self, select: &Select, seen: &mut Seen) -> bool {
+    fn reads_stored(&self, select: &Select, seen: &mut StoredSearch) -> bool {
         select.from.iter().all(|from| self.is_stored_source(from.kind, seen))
             && select.branches().all(|branch| self.reads_stored(branch, seen))
     }

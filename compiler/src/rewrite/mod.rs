@@ -21,7 +21,6 @@ use crate::datalog::{RelId, Root, Specialised, Term, verify};
 use crate::id_vec::{IdVec, id};
 use crate::ir::{Program, RuleId};
 use crate::pass::{self, Pass, Rewritable};
-use crate::question::CompileError;
 use indexmap::IndexSet;
 
 /// What the passes know in addition to the program that they rewrite.
@@ -159,22 +158,22 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
 /// The forms of a program that are worth planning, best first; `observe` sees each of them after each pass.
 ///
 /// # Errors
-/// [`CompileError::Bug`] if a pass broke the program.
+/// A bug: what is wrong with the program that a pass made.
 pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
     observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
-) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
+) -> Result<IdVec<RoleFormId, RoleForm>, String> {
     let n_outputs = program.roots.first().map_or(0, |root| root.outputs.len());
     let check = |pass: &str, program: &Specialised| {
         verify::check(context.program, context.catalog, program, n_outputs)
-            .map_err(|fault| CompileError::Bug(format!("after the pass `{pass}`: {fault}")))
+            .map_err(|fault| format!("after the pass `{pass}`: {fault}"))
     };
     let mut run = |passes, form: &mut RoleForm| {
         pass::run(passes, form, context, &mut |pass, form| {
             check(pass.name, &form.program)?;
             observe(pass, form);
-            Ok(())
+            Ok::<(), String>(())
         })
     };
     check("specialise", &program)?;

@@ -6,8 +6,8 @@ use super::lower::Lowering;
 use super::printing::Printing;
 use super::strategy::{Fence, at_alternatives};
 use crate::algebra::{Condition, Select};
-use crate::ordered::OrderedSet;
 use crate::question::CompileError;
+use indexmap::IndexSet;
 use sqlparser::ast::{Expr as Sql, Query};
 
 impl<T> Lowering<'_, T>
@@ -22,7 +22,7 @@ where
         }
         self.row_conditions(select, &mut conditions)?;
         // There may be tens of thousands, as of a list of values that are not allowed.
-        let once: OrderedSet<Sql> = conditions.into_iter().collect();
+        let once: IndexSet<Sql> = conditions.into_iter().collect();
         Ok(once.into_iter().collect())
     }
 

@@ -6,9 +6,9 @@
 //! none added that the pass may not add.
 //!
 //! Conditions are accounted for after every pass that changed a plan; after those that arrange a filter which
-//! is a condition, in tests and debug builds alone. References are checked after every pass in tests and debug
-//! builds, and in release builds once, before printing. A plan with a fault ends as [`CompileError::Bug`] and
-//! never as a text.
+//! is a condition, in tests and debug builds alone. References are checked after every pass in tests and
+//! debug builds, and in release builds once, before printing. A plan with a fault ends as
+//! [`CompileError::Bug`] and never as a text.
 
 mod accounts;
 mod atoms;

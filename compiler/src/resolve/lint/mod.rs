@@ -14,12 +14,13 @@ use super::walk::{each_variable, for_each_condition, span_of};
 use crate::diagnostic::{Code, Diagnostic, suggest};
 use crate::ir::TypeKind;
 use crate::limits;
-use crate::ordered::OrderedMap;
 use crate::source::Span;
 use crate::syntax::ast::{
     self, BlockKind, Condition, Item, Member, Name, Policy, ShortCondition, Spanned, Term,
 };
+use indexmap::IndexMap;
 use near_miss::NearMisses;
+use rustc_hash::FxBuildHasher;
 
 /// Adds the lints to the findings.
 pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
@@ -53,12 +54,12 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
 }
 
 /// How often each variable of a rule occurs, and where first, in the order of the text.
-struct Occurrences<'a>(OrderedMap<&'a str, (usize, Span)>);
+struct Occurrences<'a>(IndexMap<&'a str, (usize, Span), FxBuildHasher>);
 
 impl<'a> Occurrences<'a> {
     /// Of a rule in longhand.
     fn of(rule: &'a ast::Rule) -> Self {
-        let mut occurrences = Self(OrderedMap::default());
+        let mut occurrences = Self(IndexMap::default());
         rule.params.iter().for_each(|param| occurrences.add_term(&param.term));
         if let Some(body) = &rule.body {
             each_variable(body, &mut |name, span| occurrences.add(name, span));
