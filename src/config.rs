@@ -45,6 +45,7 @@ pub struct Setting {
     /// The form of its values.
     pub form: FlagForm,
     check: fn(&str) -> Result<(), &'static str>,
+    show_wrong: fn(String) -> String,
 }
 
 impl Setting {
@@ -66,6 +67,16 @@ impl Setting {
     pub fn check(&self, text: &str) -> Result<(), &'static str> {
         (self.check)(text)
     }
+
+    /// Whether an error may show a text that is not a value of it. It may not if a password may be in it.
+    pub fn may_show_wrong(&self, text: &str) -> bool {
+        (self.show_wrong)(text.to_owned()) == text
+    }
+}
+
+/// A default that is above zero.
+fn count(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap_or(NonZeroUsize::MIN)
 }
 
 /// Declares the settings, each with its field, default and reason in one place.
@@ -91,6 +102,7 @@ macro_rules! settings {
                 why: concat!($($why,)+).trim_ascii(),
                 form: <$ty as SettingValue>::FORM,
                 check: |text| <$ty as SettingValue>::parse(text).map(drop),
+                show_wrong: <$ty as SettingValue>::show_wrong,
             },)+)+];
 
             /// The values as data, in the order of [`Config::SETTINGS`]. A secret shows only whether it is

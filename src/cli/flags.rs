@@ -70,6 +70,8 @@ fn arg(setting: &'static Setting, default: &Json) -> Option<Arg> {
     };
     let check = |text: &str| match setting.check(text) {
         Ok(()) => Ok(text.to_owned()),
+        // Clap would show it; the error of the settings does not.
+        Err(_) if !setting.may_show_wrong(text) => Ok(text.to_owned()),
         Err(expected) => Err(format!("expected {expected}")),
     };
     let arg = Arg::new(setting.name)

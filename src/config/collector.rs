@@ -25,6 +25,10 @@ impl SettingValue for CollectorUrl {
         }
     }
 
+    fn show_wrong(text: String) -> String {
+        if text.contains('@') { "(an address that may have a password)".to_owned() } else { text }
+    }
+
     fn show(&self) -> Json {
         json!(self.0)
     }

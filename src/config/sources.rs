@@ -104,7 +104,6 @@ impl<'a> Given<'a> {
         name: &'static str,
         value: &mut T,
     ) -> Result<InForce, ConfigError> {
-        let shown = |text: String| if T::IS_SECRET { "(secret)".to_owned() } else { text };
         let mut origin = SettingOrigin::Default;
         if let Some(file) = &mut self.file
             && let Some(entry) = file.take(name)
@@ -114,7 +113,7 @@ impl<'a> Given<'a> {
             *value = read.map_err(|expected| ConfigError::Value {
                 place: origin.clone(),
                 name,
-                text: shown(entry.written),
+                text: T::show_wrong(entry.written),
                 expected,
             })?;
         }
@@ -127,7 +126,7 @@ impl<'a> Given<'a> {
             *value = T::parse(&text).map_err(|expected| ConfigError::Value {
                 place: place.clone(),
                 name,
-                text: shown(text),
+                text: T::show_wrong(text),
                 expected,
             })?;
             origin = place;

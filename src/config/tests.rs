@@ -150,6 +150,15 @@ fn an_address_that_may_have_a_password_shows_nowhere() {
             settled(&[], &[], &format!("{name} = \"postgre://ada:hush@a/b\"")).unwrap_err().to_string();
         assert!(wrong.contains("`(secret)` is not a value of") && !wrong.contains("hush"), "{wrong}");
     }
+    for name in ["otlp_endpoint", "decision_log_endpoint"] {
+        let url = "https://me:hush@c.example";
+        let variable = format!("PORTCULLIS_{}", name.to_uppercase());
+        let in_file = format!("{name} = \"{url}\"");
+        for wrong in [settled(&[], &[], &in_file), settled(&[], &[(&variable, url)], "")] {
+            let wrong = wrong.unwrap_err().to_string();
+            assert!(wrong.contains("`(an address that may have a password)` is not a value of"), "{wrong}");
+        }
+    }
 }
 
 #[test]

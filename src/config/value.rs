@@ -47,6 +47,11 @@ pub(super) trait SettingValue: Sized {
         self
     }
 
+    /// A text that is not a value, as far as it may be shown.
+    fn show_wrong(text: String) -> String {
+        if Self::IS_SECRET { "(secret)".to_owned() } else { text }
+    }
+
     /// The value as data.
     fn show(&self) -> Json;
 }
@@ -363,6 +368,10 @@ impl<T: SettingValue> SettingValue for Option<T> {
 
     fn seen_from(self, folder: &Path) -> Self {
         self.map(|value| value.seen_from(folder))
+    }
+
+    fn show_wrong(text: String) -> String {
+        T::show_wrong(text)
     }
 
     fn show(&self) -> Json {
