@@ -204,10 +204,10 @@ settings! {
     /// The maximum number of open connections; within the usual limit of 1,024 open files, and lowered if the
     /// process has a lower one. For each further connection, the one that has been idle for longest is
     /// closed.
-    max_connections: usize = 900;
+    max_connections: NonZeroUsize = count(900);
     /// The maximum number of concurrent requests; beyond it an immediate 503 serves clients better than a
     /// queue in which requests time out. One key gets at most as many as it leaves free, so half of them.
-    max_requests: usize = 512;
+    max_requests: NonZeroUsize = count(512);
     /// The number of readers for brief questions, mainly single checks, in each environment; by default as
     /// many as processors, but at least four. Nothing else uses them.
     readers: Option<NonZeroUsize> = None;

@@ -4,6 +4,7 @@
 //! descriptors can neither accept a connection nor write a store, so connections are limited below that.
 
 use crate::config::Config;
+use std::num::NonZeroUsize;
 
 /// How many descriptors connections leave free for anything opened later; an environment, for example, takes
 /// about fifteen.
@@ -28,7 +29,8 @@ pub(super) fn fit_connections(config: &mut Config) {
     use rustix::process::{Resource, getrlimit};
     let Some(limit) = getrlimit(Resource::Nofile).current else { return };
     let open = std::fs::read_dir("/dev/fd").map_or(0, |entries| entries.count() as u64);
-    let most = usize::try_from(limit.saturating_sub(open + SPARE)).unwrap_or(usize::MAX).max(1);
+    let most = usize::try_from(limit.saturating_sub(open + SPARE)).unwrap_or(usize::MAX);
+    let most = NonZeroUsize::new(most).unwrap_or(NonZeroUsize::MIN);
     if config.max_connections > most {
         tracing::warn!(
             limit,

@@ -4,6 +4,7 @@ use super::value::{FlagForm, SettingValue};
 use crate::percent::decoded;
 use serde_json::{Value as Json, json};
 use std::fmt;
+use std::net::Ipv6Addr;
 
 /// The address of a collector, without its paths.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,17 +12,17 @@ pub struct CollectorUrl(pub String);
 
 impl SettingValue for CollectorUrl {
     const FORM: FlagForm = FlagForm::Text("URL");
-    const EXPECTED: &'static str =
-        "an address like \"http://127.0.0.1:4318\" or \"https://collector.example.com\", without `@`";
+    const EXPECTED: &'static str = "an address like \"http://127.0.0.1:4318\" or \"https://collector.example.com\", without `@`, `?` and `#`";
 
     fn parse(text: &str) -> Result<Self, &'static str> {
         let rest = ["http://", "https://"].iter().find_map(|scheme| text.strip_prefix(scheme));
-        // The address is shown, so a password must not be in it.
-        match rest {
-            Some(rest) if !rest.is_empty() && !rest.contains('@') => {
-                Ok(Self(text.trim_end_matches('/').to_owned()))
-            }
-            Some(_) | None => Err(Self::EXPECTED),
+        let (authority, path) = rest.map_or(("", ""), |rest| rest.split_once('/').unwrap_or((rest, "")));
+        // The address is shown, so a password must not be in it. Paths are added to it.
+        let is_part = |c: char| c.is_ascii_graphic() && !"?#@\"<>\\^`{|}".contains(c);
+        if is_authority(authority) && path.chars().all(is_part) {
+            Ok(Self(text.trim_end_matches('/').to_owned()))
+        } else {
+            Err(Self::EXPECTED)
         }
     }
 
@@ -32,6 +33,20 @@ impl SettingValue for CollectorUrl {
     fn show(&self) -> Json {
         json!(self.0)
     }
+}
+
+/// Whether a text is a host, perhaps with a port.
+fn is_authority(text: &str) -> bool {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, port)) if !text.ends_with(']') => (host, Some(port)),
+        Some(_) | None => (text, None),
+    };
+    let is_host = match host.strip_prefix('[') {
+        Some(rest) => rest.strip_suffix(']').is_some_and(|ip| ip.parse::<Ipv6Addr>().is_ok()),
+        None => !host.is_empty() && host.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
+    };
+    let is_port = |port: &str| port.parse::<u16>().is_ok() && !port.starts_with('+');
+    is_host && port.is_none_or(is_port)
 }
 
 /// Headers of the requests to a collector, as in `OTEL_EXPORTER_OTLP_HEADERS`. Collectors that someone else
@@ -102,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_has_a_scheme_and_no_password() {
+    fn an_address_has_a_scheme_and_a_host_and_no_password_and_no_query() {
         for (text, url) in [
             ("https://api.example.com/otlp/", Some("https://api.example.com/otlp")),
             ("http://localhost:4318", Some("http://localhost:4318")),
@@ -110,6 +125,19 @@ mod tests {
             ("https://", None),
             ("ftp://example.com", None),
             ("localhost:4318", None),
+            ("http://[::1]:4318/otlp", Some("http://[::1]:4318/otlp")),
+            ("http://[::1]", Some("http://[::1]")),
+            ("http://localhost:4318?x=y", None),
+            ("http://localhost:4318/a?x=y", None),
+            ("http://localhost:4318/a#b", None),
+            ("http://localhost:4318/a b", None),
+            ("http://local host", None),
+            ("http://localhost:", None),
+            ("http://localhost:port", None),
+            ("http://localhost:65536", None),
+            ("http://:4318", None),
+            ("http://[::1", None),
+            ("http:///otlp", None),
         ] {
             assert_eq!(CollectorUrl::parse(text).ok().map(|url| url.0).as_deref(), url, "{text}");
         }

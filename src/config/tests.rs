@@ -89,13 +89,18 @@ fn a_wrong_value_names_its_place_its_setting_and_what_is_expected() {
         ),
         ("max_body = 1.5", "`1.5` is not a value of `max_body`, expected a whole number"),
         ("max_body = -1", "`-1` is not a value of `max_body`, expected a whole number"),
+        ("max_requests = 0", "`0` is not a value of `max_requests`, expected a whole number above zero"),
+        (
+            "max_connections = 0",
+            "`0` is not a value of `max_connections`, expected a whole number above zero",
+        ),
         ("max_body = 0x10", "`0x10` is not a value of `max_body`, expected a whole number"),
         ("dev = 1", "`1` is not a value of `dev`, expected true or false"),
         ("data = \"\"", "`\"\"` is not a value of `data`, expected a path that is not empty"),
         ("log_format = \"xml\"", "`\"xml\"` is not a value of `log_format`, expected \"text\" or \"json\""),
         (
             "otlp_endpoint = \"x:4318\"",
-            "`\"x:4318\"` is not a value of `otlp_endpoint`, expected an address like \"http://127.0.0.1:4318\" or \"https://collector.example.com\", without `@`",
+            "`\"x:4318\"` is not a value of `otlp_endpoint`, expected an address like \"http://127.0.0.1:4318\" or \"https://collector.example.com\", without `@`, `?` and `#`",
         ),
         (
             "decision_log_headers = \"hush\"",

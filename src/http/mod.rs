@@ -178,9 +178,11 @@ impl AppState {
             .into_iter()
             .flat_map(|first| keys.clone().map(|key| FixedKey::new(key, Arc::clone(first))))
             .collect();
-        let seats = Semaphore::new(config.max_requests.min(Semaphore::MAX_PERMITS));
+        let seats = Semaphore::new(config.max_requests.get().min(Semaphore::MAX_PERMITS));
         // One more, so that half of it is a request where a single one is allowed.
-        let requests = Arc::new(Budget::new(config.max_requests.saturating_add(1)));
+        let requests = Arc::new(Budget::new(config.max_requests.get().saturating_add(1)));
+        let decisions = Decisions::default();
+        environments.iter().for_each(|environment| decisions.begin(environment));
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));

@@ -41,7 +41,7 @@ pub async fn serve(listener: TcpListener, app: Arc<AppState>, shutdown: impl Fut
         router: super::router(Arc::clone(&app)),
         tls: app.tls.clone(),
         metrics: Some(Arc::clone(&app.metrics)),
-        max_connections: app.config.max_connections,
+        max_connections: app.config.max_connections.get(),
         app: Arc::clone(&app),
     };
     let Some(store) = &app.shared_store else { return server.run(listener, shutdown).await };

@@ -8,6 +8,7 @@ use portcullis::store::postgres::{Address, StoreServers};
 use serde_json::Value as Json;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -62,6 +63,13 @@ pub struct Server {
     stop: Option<oneshot::Sender<()>>,
     serving: Option<JoinHandle<()>>,
     folder: Option<TempDir>,
+    /// The connection of a request without an end.
+    endless: Option<TcpStream>,
+}
+
+/// A number for a setting that must be above zero.
+pub fn count(n: usize) -> NonZeroUsize {
+    NonZeroUsize::new(n).unwrap()
 }
 
 impl Server {
@@ -81,6 +89,25 @@ impl Server {
     /// A server in development mode with these settings, over a fresh folder.
     pub fn with(config: Config) -> Self {
         Self::over(Config { dev: true, ..config }, tempfile::tempdir().unwrap())
+    }
+
+    /// A server in development mode whose only place for requests is taken by one without an end.
+    pub fn full(config: Config) -> Self {
+        let (body_time, request_time) = (Duration::from_hours(1), Duration::from_hours(1));
+        let mut server = Self::with(Config { max_requests: count(1), body_time, request_time, ..config });
+        let mut stream = server.connect();
+        let key = bearer(DEVELOPMENT_KEY);
+        let head = "Host: test\r\nContent-Type: application/json\r\nContent-Length: 2";
+        write!(stream, "POST /api/batch HTTP/1.1\r\n{key}\r\n{head}\r\n\r\n").unwrap();
+        server.endless = Some(stream);
+        let is_full = |_| {
+            server.get("/health").status == 503 || {
+                std::thread::sleep(Duration::from_millis(10));
+                false
+            }
+        };
+        assert!((0..1_000).any(is_full), "the request does not take the place");
+        server
     }
 
     /// A server in development mode whose store is not on the disk.
@@ -155,6 +182,7 @@ impl Server {
             stop: Some(stop),
             serving: Some(serving),
             folder,
+            endless: None,
         }
     }
 
@@ -165,6 +193,7 @@ impl Server {
 
     /// Waits until the server has finished what it accepted.
     pub fn finish_stop(&mut self) {
+        drop(self.endless.take());
         self.begin_stop();
         if let Some(serving) = self.serving.take() {
             serving.join().unwrap();

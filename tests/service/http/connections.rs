@@ -2,7 +2,7 @@
 
 use portcullis::config::Config;
 use portcullis::http::DEVELOPMENT_KEY;
-use portcullis_testkit::server::Server;
+use portcullis_testkit::server::{Server, count};
 use portcullis_testkit::wire::{bearer, fact_json, question, read_answer, try_read_answer};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -79,7 +79,7 @@ fn a_body_that_breaks_off_changes_nothing() {
 fn a_slow_head_holds_nothing() {
     let server = Server::with(Config {
         header_time: Duration::from_millis(300),
-        max_connections: 4,
+        max_connections: count(4),
         ..Config::default()
     });
     // All seats are taken by clients that never finish a head.
@@ -99,7 +99,7 @@ fn a_slow_head_holds_nothing() {
 /// With all seats taken by heads that never end and by connections at rest, a client with a request gets one.
 #[test]
 fn idle_connections_and_slow_heads_give_way() {
-    let server = Server::with(Config { max_connections: 4, ..Config::default() });
+    let server = Server::with(Config { max_connections: count(4), ..Config::default() });
     let begin = b"GET /health HTTP/1.1\r\nX-Slow: ";
     let heard = || {
         let mut stream = server.connect();
@@ -150,7 +150,8 @@ fn idle_connections_and_slow_heads_give_way() {
 
 #[test]
 fn a_client_that_does_not_read_holds_nothing() {
-    let config = Config { answer_time: Duration::from_millis(300), max_connections: 1, ..Config::default() };
+    let config =
+        Config { answer_time: Duration::from_millis(300), max_connections: count(1), ..Config::default() };
     let server = Server::with(config);
     let policy = json!({ "src": portcullis_testkit::server::POLICY });
     assert_eq!(server.post("/api/policy", &policy).status, 200);

@@ -218,7 +218,7 @@ fn a_policy_over_its_limit_is_413() {
 
 #[test]
 fn beyond_the_seats_it_is_503_with_a_time_to_come_back() {
-    let server = Server::with(Config { max_requests: 0, ..Config::default() });
+    let server = Server::full(Config::default());
     let upload = server.post("/api/policy", &json!({ "src": "" }));
     upload.fails(503, "not available");
     assert_eq!(upload.json()["error_type"], "Generic");

@@ -3,7 +3,7 @@
 use super::connections::wire;
 use portcullis::config::Config;
 use portcullis::http::DEVELOPMENT_KEY;
-use portcullis_testkit::server::Server;
+use portcullis_testkit::server::{Server, count};
 use portcullis_testkit::wire::{bearer, fact_json, question, read_answer, try_read_answer};
 use serde_json::json;
 use std::fs;
@@ -106,7 +106,7 @@ fn metrics(server: &SecureServer) -> String {
 fn a_slow_handshake_holds_nothing() {
     let server = SecureServer::with(Config {
         header_time: Duration::from_millis(300),
-        max_connections: 4,
+        max_connections: count(4),
         ..Config::default()
     });
     // All seats are taken: two say nothing, two begin a handshake and leave it there.
@@ -125,7 +125,8 @@ fn a_slow_handshake_holds_nothing() {
 
 #[test]
 fn a_client_that_does_not_read_holds_nothing() {
-    let config = Config { answer_time: Duration::from_millis(300), max_connections: 1, ..Config::default() };
+    let config =
+        Config { answer_time: Duration::from_millis(300), max_connections: count(1), ..Config::default() };
     let server = SecureServer::with(config);
     let policy = json!({ "src": portcullis_testkit::server::POLICY }).to_string();
     assert_eq!(server.asked("POST", "/api/policy", &policy), 200);

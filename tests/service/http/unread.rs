@@ -6,7 +6,7 @@ use super::keys::{key, serving};
 use portcullis::config::Config;
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis::store::Access;
-use portcullis_testkit::server::Server;
+use portcullis_testkit::server::{Server, count};
 use portcullis_testkit::wire::{Answer, read_answer};
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -55,7 +55,7 @@ fn a_request_that_is_refused_before_its_body_arrives_does_not_cost_the_next_one(
     let one = NonZeroU32::new(1);
     let rare = Server::with(Config { rate_limit: one, rate_burst: one, ..Config::default() });
     assert_eq!(rare.get("/api/policy").status, 200);
-    let full = Server::with(Config { max_requests: 0, ..Config::default() });
+    let full = Server::full(Config::default());
     let body = " ".repeat(1200);
     let batch = wire("POST", "/api/batch", &body);
     for (server, request, status) in [
@@ -154,7 +154,7 @@ fn a_body_that_never_comes_costs_a_bounded_time() {
 /// Strangers that send heads without bodies keep nobody out.
 #[test]
 fn a_connection_whose_body_is_awaited_in_vain_gives_way() {
-    let server = Server::with(Config { max_connections: 4, ..Config::default() });
+    let server = Server::with(Config { max_connections: count(4), ..Config::default() });
     let whole = unknown("[1, 2, 3]");
     let mut strangers: Vec<TcpStream> = (0..4).map(|_| server.connect()).collect();
     for stream in &mut strangers {
