@@ -260,8 +260,13 @@ fn is_loopback(host: &str) -> bool {
 pub(super) fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
-            let header = response.headers().get("retry-after").and_then(|text| text.to_str().ok());
-            Some(Duration::from_secs(header.and_then(|text| text.trim().parse().ok()).unwrap_or(1)))
+            let Some(header) = response.headers().get("retry-after") else {
+                // The service itself says how long, unless waiting cannot help. A proxy says nothing.
+                let is_of_service = response.headers().contains_key("x-request-id");
+                return (!is_of_service).then_some(Duration::from_secs(1));
+            };
+            let seconds = header.to_str().ok().and_then(|text| text.trim().parse().ok());
+            Some(Duration::from_secs(seconds.unwrap_or(1)))
         }
         _ => None,
     }
@@ -343,6 +348,21 @@ mod tests {
         {
             assert_eq!(base(url), expected);
         }
+    }
+
+    #[test]
+    fn a_service_that_does_not_ask_to_wait_is_not_asked_again() {
+        let asked = |headers: &[(&str, &str)]| {
+            let mut response = Response::builder().status(503);
+            for (name, value) in headers {
+                response = response.header(*name, *value);
+            }
+            asked_to_wait(&response.body(Body::builder().data("")).unwrap()).map(|wait| wait.as_secs())
+        };
+        assert_eq!(asked(&[("X-Request-ID", "1"), ("Retry-After", "7")]), Some(7));
+        assert_eq!(asked(&[("X-Request-ID", "1")]), None);
+        // Of a proxy.
+        assert_eq!(asked(&[]), Some(1));
     }
 
     #[test]

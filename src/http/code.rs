@@ -74,6 +74,8 @@ codes! {
     Unauthorized = "unauthorized", UNAUTHORIZED;
     /// A read-only key on a mutation.
     ReadOnlyKey = "read_only_key", FORBIDDEN;
+    /// A request to the studio that may be of another page.
+    ForeignPage = "foreign_page", FORBIDDEN;
     /// There is no such path, policy or version.
     NotFound = "not_found", NOT_FOUND;
     /// The path has no such method.
@@ -92,7 +94,7 @@ codes! {
     InternalError = "internal_error", INTERNAL_SERVER_ERROR;
     /// The service cannot answer at the moment.
     Unavailable = "unavailable", SERVICE_UNAVAILABLE;
-    /// Nothing can be stored: the disk is full or failing.
+    /// Nothing can be stored: the disk is full, or it failed.
     CannotStore = "cannot_store", SERVICE_UNAVAILABLE;
     /// Nothing can be stored: files of the store were removed, replaced or changed.
     FilesMoved = "files_moved", SERVICE_UNAVAILABLE;

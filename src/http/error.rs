@@ -51,6 +51,8 @@ pub(super) enum ApiError {
     Unauthorized(&'static str),
     /// 403: a read-only key on a mutation.
     Forbidden,
+    /// 403: a request to the studio that may be of another page.
+    ForeignPage(&'static str),
     /// 404: no such path or version.
     NotFound(String),
     /// 405: the path exists, the method does not.
@@ -73,6 +75,8 @@ pub(super) enum ApiError {
     Unavailable(String),
     /// 503: questions are answered, but nothing can be stored; the text is for the log.
     CannotStore(String),
+    /// 503: the same until the service is started again; the text is for the log.
+    WritesStopped(String),
     /// 503: nothing can be stored because the store's files were moved; the text is for the log.
     FilesMoved(String),
     /// 503: this node has seen writes that the database has lost; the text is for the log.
@@ -95,6 +99,7 @@ impl ApiError {
             Self::InvalidPolicy(refusal) => refusal.into(),
             Self::Unauthorized(_) => ErrorCode::Unauthorized,
             Self::Forbidden => ErrorCode::ReadOnlyKey,
+            Self::ForeignPage(_) => ErrorCode::ForeignPage,
             Self::NotFound(_) => ErrorCode::NotFound,
             Self::MethodNotAllowed => ErrorCode::MethodNotAllowed,
             Self::LostWrite(_) => ErrorCode::LostWrite,
@@ -104,7 +109,7 @@ impl ApiError {
             Self::TooManyRequests { .. } | Self::TooManySignIns(_) => ErrorCode::RateLimited,
             Self::Internal(_) => ErrorCode::InternalError,
             Self::Unavailable(_) => ErrorCode::Unavailable,
-            Self::CannotStore(_) => ErrorCode::CannotStore,
+            Self::CannotStore(_) | Self::WritesStopped(_) => ErrorCode::CannotStore,
             Self::FilesMoved(_) => ErrorCode::FilesMoved,
             Self::RestartRequired(_) => ErrorCode::RestartRequired,
             Self::UpgradeRequired(_) => ErrorCode::UpgradeRequired,
@@ -125,7 +130,7 @@ impl ApiError {
             | Self::TooLarge(text) => text,
             Self::Refused(refused) => refused.message,
             Self::InvalidPolicy(refusal) => refusal.to_string(),
-            Self::Unauthorized(text) => text.to_owned(),
+            Self::Unauthorized(text) | Self::ForeignPage(text) => text.to_owned(),
             Self::Forbidden => "this API key is read-only: send a read-write key".to_owned(),
             Self::MethodNotAllowed => "this path has no such method: see the header `Allow`".to_owned(),
             Self::SlowBody(limit) => {
@@ -145,8 +150,13 @@ impl ApiError {
             }
             Self::Unavailable(_) => format!("the service is not available at the moment: {WAIT}"),
             Self::CannotStore(_) => {
-                "nothing can be stored at the moment, because the disk is full or failing: \
-                free space on it, or check it; questions are still answered"
+                "nothing can be stored at the moment, because the disk is full: free space on it; \
+                questions are still answered"
+                    .to_owned()
+            }
+            Self::WritesStopped(_) => {
+                "nothing can be stored until the service is started again, because its disk failed or its file \
+                is damaged: see its log, check the disk, and start it again; questions are still answered"
                     .to_owned()
             }
             Self::FilesMoved(_) => {
@@ -183,9 +193,11 @@ impl ApiError {
             Self::Internal(cause) => tracing::error!(cause, "request failed"),
             Self::Unavailable(cause)
             | Self::CannotStore(cause)
-            | Self::FilesMoved(cause)
             | Self::RestartRequired(cause)
             | Self::UpgradeRequired(cause) => tracing::warn!(cause, "request temporarily refused"),
+            Self::WritesStopped(cause) | Self::FilesMoved(cause) => {
+                tracing::warn!(cause, "request refused until the next start");
+            }
             Self::InvalidJson(_)
             | Self::BadRequest(_)
             | Self::Refused(_)
@@ -196,6 +208,7 @@ impl ApiError {
             | Self::InvalidPolicy(_)
             | Self::Unauthorized(_)
             | Self::Forbidden
+            | Self::ForeignPage(_)
             | Self::NotFound(_)
             | Self::MethodNotAllowed
             | Self::LostWrite(_)
@@ -207,21 +220,45 @@ impl ApiError {
         }
     }
 
+    /// After how many seconds the client may try again, if that can help.
+    fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Some(whole_seconds(*wait)),
+            // Another node may answer what this one cannot.
+            Self::Unavailable(_)
+            | Self::CannotStore(_)
+            | Self::RestartRequired(_)
+            | Self::UpgradeRequired(_) => Some(RETRY_SECONDS),
+            Self::WritesStopped(_)
+            | Self::FilesMoved(_)
+            | Self::Internal(_)
+            | Self::InvalidJson(_)
+            | Self::BadRequest(_)
+            | Self::Refused(_)
+            | Self::UnknownPredicate(_)
+            | Self::Timeout(_)
+            | Self::InvalidBindings(_)
+            | Self::Contradiction(_)
+            | Self::InvalidPolicy(_)
+            | Self::Unauthorized(_)
+            | Self::Forbidden
+            | Self::ForeignPage(_)
+            | Self::NotFound(_)
+            | Self::MethodNotAllowed
+            | Self::LostWrite(_)
+            | Self::SlowBody(_)
+            | Self::TooLarge(_)
+            | Self::UnsupportedMediaType => None,
+        }
+    }
+
     /// The answer, with a body made from code and message.
     pub(super) fn answer<B: Serialize + Send + 'static>(
         self,
         body: impl FnOnce(ErrorCode, String) -> B,
     ) -> Response {
         self.log();
-        let retry = match self {
-            Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Some(whole_seconds(wait)),
-            Self::Unavailable(_)
-            | Self::CannotStore(_)
-            | Self::FilesMoved(_)
-            | Self::RestartRequired(_)
-            | Self::UpgradeRequired(_) => Some(RETRY_SECONDS),
-            _ => None,
-        };
+        let retry = self.retry_after();
         let code = self.code();
         let status = code.status();
         let message = self.into_message();
@@ -317,7 +354,8 @@ impl From<StoreError> for ApiError {
                 Self::UpgradeRequired(error.to_string())
             }
             StoreError::Locked(_) | StoreError::Database(_) => Self::Unavailable(error.to_string()),
-            StoreError::Full | StoreError::ReadOnly(_) => Self::CannotStore(error.to_string()),
+            StoreError::Full => Self::CannotStore(error.to_string()),
+            StoreError::ReadOnly(_) => Self::WritesStopped(error.to_string()),
             StoreError::Moved(_) => Self::FilesMoved(error.to_string()),
             StoreError::Io(_)
             | StoreError::IoAt { .. }
@@ -337,5 +375,24 @@ impl From<StoreError> for ApiError {
             | StoreError::NotMigrated { .. }
             | StoreError::Bug(_) => Self::Internal(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_asked_to_wait_only_if_waiting_can_help() {
+        let asks = |error: StoreError| {
+            let response = ApiError::from(error).into_response();
+            assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
+            response.headers().contains_key(RETRY_AFTER)
+        };
+        let reason = || "a reason".to_owned();
+        assert!(asks(StoreError::Busy) && asks(StoreError::Full));
+        assert!(!asks(StoreError::Moved(reason())) && !asks(StoreError::ReadOnly(reason())));
+        let message = ApiError::from(StoreError::ReadOnly(reason())).into_message();
+        assert!(message.contains("until the service is started again"), "{message}");
     }
 }

@@ -257,7 +257,7 @@ fn shared() -> Map<String, Value> {
             "X-Request-ID": { "required": true, "description": "The id under which the request is logged", "schema": { "type": "string", "pattern": "^[!-~]{1,128}$" } },
             "Server-Timing": { "required": true, "description": "How long it took in milliseconds", "schema": { "type": "string", "pattern": r"^oso;dur=[0-9]+\.[0-9]{3}$" } },
             "OsoOffset": { "required": true, "description": "The offset of this change; opaque", "schema": { "type": "string" } },
-            "Retry-After": { "required": true, "description": "After how many seconds to try again", "schema": { "type": "integer", "minimum": 1 } },
+            "Retry-After": { "required": false, "description": "After how many seconds to try again; missing if the error stays until the service is started again", "schema": { "type": "integer", "minimum": 1 } },
             "WWW-Authenticate": { "required": true, "description": "How a key is sent", "schema": { "type": "string", "const": "Bearer" } },
             "Allow": { "required": true, "description": "The methods of the path", "schema": { "type": "string" } },
         },

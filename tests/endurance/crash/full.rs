@@ -10,7 +10,10 @@ use std::fs;
 use std::process::Command;
 
 /// What a client is told while nothing can be stored.
-const REFUSED: &str = "nothing can be stored at the moment, because the disk is full or failing: free space on it, or check it; questions are still answered";
+const REFUSED: &str = "nothing can be stored at the moment, because the disk is full: free space on it; questions are still answered";
+
+/// The same if the disk failed.
+const STOPPED: &str = "nothing can be stored until the service is started again, because its disk failed or its file is damaged: see its log, check the disk, and start it again; questions are still answered";
 
 fn writer(key: &str) -> Writer {
     Writer { kind: Kind::Batches, name: "ada".into(), key: key.into(), done: 0 }
@@ -109,7 +112,7 @@ fn at_the_limit_of_a_file() {
     assert!(answer["message"].as_str().unwrap().starts_with("internal error; the service's log"), "{answer}");
     for _ in 0..3 {
         let (status, answer) = writer.try_step(&service.caller).unwrap();
-        assert_eq!((status, &answer["message"]), (503, &json!(REFUSED)));
+        assert_eq!((status, &answer["message"]), (503, &json!(STOPPED)));
     }
     holds(&service.caller, &writer);
     let log = service.program.logged();
