@@ -94,7 +94,8 @@ fn other_names_and_pages_are_refused() {
     let cookie = ("Cookie", cookie.as_str());
     let rebound = [cookie, ("Host", "attacker.example"), ("Accept-Encoding", "gzip")];
     for path in ["/studio/", "/studio/session", "/studio/api/policy"] {
-        assert_eq!(send(&service, &format!("GET {path}"), &rebound, None).status, 403, "{path}");
+        let refused = send(&service, &format!("GET {path}"), &rebound, None);
+        assert_eq!((refused.status, refused.json()["code"].clone()), (403, json!("foreign_page")), "{path}");
     }
     let fact = json!({ "predicate": "p", "args": [{ "type": "T", "id": "x" }] });
     assert_eq!(service.caller.post(DEVELOPMENT_KEY, "policy", &json!({ "src": "declare p(T);" })).0, 200);

@@ -7,13 +7,13 @@
 
 use super::StudioState;
 use crate::config::PublicUrl;
-use crate::http::json::{Message, with_status};
+use crate::http::error::ApiError;
 use axum::extract::{Request, State};
 use axum::http::header::{HOST, ORIGIN, UPGRADE};
 use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::middleware::Next;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use std::net::IpAddr;
 
 /// What the page may load and ask: this service alone. Styles and scripts are files.
@@ -37,9 +37,11 @@ pub(super) async fn guarded(State(state): State<StudioState>, request: Request, 
     let mut response = if !is_ours(headers, public) {
         let text = "the studio can be opened at an IP address, at `localhost` or at the host of `public_url`: use \
                     one of these, or set `public_url`";
-        refused(text)
+        ApiError::ForeignPage(text).into_response()
     } else if acts(request.method(), headers) && !is_from_here(headers) {
-        refused("a request that changes something must come from the studio's own page")
+        let text = "a request that changes something must come from the studio's own page, and the address of the \
+                    page differs from the header `Host`: let the proxy pass `Host` on unchanged";
+        ApiError::ForeignPage(text).into_response()
     } else {
         next.run(request).await
     };
@@ -48,10 +50,6 @@ pub(super) async fn guarded(State(state): State<StudioState>, request: Request, 
         response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
-}
-
-fn refused(text: &str) -> Response {
-    with_status(StatusCode::FORBIDDEN, Message { message: text.to_owned() })
 }
 
 /// Whether a request does more than read.
