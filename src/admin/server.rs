@@ -124,6 +124,8 @@ impl AdminService {
     async fn carry_out(&self, command: AdminCommand) -> Result<AdminReply, EngineError> {
         match command {
             AdminCommand::CreateKey { environment, name, read_only } => {
+                // A key that cannot be made must not leave an environment behind.
+                store::check_key_name(&name)?;
                 let engine = self.environment(&environment, MissingEnvironment::Created).await?;
                 let access = if read_only { Access::ReadOnly } else { Access::ReadWrite };
                 let made = engine.create_key(environment, name, access).await?;

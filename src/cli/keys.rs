@@ -9,6 +9,7 @@ use super::{Verdict, admin, output};
 use crate::admin::{AdminCommand, AdminReply};
 use crate::engine::check_environment_name;
 use crate::http::DEFAULT_ENVIRONMENT;
+use crate::store::{StoreError, check_key_name};
 use clap::Subcommand;
 
 const EXPLAINED: &str =
@@ -41,7 +42,7 @@ enum KeysCommand {
     #[command(after_help = EXPLAINED)]
     Create {
         /// Its name in `keys list`
-        #[arg(long, default_value = "unnamed", value_parser = one_line)]
+        #[arg(long, default_value = "unnamed", value_parser = key_name)]
         name: String,
         /// Allow the key to read, but not to change anything
         #[arg(long)]
@@ -70,12 +71,9 @@ pub(super) fn run(args: Args) -> Result<Verdict, CliError> {
     show(admin::carry_out(&place, &command)?)
 }
 
-/// Checks a name that must fit on one line of a list.
-fn one_line(name: &str) -> Result<String, &'static str> {
-    if name.trim().is_empty() || name.chars().any(char::is_control) || name.chars().count() > 200 {
-        return Err("a name must be one line of text with 1 to 200 characters");
-    }
-    Ok(name.to_owned())
+/// Checks a name before an environment is made for its key.
+fn key_name(name: &str) -> Result<String, StoreError> {
+    check_key_name(name).map(|()| name.to_owned())
 }
 
 /// The UTC date of a time in seconds since the epoch.

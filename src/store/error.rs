@@ -175,7 +175,7 @@ pub enum StoreError {
     #[error("`{0}` is not a name for an environment: use 1 to {MAX_ENVIRONMENT} letters, digits and `-`")]
     EnvironmentName(String),
     /// A key cannot have this name.
-    #[error("the name of a key must be one line of at most {MAX_NAME} visible characters")]
+    #[error("the name of a key must be one line of 1 to {MAX_NAME} visible characters")]
     KeyName,
     /// A policy or its name contains a character that PostgreSQL does not store.
     #[error("a policy that is stored in PostgreSQL cannot contain a NUL character: remove it")]

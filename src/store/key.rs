@@ -90,9 +90,7 @@ impl NewKey {
         if environment.is_empty() || environment.len() > MAX_ENVIRONMENT || !fits {
             return Err(StoreError::EnvironmentName(environment.into()));
         }
-        if name.chars().count() > MAX_NAME || name.chars().any(is_hidden) {
-            return Err(StoreError::KeyName);
-        }
+        check_key_name(name)?;
         let id = hex(&random::<8>()?);
         let text = format!("e_{environment}_{id}_{}", hex(&random::<32>()?));
         let (environment, name) = (environment.into(), name.into());
@@ -206,6 +204,13 @@ impl KeyRing {
         keys.sort_unstable_by(|a, b| (a.created, &a.id).cmp(&(b.created, &b.id)));
         keys
     }
+}
+
+/// Checks the name of a key, which must be visible and fit on a line of a list.
+pub fn check_key_name(name: &str) -> Result<(), StoreError> {
+    let is_valid =
+        name.chars().count() <= MAX_NAME && !name.trim().is_empty() && !name.chars().any(is_hidden);
+    if is_valid { Ok(()) } else { Err(StoreError::KeyName) }
 }
 
 /// Whether a character is invisible in a list of names, or reorders the text around it: control characters,

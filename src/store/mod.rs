@@ -45,7 +45,7 @@ pub use embedded::{
 };
 pub use error::{Loss, StoreError};
 pub use fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats, Value};
-pub use key::{Access, Key, NewKey};
+pub use key::{Access, Key, NewKey, check_key_name};
 pub use long_queue::{QueueUsage, Usage};
 pub use options::StoreOptions;
 pub use policy::{PolicyDigest, PolicyVersion, StoredPolicy};

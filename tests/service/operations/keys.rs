@@ -1,6 +1,7 @@
 //! Keys of a running service: what the program does, the next request sees.
 
 use super::program::{ENVIRONMENT, bad, good, key, run, set_policy, store_notes, stored_facts};
+use portcullis::admin::{self, AdminCommand, AdminReply};
 use portcullis_testkit::program::Service;
 use serde_json::json;
 use std::fs;
@@ -61,6 +62,17 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
     let listed = good(folder, &["keys", "list", "--data", "d"]);
     let line = format!("  read-write  created {}  last used never       unnamed\n", today());
     assert!(listed.ends_with(&line) && listed.lines().count() == 1, "{listed}");
+    // A name that is refused leaves no environment behind, whoever refuses it.
+    let hidden = "a\u{202e}b";
+    let fresh = ["keys", "create", "--data", "d", "--environment", "fresh", "--name", hidden];
+    assert_eq!(run(folder, &fresh).0, 2);
+    let service = Service::start(folder, &[]);
+    let (environment, name) = ("fresh".to_owned(), hidden.to_owned());
+    let command = AdminCommand::CreateKey { environment, name, read_only: true };
+    let reply = admin::send(&folder.join("d"), &command).unwrap().unwrap();
+    assert!(matches!(reply, AdminReply::Refused { .. }), "{reply:?}");
+    assert!(!folder.join("d/fresh").exists());
+    service.stop();
     let long = "n".repeat(201);
     assert_eq!(run(folder, &["keys", "create", "--data", "d", "--name", &long]).0, 2);
     good(folder, &["keys", "create", "--data", "d", "--name", &"n".repeat(200)]);
