@@ -209,9 +209,14 @@ impl AdminService {
     /// An environment, which is opened if it is not open yet.
     async fn environment(&self, name: &str, missing: MissingEnvironment) -> Result<Engine, EngineError> {
         check_environment_name(name)?;
+        // Commands about an open one do not wait until another one is opened or deleted.
+        let served = || self.app.environment(name).map(|environment| environment.engine.clone());
+        if let Some(engine) = served() {
+            return Ok(engine);
+        }
         let _one_at_a_time = self.opening.lock().await;
-        if let Some(environment) = self.app.environment(name) {
-            return Ok(environment.engine.clone());
+        if let Some(engine) = served() {
+            return Ok(engine);
         }
         let dir = self.data.join(name);
         if missing == MissingEnvironment::Refused && !dir.is_dir() {

@@ -2,7 +2,11 @@
 
 use super::program::{ENVIRONMENT, bad, good, key, run, set_policy, store_notes};
 use portcullis_testkit::program::Service;
+use portcullis_testkit::wire::{bearer, read_answer};
 use serde_json::{Value as Json, json};
+use std::io::Write;
+use std::net::TcpStream;
+use std::time::Duration;
 
 #[test]
 fn environments_are_listed_and_one_is_deleted_without_a_service() {
@@ -111,6 +115,33 @@ fn a_deletion_that_was_killed_is_completed() {
     assert_eq!(good(folder, &delete), "`staging` was deleted\n");
     assert!(!folder.join("d/.deleted-staging").exists());
     assert!(bad(folder, &delete).starts_with("there is no store in "));
+}
+
+#[test]
+fn a_key_is_revoked_while_another_environment_is_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let service = Service::start(folder, &[]);
+    let (kept, doomed) = (key(folder, ENVIRONMENT), key(folder, "doomed"));
+    // A request in progress: its body has not arrived.
+    let mut request = TcpStream::connect(service.caller.address()).unwrap();
+    let head = format!("Host: x\r\n{}\r\nContent-Type: application/json", bearer(&doomed));
+    write!(request, "POST /api/batch HTTP/1.1\r\n{head}\r\nContent-Length: 2\r\n\r\n").unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    std::thread::scope(|scope| {
+        let delete = ["environments", "delete", "doomed", "--yes", "--data", "d"];
+        let deletion = scope.spawn(move || good(folder, &delete));
+        while service.caller.get(&doomed, "policy").0 != 401 {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = kept.split('_').nth(2).unwrap();
+        good(folder, &["keys", "revoke", id, "--data", "d"]);
+        assert_eq!(service.caller.get(&kept, "policy").0, 401);
+        assert!(!deletion.is_finished(), "the deletion waits for the request");
+        write!(request, "[]").unwrap();
+        assert_eq!(read_answer(&mut request).status, 200);
+        assert_eq!(deletion.join().unwrap(), "`doomed` was deleted\n");
+    });
 }
 
 #[test]
