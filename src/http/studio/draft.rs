@@ -6,8 +6,8 @@
 use super::bindings::local;
 use super::decisions::{decisions, impact};
 use crate::engine::{
-    AnsweredValue, Answers, Draft, Engine, Fact, FactSearch, PolicyNames, Question, QuestionStages, RuleEdge,
-    RuleGraph, RuleNode, TestReport, notation,
+    AnsweredValue, Answers, Draft, Engine, EngineError, Fact, FactSearch, PolicyNames, Question,
+    QuestionStages, RuleEdge, RuleGraph, RuleNode, TestReport, notation,
 };
 use crate::http::AppState;
 use crate::http::auth::ReadAccess;
@@ -105,10 +105,13 @@ async fn answer(
     let why = engine.reasons(&question, &context).await?;
     let (answers, refused) = match engine.answers(&question, &context).await {
         Ok(answers) => (answers, None),
-        // There are answers, of which not all can be listed.
-        Err(error) => (Answers::default(), Some(ApiError::from(error).into_parts().1)),
+        // There may be answers, which cannot be listed.
+        Err(error) => (Answers::default(), Some(refusal(error)?)),
     };
-    let active = environment.engine.reasons(&question, &context).await.ok().map(|why| why.allowed);
+    let active = match environment.engine.reasons(&question, &context).await {
+        Ok(why) => Some(why.allowed),
+        Err(error) => refusal(error).map(|_| None)?,
+    };
     let Answers { columns, rows, more } = answers;
     let value = |AnsweredValue { ty, id }| ArgOut { ty, id };
     let rows = rows.into_iter().map(|row| row.into_iter().map(value).collect()).collect();
@@ -122,6 +125,12 @@ async fn answer(
         warnings,
         why: WhyOut::from(&why),
     }))
+}
+
+/// Why a question is refused. A fault of the service is an error of the request.
+fn refusal(error: EngineError) -> Result<String, ApiError> {
+    let error = ApiError::from(error);
+    if error.is_client_error() { Ok(error.into_parts().1) } else { Err(error) }
 }
 
 #[derive(Debug, Serialize)]
@@ -321,4 +330,18 @@ async fn ids(
     Json(Object(IdsIn { ty, text })): Json<Object<IdsIn>>,
 ) -> Result<Json<IdsOut>, ApiError> {
     Ok(Json(IdsOut { ids: environment.engine.search_ids(ty, &text, MOST_IDS).await? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::StoreError;
+
+    #[test]
+    fn a_fault_of_the_service_is_not_taken_for_a_refusal_of_the_question() {
+        assert_eq!(refusal(EngineError::Timeout("too long".to_owned())).ok().as_deref(), Some("too long"));
+        for fault in [EngineError::Bug("a bug".to_owned()), StoreError::Busy.into()] {
+            assert!(refusal(fault).is_err_and(|error| !error.is_client_error()));
+        }
+    }
 }
