@@ -4,7 +4,7 @@
 //! stored facts. A search reads a limited number of facts, and says if there may be more.
 
 use super::answers::no_room;
-use super::{ArgPattern, Engine, EngineError, Fact, FactPattern, facts};
+use super::{ArgPattern, Engine, EngineError, Fact, FactPattern, FactReading, facts};
 use crate::share::Meter;
 use crate::store::StoreError;
 use std::collections::BTreeSet;
@@ -15,6 +15,9 @@ const MOST_READ: usize = 1_000_000;
 
 /// How many facts are read to find ids.
 const READ_FOR_IDS: usize = 100_000;
+
+/// How many facts are read in one turn: a few milliseconds of work.
+const PART: usize = 10_000;
 
 /// What is looked for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -65,8 +68,7 @@ impl Engine {
         let mut n_read = 0;
         let each = move |ids: &mut BTreeSet<String>, fact: &Fact| {
             n_read += 1;
-            let of_type =
-                fact.args.iter().filter(|arg| arg.ty == ty && arg.id.to_lowercase().contains(&wanted));
+            let of_type = fact.args.iter().filter(|arg| arg.ty == ty && contains_folded(&arg.id, &wanted));
             for arg in of_type {
                 if !ids.contains(&arg.id) {
                     ids.insert(arg.id.clone());
@@ -81,7 +83,8 @@ impl Engine {
         Ok(first.into_iter().chain(others).take(most).collect())
     }
 
-    /// Passes stored facts to `each` until it has enough, all in one turn of the asker.
+    /// Passes stored facts to `each` until it has enough. Others have their turns in between, and a caller
+    /// that has gone gets none.
     async fn read_facts<T: Default + Send + 'static>(
         &self,
         predicate: Option<String>,
@@ -90,36 +93,59 @@ impl Engine {
         let pattern = FactPattern { predicate, args: Vec::<ArgPattern>::new(), open_arity: true };
         facts::check_pattern(&pattern)?;
         let engine = self.clone();
-        let read = move || {
-            let (mut found, mut failed) = (T::default(), None);
-            // Only a store in memory has no reading; no service has one.
-            let Some(reading) = engine.store().reading(pattern)? else { return Ok(found) };
-            loop {
-                let mut is_enough = false;
-                let more = reading.part(|fact| {
-                    let then = each(&mut found, fact).unwrap_or_else(|error| {
-                        failed = Some(error);
-                        ControlFlow::Break(())
-                    });
-                    is_enough = then.is_break();
-                    then
-                })?;
-                if let Some(error) = failed {
-                    return Err(error);
-                }
-                if is_enough || !more {
-                    return Ok(found);
-                }
+        let reading = self.in_turn(move || engine.store().reading(pattern)).await??;
+        let mut found = T::default();
+        // Only a store in memory has no reading; no service has one.
+        let Some(mut reading) = reading else { return Ok(found) };
+        loop {
+            let read = move || {
+                let is_last = read_part(&reading, &mut found, &mut each)?;
+                Ok::<_, StoreError>((reading, found, each, is_last))
+            };
+            let is_last;
+            (reading, found, each, is_last) = self.in_turn(read).await??;
+            if is_last {
+                return Ok(found);
             }
-        };
-        Ok(self.in_turn(read).await??)
+        }
     }
+}
+
+/// Reads some facts; returns whether they were the last that are wanted.
+fn read_part<T>(
+    reading: &FactReading,
+    found: &mut T,
+    each: &mut impl FnMut(&mut T, &Fact) -> Result<ControlFlow<()>, StoreError>,
+) -> Result<bool, StoreError> {
+    let (mut n_read, mut failed, mut is_enough) = (0, None, false);
+    let more = reading.part(|fact| {
+        n_read += 1;
+        let then = each(found, fact).unwrap_or_else(|error| {
+            failed = Some(error);
+            ControlFlow::Break(())
+        });
+        is_enough = then.is_break();
+        if n_read == PART { ControlFlow::Break(()) } else { then }
+    })?;
+    failed.map_or(Ok(is_enough || !more), Err)
 }
 
 /// Whether a text is in one of the texts of a fact.
 fn contains(fact: &Fact, text: &str) -> bool {
-    let texts = fact.args.iter().flat_map(|arg| [&arg.ty, &arg.id]).chain([&fact.predicate]);
-    text.is_empty() || texts.into_iter().any(|part| part.to_lowercase().contains(text))
+    let mut texts = fact.args.iter().flat_map(|arg| [&arg.ty, &arg.id]).chain([&fact.predicate]);
+    texts.any(|part| contains_folded(part, text))
+}
+
+/// Whether a text in lower case is in another one, whatever the case of that.
+fn contains_folded(part: &str, text: &str) -> bool {
+    if text.is_empty() {
+        return true;
+    }
+    if part.is_ascii() {
+        let mut windows = part.as_bytes().windows(text.len());
+        return windows.any(|window| window.eq_ignore_ascii_case(text.as_bytes()));
+    }
+    part.to_lowercase().contains(text)
 }
 
 #[cfg(test)]
@@ -141,6 +167,36 @@ mod tests {
         ];
         engine.apply(vec![Change::Insert(facts)]).await.unwrap();
         (folder, engine)
+    }
+
+    #[test]
+    fn the_case_of_a_text_does_not_matter() {
+        for (part, text, is_in) in [
+            ("Anvils", "vil", true),
+            ("ANVILS", "anvils", true),
+            ("anvil", "anvils", false),
+            ("Ärger", "är", true),
+            ("arger", "är", false),
+            ("a", "", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(contains_folded(part, text), is_in, "{part} {text}");
+        }
+    }
+
+    #[tokio::test]
+    async fn others_have_their_turns_during_a_search() {
+        let (_folder, engine) = engine().await;
+        let n = 5 * PART;
+        let facts = (0..n).map(|n| fact("is_public", &[&format!("Repo:r{n}")])).collect();
+        engine.apply(vec![Change::Insert(facts)]).await.unwrap();
+        let before = engine.turns().n_turns();
+        let search = FactSearch { text: "no such text".to_owned(), most: 1, ..FactSearch::default() };
+        assert_eq!(engine.search_facts(search).await.unwrap(), FoundPage::default());
+        assert!(engine.turns().n_turns() - before > 5);
+        let all = FactSearch { most: 2 * n, ..FactSearch::default() };
+        let found = engine.search_facts(all).await.unwrap();
+        assert_eq!((found.facts.len(), found.more), (n + 3, false), "no fact is missing, and none is twice");
     }
 
     #[tokio::test]

@@ -24,8 +24,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
-/// How many lists are sent at once: each needs a connection to its store.
-pub(super) const MOST: usize = 16;
+/// How many lists are read at once, to send or to search them: each needs a connection to its store.
+pub(super) const MOST_STREAMS: usize = 16;
 
 /// About how many bytes are read at once: a few milliseconds of work.
 const PART: usize = 128 * 1024;
@@ -56,9 +56,7 @@ pub(super) async fn facts(
     app: &AppState,
     account: &Arc<Account>,
 ) -> Result<Response, ApiError> {
-    let seat = Account::new(&app.streams);
-    seat.belongs_to(account.asker());
-    seat.hold(1)?;
+    let seat = seat(app, account)?;
     account.hold(STREAM_BYTES)?;
     let list = List { reading, turns: Arc::clone(&app.turns), asker: account.asker() };
     let list = Arc::new(list);
@@ -70,6 +68,14 @@ pub(super) async fn facts(
     let patience = app.config.answer_time;
     let next = Next::Ready(first.0, first.1);
     Ok(of_json(Body::new(Stream { list, next, patience, taken: Instant::now(), _held: (account, seat) })))
+}
+
+/// A place among those who read facts in parts.
+pub(super) fn seat(app: &AppState, account: &Account) -> Result<Account, ApiError> {
+    let seat = Account::new(&app.streams);
+    seat.belongs_to(account.asker());
+    seat.hold(1)?;
+    Ok(seat)
 }
 
 /// A list that is being read.

@@ -115,6 +115,12 @@ impl Turns {
         answer.await.map_err(|_| Lost::Panicked)
     }
 
+    /// How many pieces of work have had their turn.
+    #[cfg(test)]
+    pub(crate) fn n_turns(&self) -> u64 {
+        self.queue.lock().n_turns
+    }
+
     async fn turn(self: &Arc<Self>, asker: Asker) -> Turn {
         let coming = {
             let mut queue = self.queue.lock();

@@ -14,11 +14,13 @@ use crate::http::auth::ReadAccess;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object};
 use crate::http::policy::check_size;
+use crate::http::stream;
 use crate::http::values::{ArgOut, FactOut, FactsIn, facts};
 use crate::http::why::WhyOut;
-use axum::Router;
+use crate::share::Account;
 use axum::extract::State;
 use axum::routing::post;
+use axum::{Extension, Router};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -304,8 +306,11 @@ struct SearchOut {
 
 async fn search(
     ReadAccess(environment): ReadAccess,
+    State(app): State<Arc<AppState>>,
+    Extension(account): Extension<Arc<Account>>,
     Json(Object(SearchIn { predicate, text, most })): Json<Object<SearchIn>>,
 ) -> Result<Json<SearchOut>, ApiError> {
+    let _seat = stream::seat(&app, &account)?;
     let most = most.unwrap_or(MOST_FACTS).min(MOST_FACTS);
     let predicate = predicate.filter(|predicate| !predicate.is_empty());
     let found = environment.engine.search_facts(FactSearch { predicate, text, most }).await?;
@@ -327,8 +332,11 @@ struct IdsOut {
 
 async fn ids(
     ReadAccess(environment): ReadAccess,
+    State(app): State<Arc<AppState>>,
+    Extension(account): Extension<Arc<Account>>,
     Json(Object(IdsIn { ty, text })): Json<Object<IdsIn>>,
 ) -> Result<Json<IdsOut>, ApiError> {
+    let _seat = stream::seat(&app, &account)?;
     Ok(Json(IdsOut { ids: environment.engine.search_ids(ty, &text, MOST_IDS).await? }))
 }
 
