@@ -57,7 +57,7 @@ impl Bound<'_> {
     /// Where a request's page starts; `None` if it asks for no pages. A token determines the size as well.
     pub(super) fn position(
         &self,
-        secret: &[u8],
+        secret: &[u8; 32],
         token: Option<&str>,
         size: Option<usize>,
         least: usize,
@@ -71,7 +71,7 @@ impl Bound<'_> {
     }
 
     /// The token of the page after `after`.
-    pub(super) fn token(&self, secret: &[u8], size: usize, after: &str) -> String {
+    pub(super) fn token(&self, secret: &[u8; 32], size: usize, after: &str) -> String {
         let mut token = vec![VERSION];
         token.extend_from_slice(&(size as u64).to_be_bytes());
         token.extend_from_slice(after.as_bytes());
@@ -81,11 +81,11 @@ impl Bound<'_> {
     }
 
     /// The position in a token.
-    fn open(&self, secret: &[u8], token: &str) -> Result<PagePosition, ApiError> {
+    fn open(&self, secret: &[u8; 32], token: &str) -> Result<PagePosition, ApiError> {
         self.verified(secret, token).ok_or_else(bad_token)
     }
 
-    fn verified(&self, secret: &[u8], token: &str) -> Option<PagePosition> {
+    fn verified(&self, secret: &[u8; 32], token: &str) -> Option<PagePosition> {
         let bytes = BASE64_URL_SAFE_NO_PAD.decode(token).ok()?;
         let (signed, tag) = bytes.split_at_checked(bytes.len().checked_sub(TAG)?)?;
         self.mac(secret, signed).verify_slice(tag).ok()?;
@@ -97,9 +97,8 @@ impl Bound<'_> {
     }
 
     /// The HMAC over everything to which a token is bound, each part preceded by its length.
-    fn mac(&self, secret: &[u8], signed: &[u8]) -> Hmac<Sha256> {
-        // An HMAC key may have any length, so this cannot fail.
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&[0; 64].into()));
+    fn mac(&self, secret: &[u8; 32], signed: &[u8]) -> Hmac<Sha256> {
+        let mut mac = keyed_mac(secret);
         let mut part = |bytes: &[u8]| {
             mac.update(&(bytes.len() as u64).to_be_bytes());
             mac.update(bytes);
@@ -117,6 +116,14 @@ impl Bound<'_> {
         }
         mac
     }
+}
+
+/// An HMAC under the secret of an environment, so far over nothing.
+pub(super) fn keyed_mac(secret: &[u8; 32]) -> Hmac<Sha256> {
+    // A key that is shorter than a block of the hash is filled up with zeros, as RFC 2104 defines.
+    let mut block = [0; 64];
+    block.iter_mut().zip(secret).for_each(|(to, from)| *to = *from);
+    Hmac::new(&block.into())
 }
 
 /// The error for a token that does not belong to its question.
@@ -143,7 +150,7 @@ mod tests {
     use super::*;
     use crate::engine::Value;
 
-    const SECRET: &[u8] = b"a secret of the store";
+    const SECRET: &[u8; 32] = b"a secret of the store, 32 bytes.";
 
     const ADA: &[&str] = &["User", "ada", "read", "Doc"];
 
@@ -179,7 +186,7 @@ mod tests {
         for other in others {
             assert!(other.open(SECRET, &token).is_err(), "{other:?}");
         }
-        assert!(bound(ADA, &[]).open(b"another secret", &token).is_err());
+        assert!(bound(ADA, &[]).open(&[7; 32], &token).is_err());
     }
 
     #[test]
@@ -202,6 +209,15 @@ mod tests {
     fn the_order_of_the_context_does_not_matter() {
         let token = bound(ADA, &[fact("a"), fact("b")]).token(SECRET, 10_000, "doc-7");
         assert!(bound(ADA, &[fact("b"), fact("a")]).open(SECRET, &token).is_ok());
+    }
+
+    #[test]
+    fn the_mac_is_hmac_with_sha_256() {
+        let mut mac = keyed_mac(SECRET);
+        mac.update(b"what do ya want for nothing?");
+        let same =
+            Hmac::<Sha256>::new_from_slice(SECRET).unwrap().chain_update(b"what do ya want for nothing?");
+        assert_eq!(mac.finalize().into_bytes(), same.finalize().into_bytes());
     }
 
     #[test]

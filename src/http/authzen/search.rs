@@ -219,7 +219,7 @@ const RESOURCES: &str = "\0search/resource";
 /// Where the requested page starts; `None` for the whole list.
 fn position(
     bound: &Bound<'_>,
-    secret: &[u8],
+    secret: &[u8; 32],
     page: Option<Object<PageIn>>,
 ) -> Result<Option<PagePosition>, ApiError> {
     let page = page.map_or_else(PageIn::default, |Object(page)| page);
@@ -229,7 +229,7 @@ fn position(
 /// The token of the page after `after`.
 fn token(
     bound: &Bound<'_>,
-    secret: &[u8],
+    secret: &[u8; 32],
     place: Option<PagePosition>,
     after: Option<String>,
 ) -> Option<String> {

@@ -13,11 +13,12 @@
 //! read the decision from it, and neither they nor an answer to an earlier question can make one up.
 
 use crate::http::headers::is_fit_for_log;
+use crate::http::page::keyed_mac;
 use crate::http::{AppState, Environment};
 use crate::store::postgres::{Address, Notices};
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use hmac::{Hmac, KeyInit, Mac};
+use hmac::{Hmac, Mac};
 use parking_lot::Mutex;
 use rustc_hash::FxHashMap;
 use sha2::Sha256;
@@ -139,11 +140,8 @@ impl Peers {
     /// Answers another node, if this one has decided.
     fn reply(&self, app: &AppState, environment: &str, nonce: &str, request: &str) {
         // An answer repeats the nonce, and must not be longer than a notification.
-        let Some(allowed) = app.decisions.of_request(environment, request).filter(|_| nonce.len() == NONCE)
-        else {
-            return;
-        };
-        let Some(environment) = app.environment(environment) else { return };
+        let Some(environment) = app.environment(environment).filter(|_| nonce.len() == NONCE) else { return };
+        let Some(allowed) = app.decisions.of_request(&environment, request) else { return };
         let asked = DecisionTag {
             secret: *environment.engine.secret(),
             environment: environment.name.clone(),
@@ -169,8 +167,7 @@ impl Peers {
 impl DecisionTag {
     fn mac(&self, allowed: bool) -> Hmac<Sha256> {
         let Self { secret, environment, nonce, request } = self;
-        // An HMAC key may have any length, so this cannot fail.
-        let mut mac = Hmac::<Sha256>::new_from_slice(secret).unwrap_or_else(|_| Hmac::new(&[0; 64].into()));
+        let mut mac = keyed_mac(secret);
         for part in [PURPOSE, environment, nonce, request, if allowed { "allowed" } else { "denied" }] {
             mac.update(&(part.len() as u64).to_be_bytes());
             mac.update(part.as_bytes());
