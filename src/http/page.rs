@@ -134,14 +134,15 @@ pub(super) fn bad_token() -> ApiError {
     )
 }
 
+/// The arguments of a fact, to be compared.
+fn args(fact: &Fact) -> impl Iterator<Item = (&str, &str)> {
+    fact.args.iter().map(|arg| (&*arg.ty, &*arg.id))
+}
+
 /// The context facts in a fixed order, so that clients may send them in any.
 fn sorted(context: &[Fact]) -> Vec<&Fact> {
     let mut facts: Vec<&Fact> = context.iter().collect();
-    facts.sort_by(|a, b| {
-        let args =
-            |fact: &&Fact| fact.args.iter().map(|arg| (arg.ty.clone(), arg.id.clone())).collect::<Vec<_>>();
-        a.predicate.cmp(&b.predicate).then_with(|| args(a).cmp(&args(b)))
-    });
+    facts.sort_by(|a, b| a.predicate.cmp(&b.predicate).then_with(|| args(a).cmp(args(b))));
     facts
 }
 
