@@ -9,7 +9,7 @@ use crate::store::StoreError;
 use portcullis_compiler::question::{CompileError, Question, QuestionVarId, RefusedQuestion};
 
 /// Why the engine refused or failed.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The request is wrong, 400; the text says why.
     #[error("{0}")]

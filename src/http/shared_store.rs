@@ -4,8 +4,9 @@
 use super::parity::Peers;
 use super::{AppState, Environment};
 use crate::engine::{Engine, EngineError, EngineSettings, check_environment_name, environments_at};
+use crate::store::StoreError;
 use crate::store::postgres::StoreServers;
-use crate::store::{DatabaseError, StoreError};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
@@ -27,8 +28,8 @@ pub struct SharedStore {
 #[derive(Debug)]
 struct LookUp {
     at: Instant,
-    /// Why it failed, if the store did.
-    failed: Option<DatabaseError>,
+    /// The environments that cannot be opened, each with the reason; or why the look-up failed.
+    failed: Result<BTreeMap<String, EngineError>, EngineError>,
 }
 
 impl SharedStore {
@@ -54,29 +55,43 @@ impl SharedStore {
             return Ok(None);
         }
         let mut last = self.last.lock().await;
-        if last.as_ref().is_none_or(|last| last.at.elapsed() >= LOOK_UP_PAUSE) {
-            let failed = match self.open_new(app).await {
-                Ok(()) => None,
-                Err(EngineError::Store(StoreError::Database(error))) => Some(error),
-                Err(error) => return Err(error),
-            };
-            *last = Some(LookUp { at: Instant::now(), failed });
-        }
-        let failed = last.as_ref().and_then(|last| last.failed.clone());
-        match (app.environment(name), failed) {
-            (None, Some(error)) => Err(StoreError::from(error).into()),
-            (found, _) => Ok(found),
+        let is_recent = |last: &LookUp| last.at.elapsed() < LOOK_UP_PAUSE;
+        let last = if let Some(recent) = last.take().filter(is_recent) {
+            last.insert(recent)
+        } else {
+            let failed = self.open_new(app).await;
+            last.insert(LookUp { at: Instant::now(), failed })
+        };
+        match (app.environment(name), &last.failed) {
+            (Some(found), _) => Ok(Some(found)),
+            (None, Err(error)) => Err(error.clone()),
+            (None, Ok(failed)) => failed.get(name).map_or(Ok(None), |error| Err(error.clone())),
         }
     }
 
-    async fn open_new(&self, app: &AppState) -> Result<(), EngineError> {
+    /// Opens what is new. An environment that cannot be opened does not keep the others closed; they are
+    /// returned.
+    async fn open_new(&self, app: &AppState) -> Result<BTreeMap<String, EngineError>, EngineError> {
+        let mut failed = BTreeMap::new();
         for name in environments_at(&self.servers.primary).await? {
-            if app.environment(&name).is_none() {
-                let engine = Engine::connect(&self.servers, &name, self.settings.clone()).await?;
-                tracing::info!(environment = name, "environment opened");
-                app.add(Environment { name, engine });
+            if app.environment(&name).is_some() {
+                continue;
+            }
+            match Engine::connect(&self.servers, &name, self.settings.clone()).await {
+                Ok(engine) => {
+                    tracing::info!(environment = name, "environment opened");
+                    app.add(Environment { name, engine });
+                }
+                // The next one would wait for the server as long as this one did.
+                Err(EngineError::Store(StoreError::Database(error))) if error.is_passing() => {
+                    return Err(StoreError::from(error).into());
+                }
+                Err(error) => {
+                    tracing::error!(environment = name, %error, "cannot open the environment");
+                    failed.insert(name, error);
+                }
             }
         }
-        Ok(())
+        Ok(failed)
     }
 }

@@ -231,6 +231,22 @@ fn the_first_key_of_a_new_environment_opens_it_on_every_node() {
 }
 
 #[test]
+fn an_environment_that_cannot_be_opened_keeps_no_other_one_closed() {
+    let ([one], database) = nodes();
+    let make = |name: &str| {
+        RUNTIME.block_on(migrate(&Address::parse(&database).unwrap(), name)).unwrap();
+        let store = store(&database, name);
+        RUNTIME.block_on(store.put_policy(POLICY.to_owned(), "policy.polar".to_owned())).unwrap();
+        create_key(&store, name, Access::ReadWrite).1
+    };
+    let [broken, whole] = ["a-broken", "b-whole"].map(make);
+    administer_in(&database, "UPDATE portcullis_e2.policy SET src = 'allow(' || src").unwrap();
+    let unknown = broken.replace("e_a-broken_", "e_c-unknown_");
+    let ask = |key: &str| send(&one, key, "/api/authorize", &question("ada", "read", "z"));
+    assert_eq!([ask(&unknown), ask(&whole), ask(&broken), ask(&unknown)], [401, 200, 500, 401]);
+}
+
+#[test]
 fn an_environment_that_is_deleted_from_the_store_is_closed_by_every_node() {
     let ([one, two], database) = nodes();
     let address = Address::parse(&database).unwrap();
