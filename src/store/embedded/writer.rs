@@ -22,6 +22,8 @@
 //! The thread has a lower priority than those that answer questions. If processors are busy, a batch waits a
 //! little longer, instead of every question that meets it.
 
+mod panicked;
+
 use super::connect::Location;
 use super::directory::{Directory, Retired};
 use super::keys;
@@ -80,8 +82,7 @@ impl Writer {
             .name("store-writer".into())
             .spawn(move || {
                 give_way();
-                state.serve(&jobs);
-                state.end();
+                state.serve_or_refuse(&jobs);
             })
             .map_err(|error| StoreError::no_thread(&error))?;
         Ok(Self { queue: Some(queue), thread: Some(thread) })
@@ -96,7 +97,8 @@ impl Writer {
         let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
         let (job, answer) = Write::new(weight, work);
         queue.send_async(Box::new(job) as Box<dyn Job>).await.map_err(|_| StoreError::Closed)?;
-        answer.await.map_err(|_| StoreError::Closed)?
+        // Queued writes get a reply, even if the store is closing.
+        answer.await.map_err(|_| StoreError::Bug("the writer panicked: the log has the details".into()))?
     }
 
     /// Finishes the queued writes, then closes the file.

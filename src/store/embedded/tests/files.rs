@@ -1,7 +1,9 @@
 //! What is on the disk, and what happens when it is not what it should be.
 
 use super::*;
-use crate::store::Access;
+use crate::store::embedded::facts;
+use crate::store::embedded::transaction::Transaction;
+use crate::store::{Access, Backend};
 use rusqlite::Connection;
 use std::fs;
 use std::io::Write;
@@ -258,6 +260,31 @@ async fn a_store_that_cannot_be_made_leaves_nothing_behind() {
     assert!(error.to_string().contains("new`: there is no space left on the disk"), "{error}");
     assert!(!dir.exists());
     open(&dir);
+}
+
+#[tokio::test]
+async fn a_write_that_panics_ends_the_writes_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    store.apply(vec![insert(&[fact("p", &["T:a"])])]).await.unwrap();
+    let Backend::Embedded(embedded) = &store.backend else { panic!("not embedded") };
+    let panics = |transaction: &mut Transaction<'_>| -> Result<(), StoreError> {
+        // A relation that is made in the transaction is not there afterwards.
+        facts::apply(transaction, &[insert(&[fact("q", &["T:b"])])], None)?;
+        std::panic::resume_unwind(Box::new("on purpose"))
+    };
+    let error = embedded.write(1, panics).await.unwrap_err();
+    assert!(matches!(error, StoreError::Bug(_)), "{error}");
+    let error = store.apply(vec![insert(&[fact("p", &["T:b"])])]).await.unwrap_err();
+    assert!(matches!(error, StoreError::ReadOnly(_)), "{error}");
+    assert!(matches!(store.fault(), Some(StoreError::ReadOnly(_))), "a probe sees it");
+    assert_eq!(all(&store).await, ["p(T:a)"], "questions are answered");
+    let error = Store::open(dir.path(), &options()).unwrap_err();
+    assert!(matches!(error, StoreError::Locked(_)), "no one else serves it meanwhile: {error}");
+    drop(store);
+    let store = open(dir.path());
+    store.apply(vec![insert(&[fact("p", &["T:b"])])]).await.unwrap();
+    assert_eq!(all(&store).await, ["p(T:a)", "p(T:b)"]);
 }
 
 #[tokio::test]
