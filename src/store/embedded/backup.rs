@@ -20,7 +20,7 @@ use rusqlite::{Connection, OpenFlags};
 use sha2::{Digest, Sha256};
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// The last line of a backup, up to the digest.
@@ -57,7 +57,16 @@ impl Snapshot {
             let _ = remove(&part);
         }
         let held = written?;
-        rename(&part, file)?;
+        match existing {
+            Existing::Replace => rename(&part, file)?,
+            Existing::Keep => {
+                let placed = place_new(&part, file);
+                if placed.is_err() {
+                    let _ = remove(&part);
+                }
+                placed?;
+            }
+        }
         Ok(held)
     }
 
@@ -83,7 +92,9 @@ impl Snapshot {
 
 /// Restores a backup into a directory that is not being served; returns what is in it.
 pub fn restore(file: &Path, dir: &Path, existing: Existing) -> Result<Holdings, StoreError> {
-    let bytes = check_seal(file)?;
+    // One handle for both: another file of this name must not be taken for the one that was checked.
+    let mut opened = File::open(file).map_err(|error| StoreError::unreadable(file, &error))?;
+    let bytes = check_seal(&mut opened, file)?;
     let _lock = lock(dir)?;
     let database = dir.join(DATABASE);
     let has_former = fs::metadata(&database).is_ok_and(|former| former.len() > 0);
@@ -92,7 +103,7 @@ pub fn restore(file: &Path, dir: &Path, existing: Existing) -> Result<Holdings, 
     }
     let part = with_suffix(&database, ".restore");
     remove(&part)?;
-    let restored = unpack(file, bytes, &part);
+    let restored = unpack(opened.take(bytes), file, &part);
     if restored.is_err() {
         // The first error is the one that explains.
         let _ = remove(&part);
@@ -107,15 +118,14 @@ pub fn restore(file: &Path, dir: &Path, existing: Existing) -> Result<Holdings, 
     Ok(held)
 }
 
-/// Checks the digest of a backup; returns the length of the database in it.
-fn check_seal(file: &Path) -> Result<u64, StoreError> {
+/// Checks the digest of a backup; returns the length of the database in it, and goes back to its start.
+fn check_seal(opened: &mut File, file: &Path) -> Result<u64, StoreError> {
     let bad = |reason: &str| StoreError::BadBackup { file: file.into(), reason: reason.into() };
     let io = |error: std::io::Error| StoreError::unreadable(file, &error);
-    let mut opened = File::open(file).map_err(io)?;
     let Some(bytes) = opened.metadata().map_err(io)?.len().checked_sub(SEAL_BYTES) else {
         return Err(bad("it is too short to be one"));
     };
-    let found = digest(&mut (&mut opened).take(bytes)).map_err(io)?;
+    let found = digest(&mut (&mut *opened).take(bytes)).map_err(io)?;
     let mut seal = Vec::new();
     opened.read_to_end(&mut seal).map_err(io)?;
     let Some(digest) = seal.strip_prefix(SEAL.as_bytes()) else {
@@ -124,12 +134,12 @@ fn check_seal(file: &Path) -> Result<u64, StoreError> {
     if digest.strip_suffix(b"\n") != Some(found.as_bytes()) {
         return Err(bad("its content does not match its SHA-256"));
     }
+    opened.rewind().map_err(io)?;
     Ok(bytes)
 }
 
 /// Extracts the database from a backup, and checks that this release can serve it.
-fn unpack(file: &Path, bytes: u64, part: &Path) -> Result<Holdings, StoreError> {
-    let mut source = File::open(file).map_err(|error| StoreError::unreadable(file, &error))?.take(bytes);
+fn unpack(mut source: impl Read, file: &Path, part: &Path) -> Result<Holdings, StoreError> {
     let mut target = private_file(part)?;
     let copied = std::io::copy(&mut source, &mut target).and_then(|_| target.sync_all());
     copied.map_err(|error| StoreError::io(part, &error))?;
@@ -191,13 +201,53 @@ pub(super) fn with_suffix(file: &Path, ending: &str) -> PathBuf {
 /// Removes a file, if it exists.
 fn remove(file: &Path) -> Result<(), StoreError> {
     match fs::remove_file(file) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(StoreError::io(file, &error)),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(StoreError::io(file, &error)),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 fn rename(from: &Path, to: &Path) -> Result<(), StoreError> {
     fs::rename(from, to).map_err(|error| StoreError::io(to, &error))?;
-    let folder = to.parent().filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder_of(to)
+}
+
+/// Renames a file, unless there is one of the new name: it may have been made in the meantime.
+fn place_new(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match fs::hard_link(from, to) {
+        Ok(()) => remove(from)?,
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(StoreError::FileExists(to.into()));
+        }
+        // Some file systems have no links.
+        Err(_) if !to.exists() => return rename(from, to),
+        Err(error) => return Err(StoreError::io(to, &error)),
+    }
+    sync_folder_of(to)
+}
+
+fn sync_folder_of(file: &Path) -> Result<(), StoreError> {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     sync_directory(folder.unwrap_or(Path::new(".")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Store, StoreOptions};
+
+    #[tokio::test]
+    async fn what_is_unpacked_is_what_was_checked() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = folder.path().join("a");
+        drop(Store::open(&dir, &StoreOptions::default()).unwrap());
+        let file = folder.path().join("a.db");
+        Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap();
+        let mut opened = File::open(&file).unwrap();
+        let bytes = check_seal(&mut opened, &file).unwrap();
+        // A backup job puts another file in its place.
+        let other = folder.path().join("other");
+        fs::write(&other, vec![b'x'; usize::try_from(bytes).unwrap()]).unwrap();
+        fs::rename(&other, &file).unwrap();
+        unpack(opened.take(bytes), &file, &folder.path().join("part")).unwrap();
+    }
 }

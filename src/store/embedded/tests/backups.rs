@@ -113,6 +113,13 @@ async fn a_backup_holds_policies_and_keys_and_any_sqlite_opens_it() {
     assert_eq!(restored.find_key(&key.text).await.unwrap(), Some(key.key));
     let again = Snapshot::open(&dir).unwrap().back_up(&file, Existing::Keep, |_, _| {}).unwrap_err();
     assert!(again.to_string().contains("already exists: choose another file"), "{again}");
+
+    let late = folder.path().join("late.db");
+    let appears = |_, _| fs::write(&late, "of another program").unwrap();
+    let again = Snapshot::open(&dir).unwrap().back_up(&late, Existing::Keep, appears).unwrap_err();
+    assert!(again.to_string().contains("already exists: choose another file"), "{again}");
+    assert_eq!(fs::read_to_string(&late).unwrap(), "of another program");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "no other file is left");
 }
 
 #[tokio::test]
