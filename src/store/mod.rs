@@ -49,7 +49,7 @@ pub use key::{Access, Key, NewKey, check_key_name};
 pub use long_queue::{QueueUsage, Usage};
 pub use options::StoreOptions;
 pub use policy::{PolicyDigest, PolicyVersion, StoredPolicy};
-pub use query::{Expected, Lookup, Param, RowQuery, Work};
+pub use query::{Expected, Lookup, Param, RowQuery, Work, values};
 pub use reader::{Reader, aside};
 pub use reading::FactReading;
 pub use signature::{Relations, StoredArg, StoredRelation};

@@ -1,5 +1,7 @@
 //! What a reader takes in addition to a statement, or instead of one: values, a look-up, work to count.
 
+use super::error::StoreError;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// A value for one parameter of a statement.
@@ -37,6 +39,16 @@ pub struct RowQuery<'q> {
     pub sql: &'q str,
     /// How many columns it has, all of which are values.
     pub n_columns: usize,
+}
+
+/// The values of a row; `None` if it lacks one.
+pub fn values(row: &mut [Option<Cow<'_, str>>]) -> Option<Vec<String>> {
+    row.iter_mut().map(|value| value.take().map(Cow::into_owned)).collect()
+}
+
+/// The error for a fact without one of its values. Without a value it would be another fact.
+pub(super) fn lacks_value(table: &str) -> StoreError {
+    StoreError::Corrupt(format!("a fact in `{table}` lacks a value"))
 }
 
 /// Rows of a table to look up by the values of some columns. The names are those of a

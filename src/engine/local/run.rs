@@ -11,13 +11,14 @@ use crate::engine::catalog::{Context, ContextSignature};
 use crate::engine::plans::{KeptPlan, Plans};
 use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
-use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError};
+use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError, values};
 use portcullis_compiler::Stage;
 use portcullis_compiler::bindings::RowTable;
 use portcullis_compiler::local::{
     Fetched, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
 };
 use portcullis_compiler::question::{Answer, Question, QuestionVarId, Shape, Statement};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The key of a plan for a caller's database.
@@ -285,12 +286,13 @@ fn read(
             Ok(Fetched::Rows(if holds { vec![Vec::new()] } else { Vec::new() }))
         }
         Answer::Rows(_) | Answer::Part(_) => {
-            let mut rows: Vec<Vec<String>> = Vec::new();
-            let is_more = reader.first_rows(row_query(statement), params, most, |row| {
-                rows.push(
-                    row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned()).collect(),
-                );
-            })?;
+            let mut rows: Vec<Option<Vec<String>>> = Vec::new();
+            let read = |row: &mut [Option<Cow<'_, str>>]| rows.push(values(row));
+            let is_more = reader.first_rows(row_query(statement), params, most, read)?;
+            let rows: Option<Vec<Vec<String>>> = rows.into_iter().collect();
+            // A missing value means any value; in the caller's SQL it would be a single one.
+            let any = || StoreError::Bug("a part of a local check answers with any value".into());
+            let mut rows = rows.ok_or_else(any)?;
             if is_more {
                 return Ok(Fetched::TooMany);
             }

@@ -9,7 +9,7 @@ use super::transaction::Transaction;
 use super::value::CompactValue;
 use crate::store::error::StoreError;
 use crate::store::fact::{Applied, ArgPattern, Change, Fact, FactPage, FactPattern, Stats};
-use crate::store::query::{Lookup, Param};
+use crate::store::query::{Lookup, Param, lacks_value, values};
 use crate::store::signature::{self, Relations, StoredRelation};
 use rusqlite::{Connection, params_from_iter};
 use std::fmt::Display;
@@ -139,10 +139,14 @@ impl SqliteReader {
                 params.len() + 1
             );
             params.push(Param::Limit(room));
-            self.rows(&sql, &params, |ids| {
-                let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
-                page.facts.push(relation.fact(ids));
+            let mut is_whole = true;
+            self.rows(&sql, &params, |ids| match values(ids) {
+                Some(ids) => page.facts.push(relation.fact(ids)),
+                None => is_whole = false,
             })?;
+            if !is_whole {
+                return Err(lacks_value(&relation.table));
+            }
             if page.facts.len() > limit {
                 page.facts.truncate(limit);
                 page.more = true;
@@ -157,11 +161,8 @@ impl SqliteReader {
     pub fn look_up(&self, lookup: &Lookup<'_>) -> Result<Vec<Vec<String>>, StoreError> {
         let (sql, params) = statement(lookup);
         let mut found = Vec::new();
-        self.rows(&sql, &params, |row| {
-            let values = row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned());
-            found.push(values.collect());
-        })?;
-        Ok(found)
+        self.rows(&sql, &params, |row| found.push(values(row)))?;
+        found.into_iter().collect::<Option<_>>().ok_or_else(|| lacks_value(lookup.table))
     }
 
     /// Counts facts from the relations' own counters.

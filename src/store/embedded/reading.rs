@@ -12,7 +12,7 @@ use super::snapshot::Snapshot;
 use super::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{ArgPattern, Fact, FactPattern};
-use crate::store::query::Param;
+use crate::store::query::{Param, lacks_value};
 use crate::store::signature::StoredRelation;
 use parking_lot::Mutex;
 use rusqlite::params_from_iter;
@@ -112,7 +112,10 @@ impl Cursor {
         let n_columns = statement.column_count();
         let mut rows = statement.query(params_from_iter(params))?;
         while let Some(row) = rows.next()? {
-            let id = |idx| Ok(value::read(row, idx)?.unwrap_or_default().into_owned());
+            let id = |idx| {
+                let id = value::read(row, idx)?.ok_or_else(|| lacks_value(&relation.table))?;
+                Ok(id.into_owned())
+            };
             let ids: Vec<String> = (0..n_columns).map(id).collect::<Result<_, StoreError>>()?;
             let fact = relation.fact(ids);
             if each(&fact).is_break() {

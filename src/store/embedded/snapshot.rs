@@ -15,6 +15,7 @@ use super::{migrate, value};
 use crate::store::error::StoreError;
 use crate::store::fact::Fact;
 use crate::store::policy::StoredPolicy;
+use crate::store::query::lacks_value;
 use crate::store::signature::StoredRelation;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
@@ -128,7 +129,10 @@ impl Snapshot {
             let n_columns = statement.column_count();
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
-                let id = |idx| Ok(value::read(row, idx)?.unwrap_or_default().into_owned());
+                let id = |idx| {
+                    let id = value::read(row, idx)?.ok_or_else(|| lacks_value(&relation.table))?;
+                    Ok(id.into_owned())
+                };
                 let ids: Vec<String> = (0..n_columns).map(id).collect::<Result<_, StoreError>>()?;
                 if each(relation.fact(ids)).is_break() {
                     return Ok(());

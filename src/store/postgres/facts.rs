@@ -8,7 +8,7 @@ use super::reader::PgReader;
 use super::session::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{ArgPattern, FactPage, FactPattern, Stats};
-use crate::store::query::{Lookup, Param, RowQuery};
+use crate::store::query::{self, Lookup, Param, RowQuery};
 use crate::store::signature::{Relations, StoredRelation};
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -64,11 +64,15 @@ impl PgReader {
             let (sql, values) = selection(self.schema(), relation, pattern);
             let params: Vec<Param> = values.into_iter().map(|id| Param::Value(id.to_owned())).collect();
             let room = limit.saturating_sub(page.facts.len());
-            let query = RowQuery { sql: &sql, n_columns: relation.columns().count() };
-            page.more = self.first_rows(query, &params, room, |ids| {
-                let ids = ids.iter_mut().map(|id| id.take().unwrap_or_default().into_owned());
-                page.facts.push(relation.fact(ids));
+            let selected = RowQuery { sql: &sql, n_columns: relation.columns().count() };
+            let mut is_whole = true;
+            page.more = self.first_rows(selected, &params, room, |ids| match query::values(ids) {
+                Some(ids) => page.facts.push(relation.fact(ids)),
+                None => is_whole = false,
             })?;
+            if !is_whole {
+                return Err(query::lacks_value(&relation.table));
+            }
             is_read = true;
             if page.more {
                 break;
@@ -111,11 +115,10 @@ impl PgReader {
         let (sql, params) = statement(self.schema(), lookup);
         let mut found = Vec::new();
         self.rows_until(RowQuery { sql: &sql, n_columns: lookup.columns.len() }, &params, |row| {
-            let values = row.iter_mut().map(|value| value.take().unwrap_or_default().into_owned());
-            found.push(values.collect());
+            found.push(query::values(row));
             Ok(ControlFlow::Continue(()))
         })?;
-        Ok(found)
+        found.into_iter().collect::<Option<_>>().ok_or_else(|| query::lacks_value(lookup.table))
     }
 
     /// Counts facts from the relations' own counters.

@@ -15,6 +15,7 @@ use super::session::SessionMark;
 use super::value;
 use crate::store::error::StoreError;
 use crate::store::fact::{Fact, FactPattern};
+use crate::store::query::lacks_value;
 use crate::store::signature::StoredRelation;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
@@ -227,7 +228,10 @@ impl OpenRelation<'_> {
         let ((), rows) = tokio::try_join!(session.run(&idle), session.rows(&fetch, &[]))?;
         let n_columns = self.relation.columns().count();
         let fact = |row| {
-            let id = |column| Ok(value::read(row, column)?.unwrap_or_default().into_owned());
+            let id = |column| {
+                let id = value::read(row, column)?.ok_or_else(|| lacks_value(&self.relation.table))?;
+                Ok(id.into_owned())
+            };
             let ids = (0..n_columns).map(id).collect::<Result<Vec<_>, StoreError>>()?;
             Ok(self.relation.fact(ids))
         };
