@@ -170,8 +170,9 @@ fn scalar(value: &Json) -> Option<(Value, TypeId)> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixture::{program, value};
+    use super::super::fixture::{fact, program, value};
     use super::*;
+    use crate::engine::{EngineSettings, PolicyOptions};
     use serde_json::json;
 
     const POLICY: &str = r#"
@@ -219,6 +220,17 @@ mod tests {
         assert_eq!(read(AttributeOwner::Action("delete".into()), "soft", json!(true)), fact(soft));
         let zone = "context_property(String:zone, String:inside)";
         assert_eq!(read(AttributeOwner::Context, "zone", json!("inside")), fact(zone));
+    }
+
+    #[tokio::test]
+    async fn a_decision_names_the_facts_that_its_policy_read() {
+        let engine = Engine::in_memory(EngineSettings::default()).await.unwrap();
+        engine.set_policy(POLICY.to_owned(), "p".to_owned(), PolicyOptions::default()).await.unwrap();
+        let attribute = |name: &str| Attribute { of: ada(), name: name.to_owned(), value: json!("admin") };
+        let asked = engine.with_attributes(vec![attribute("role"), attribute("department")]);
+        let decision = asked.decide(&value("User", "ada"), "read", &value("Doc", "1"), &[]).await.unwrap();
+        let read = fact("subject_property", &["User:ada", "String:role", "String:admin"]);
+        assert_eq!((decision.answer, &*decision.attributes), (true, &[read][..]));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Decision<T> {
     pub policy: Option<DecidingPolicy>,
     /// An offset of the store: the answer saw all writes up to it, and perhaps later ones.
     pub offset: u64,
+    /// The facts that this policy read of the engine's attributes.
+    pub attributes: Vec<Fact>,
 }
 
 fn version(policy: Option<DecidingPolicy>) -> Option<u64> {
@@ -78,13 +80,14 @@ impl Engine {
     ) -> Result<Decision<bool>, EngineError> {
         let view = self.view(&attempt, context)?;
         let policy = view.as_ref().map(View::deciding);
+        let attributes = view.as_ref().map(|view| view.attributes().to_vec()).unwrap_or_default();
         let (Some(view), Some(question)) = (view, question) else {
-            return Ok(Decision { answer: false, policy, offset: attempt.offset() });
+            return Ok(Decision { answer: false, policy, offset: attempt.offset(), attributes });
         };
         let prepared = view.prepare(question).await?;
         let expected = expected([&prepared]);
         let answer = read(&attempt, expected, move |reader| prepared.decision(reader)).await?;
-        Ok(Decision { answer, policy, offset: attempt.offset() })
+        Ok(Decision { answer, policy, offset: attempt.offset(), attributes })
     }
 
     /// The resources that the actor may do this to. Order and duplicates are kept.
@@ -112,14 +115,14 @@ impl Engine {
         let mut distinct = resources.clone();
         distinct.sort_unstable();
         distinct.dedup();
-        let Decision { answer: allowed, policy, offset } =
+        let Decision { answer: allowed, policy, offset, attributes } =
             self.consistently(|attempt| self.allowed(attempt, actor, action, &distinct, context)).await?;
         let n_asked = resources.len();
         // INVARIANT: `allowed` is sorted, as `distinct` was.
         let is_allowed = |resource: &Value| allowed.binary_search(resource).is_ok();
         let allowed: Vec<Value> = resources.into_iter().filter(is_allowed).collect();
         self.counted().decided(version(policy), allowed.len(), n_asked - allowed.len());
-        Ok(Decision { answer: allowed, policy, offset })
+        Ok(Decision { answer: allowed, policy, offset, attributes })
     }
 
     /// The decision of one attempt: the allowed resources in their order.
@@ -132,7 +135,8 @@ impl Engine {
         context: &[Fact],
     ) -> Result<Decision<Vec<Value>>, EngineError> {
         let Some(view) = self.view(&attempt, context)? else {
-            return Ok(Decision { answer: Vec::new(), policy: None, offset: attempt.offset() });
+            let (answer, attributes) = (Vec::new(), Vec::new());
+            return Ok(Decision { answer, policy: None, offset: attempt.offset(), attributes });
         };
         let mut asked = Vec::new();
         for resources in resources.chunk_by(|one, other| one.ty == other.ty) {
@@ -162,7 +166,8 @@ impl Engine {
             })
         };
         let answer = read(&attempt, expected, decide).await?;
-        Ok(Decision { answer, policy: Some(view.deciding()), offset: attempt.offset() })
+        let (policy, attributes) = (Some(view.deciding()), view.attributes().to_vec());
+        Ok(Decision { answer, policy, offset: attempt.offset(), attributes })
     }
 
     /// The actions that the actor may do to the resource, sorted; [`ANY`] for every action.

@@ -26,6 +26,8 @@ pub(super) struct View {
     counted: Arc<Counted>,
     /// Whether this is the first attempt.
     is_first: bool,
+    /// The facts of `context` that the policy reads of the engine's attributes.
+    attributes: Vec<Fact>,
     context: Context,
     now: i64,
     max_rows: usize,
@@ -43,8 +45,10 @@ impl Engine {
         let plans = self.plans(attempt);
         let program = plans.as_ref().map(|plans| &*plans.policy.program);
         let mut context = Cow::Borrowed(context);
+        let mut attributes = Vec::new();
         if let Some(program) = program.filter(|_| !self.attributes.is_empty()) {
-            context.to_mut().extend(attributes::facts(program, &self.attributes)?);
+            attributes = attributes::facts(program, &self.attributes)?;
+            context.to_mut().extend(attributes.iter().cloned());
         }
         let limit = self.settings().context_facts;
         if context.len() > limit {
@@ -60,6 +64,7 @@ impl Engine {
             plans,
             counted,
             is_first: attempt.is_first(),
+            attributes,
             context: Context::of(&context, self.store().dialect()),
             now: self.moment.unwrap_or_else(unix_time),
             max_rows,
@@ -77,7 +82,8 @@ impl Engine {
         let (context, now, account) =
             (Context::of(&[], self.store().dialect()), unix_time(), self.account.clone());
         let compiling = Arc::clone(&self.settings().compiling);
-        Ok(View { plans, counted, is_first, context, now, max_rows, account, compiling })
+        let attributes = Vec::new();
+        Ok(View { plans, counted, is_first, attributes, context, now, max_rows, account, compiling })
     }
 }
 
@@ -85,6 +91,11 @@ impl View {
     /// The policy's compiled questions.
     pub(super) fn plans(&self) -> Arc<Plans> {
         Arc::clone(&self.plans)
+    }
+
+    /// The facts that the policy reads of the engine's attributes.
+    pub(super) fn attributes(&self) -> &[Fact] {
+        &self.attributes
     }
 
     /// The context facts.

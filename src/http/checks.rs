@@ -134,7 +134,7 @@ async fn authorize_resources(
     let noted = if witness.is_watching() { resources.clone() } else { Vec::new() };
     let decide = async |engine: &Engine| engine.decide_each(&actor, &asked.action, resources, &context).await;
     let decision = access.ask(decide).await?;
-    let Decision { answer: allowed, policy, offset } = decision;
+    let Decision { answer: allowed, policy, offset, .. } = decision;
     // INVARIANT: what is allowed keeps the order and the duplicates of what was asked.
     let mut rest = allowed.iter().peekable();
     for resource in &noted {

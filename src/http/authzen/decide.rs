@@ -1,7 +1,7 @@
 //! One evaluation: the question that it asks, its decision, and its line in the decision log.
 
 use super::input::{ActionIn, EntityIn, Properties, Taken};
-use crate::engine::{Decision, Engine, EngineError, Value};
+use crate::engine::{Decision, Engine, EngineError, Fact, Value};
 use crate::http::Environment;
 use crate::http::auth::QuestionAccess;
 use crate::http::decision_log::{Decided, Outcome, Witness};
@@ -68,14 +68,28 @@ impl PreparedEvaluation {
         access.ask(decide).await
     }
 
-    fn note(&self, environment: &Environment, witness: &Witness, outcome: Outcome<'_>) {
-        if !witness.is_watching() {
-            return;
+    /// Logs a decision, with the facts that its policy read of the attributes.
+    fn note(&self, environment: &Environment, witness: &Witness, decision: &Decision<bool>) {
+        self.note_outcome(environment, witness, decision.into(), &decision.attributes);
+    }
+
+    /// Logs a denial of a question with a mistake, of which no policy has decided.
+    fn note_mistake(&self, environment: &Environment, witness: &Witness, message: &str) {
+        if witness.is_watching() {
+            // Wrong attributes are the reason for a denial, and are not facts.
+            let context = self.engine.attribute_facts().unwrap_or_default();
+            self.note_outcome(environment, witness, Outcome::Mistake(message), &context);
         }
-        // Wrong attributes are the reason for a denial, and are not facts.
-        let context = self.engine.attribute_facts().unwrap_or_default();
+    }
+
+    fn note_outcome(
+        &self,
+        environment: &Environment,
+        witness: &Witness,
+        outcome: Outcome<'_>,
+        context: &[Fact],
+    ) {
         let Self { subject: actor, action, resource, .. } = self;
-        let context = context.as_slice();
         witness.note(Decided { environment, actor, action, resource, outcome, context });
     }
 }
@@ -88,7 +102,7 @@ pub(super) async fn decide(
 ) -> Result<bool, ApiError> {
     let (asked, decision) = PreparedEvaluation::decided(access, asked).await?;
     let decision = decision?;
-    asked.note(access.opened(), witness, (&decision).into());
+    asked.note(access.opened(), witness, &decision);
     Ok(decision.answer)
 }
 
@@ -105,12 +119,12 @@ pub(super) async fn decide_part(
     };
     match decision {
         Ok(decision) => {
-            asked.note(access.opened(), witness, (&decision).into());
+            asked.note(access.opened(), witness, &decision);
             Ok(EvaluationOut { decision: decision.answer, context: None })
         }
         Err(error) => {
             let mistake = Mistake::of(error.into())?;
-            asked.note(access.opened(), witness, Outcome::Mistake(&mistake.message));
+            asked.note_mistake(access.opened(), witness, &mistake.message);
             Ok(mistake.into())
         }
     }

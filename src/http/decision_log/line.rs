@@ -47,7 +47,7 @@ pub(in crate::http) enum Outcome<'d> {
 
 impl From<&Decision<bool>> for Outcome<'_> {
     fn from(decision: &Decision<bool>) -> Self {
-        let Decision { answer: allowed, policy, offset } = *decision;
+        let Decision { answer: allowed, policy, offset, .. } = *decision;
         Self::Answer { allowed, policy, offset }
     }
 }
