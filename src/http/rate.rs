@@ -1,23 +1,30 @@
 //! The rate limit of keys.
 //!
 //! In: for each request, the digest of its valid key. Out: nothing, or how long to wait until the next
-//! request is within the rate. Only valid keys are counted, so there are never more counters than keys, and
-//! clients without a key can neither fill the memory nor use up the rate of others.
+//! request is within the rate. Only valid keys are counted, so clients without a key can neither fill the
+//! memory nor use up the rate of others. The counters of keys that have their whole burst again are dropped
+//! from time to time: keys may be made and revoked for as long as the service runs.
 
 use super::error::ApiError;
 use governor::clock::{Clock, DefaultClock};
 use governor::{DefaultKeyedRateLimiter, Quota, RateLimiter};
 use std::fmt;
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// A key's digest. Invalid keys are never looked up, so the timing of look-ups reveals nothing.
 pub(super) type Digest = [u8; 32];
 
+/// After how many requests counters are dropped. It takes microseconds for a thousand of them.
+const TIDIED: u64 = 4_096;
+
 /// The rate limit, counted for each key separately.
 pub(super) struct Rates {
     each_second: NonZeroU32,
     limiter: DefaultKeyedRateLimiter<Digest>,
+    /// How many requests were counted.
+    n_counted: AtomicU64,
     clock: DefaultClock,
 }
 
@@ -25,11 +32,16 @@ impl Rates {
     /// A limit of requests a second on average, and of requests at once.
     pub(super) fn new(each_second: NonZeroU32, at_once: Option<NonZeroU32>) -> Self {
         let quota = Quota::per_second(each_second).allow_burst(at_once.unwrap_or(each_second));
-        Self { each_second, limiter: RateLimiter::keyed(quota), clock: DefaultClock::default() }
+        let (n_counted, clock) = (AtomicU64::default(), DefaultClock::default());
+        Self { each_second, limiter: RateLimiter::keyed(quota), n_counted, clock }
     }
 
     /// Counts a request of this key, or refuses it.
     pub(super) fn count(&self, key: &Digest) -> Result<(), ApiError> {
+        if self.n_counted.fetch_add(1, Ordering::Relaxed) % TIDIED == TIDIED - 1 {
+            self.limiter.retain_recent();
+            self.limiter.shrink_to_fit();
+        }
         self.limiter.check_key(key).map_err(|refused| ApiError::TooManyRequests {
             each_second: self.each_second,
             wait: refused.wait_time_from(self.clock.now()),
@@ -68,6 +80,17 @@ mod tests {
             };
             assert!(wait <= Duration::from_secs(1), "{wait:?}");
         }
+    }
+
+    #[test]
+    fn keys_that_are_not_used_any_more_leave_no_counters() {
+        let rates = Rates::new(rate(1_000_000), None);
+        for n in 0..3 * TIDIED {
+            let mut key = [0; 32];
+            key[..8].copy_from_slice(&n.to_le_bytes());
+            rates.count(&key).unwrap();
+        }
+        assert!(rates.limiter.len() as u64 <= 2 * TIDIED, "{}", rates.limiter.len());
     }
 
     #[test]

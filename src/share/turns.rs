@@ -16,6 +16,9 @@ use std::sync::Arc;
 use std::thread;
 use tokio::sync::oneshot;
 
+/// For how many turns it is known who had them.
+const KEPT: usize = 4_096;
+
 /// The asker: a key of an environment. The default is the service itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Asker {
@@ -59,7 +62,8 @@ struct Queue {
     waiting: Vec<Waiting>,
     /// How many turns there were.
     n_turns: u64,
-    /// The latest turn of each environment, and of each key; never more than there are keys.
+    /// The latest turn of each environment, and of each key: not of all that ever had one, but at least of
+    /// those that had one of the latest [`KEPT`].
     of_environment: FxHashMap<u64, u64>,
     of_key: FxHashMap<Asker, u64>,
 }
@@ -147,6 +151,12 @@ impl Queue {
         self.n_turns += 1;
         self.of_environment.insert(asker.environment, self.n_turns);
         self.of_key.insert(asker, self.n_turns);
+        if self.of_key.len() > 2 * KEPT {
+            // Whoever is forgotten counts as one that never had a turn, and has waited for long anyway.
+            let oldest = self.n_turns - KEPT as u64;
+            self.of_key.retain(|_, turn| *turn > oldest);
+            self.of_environment.retain(|_, turn| *turn > oldest);
+        }
     }
 
     /// Removes and returns the work whose turn is next.
@@ -212,6 +222,17 @@ mod tests {
     async fn environments_take_turns_and_within_them_keys() {
         let asked = [("a", "1"), ("a", "1"), ("a", "2"), ("a", "1"), ("b", "1"), ("b", "1")];
         assert_eq!(order(&asked).await, [4, 2, 5, 0, 1, 3]);
+    }
+
+    #[tokio::test]
+    async fn keys_that_are_not_used_any_more_are_forgotten() {
+        let turns = Arc::new(Turns::new(1, false));
+        for n in 0..3 * KEPT {
+            drop(turns.turn(asker(&format!("e{}", n / 2), &n.to_string())).await);
+        }
+        let queue = turns.queue.lock();
+        assert!((KEPT..=2 * KEPT).contains(&queue.of_key.len()), "{}", queue.of_key.len());
+        assert!(queue.of_environment.len() <= queue.of_key.len());
     }
 
     #[tokio::test]
