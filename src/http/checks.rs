@@ -79,7 +79,7 @@ async fn authorize(
     let decide = async |engine: &Engine| engine.decide(&actor, &asked.action, &resource, &context).await;
     let decision = access.ask(decide).await?;
     let allowed = decision.answer;
-    app.decisions.keep(access.environment(), &request, allowed);
+    app.decisions.keep(access.opened(), &request, allowed);
     witness.note(Decided {
         environment: access.opened(),
         actor: &actor,

@@ -7,7 +7,9 @@ use std::sync::Arc;
 impl AppState {
     /// Adds an environment.
     pub fn add(&self, environment: Environment) {
-        self.environments.write().insert(environment.name.clone(), Arc::new(environment));
+        let mut environments = self.environments.write();
+        self.decisions.begin(&environment);
+        environments.insert(environment.name.clone(), Arc::new(environment));
     }
 
     /// Removes an environment, so that its keys are refused; returns it if there is one. Requests that have
@@ -36,7 +38,7 @@ impl AppState {
 
     /// Forgets what was decided in an environment.
     fn forget(&self, removed: &Environment) {
-        self.decisions.forget(&removed.name);
+        self.decisions.forget(removed);
         if let Some(log) = &self.decision_log {
             log.forget(removed);
         }

@@ -186,7 +186,7 @@ impl AppState {
         let environments = environments.into_iter().map(|each| (each.name.clone(), each)).collect();
         let environments = RwLock::new(environments);
         let rates = config.rate_limit.map(|each_second| Rates::new(each_second, config.rate_burst));
-        let (decisions, metrics) = (Decisions::default(), Arc::new(Metrics::new()));
+        let metrics = Arc::new(Metrics::new());
         Self {
             config,
             environments,

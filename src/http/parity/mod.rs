@@ -51,7 +51,7 @@ async fn expect(
     State(app): State<Arc<AppState>>,
     Json(Object(ExpectIn { request_id, expected })): Json<Object<ExpectIn>>,
 ) -> Json<Message> {
-    let allowed = match (app.decisions.of_request(&environment.name, &request_id), &app.shared_store) {
+    let allowed = match (app.decisions.of_request(&environment, &request_id), &app.shared_store) {
         (None, Some(store)) => store.peers().decision(&environment, &request_id).await,
         (known, _) => known,
     };
