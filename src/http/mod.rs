@@ -25,8 +25,9 @@
 //! ```
 //!
 //! Afterwards every answer is JSON, every error has a `message`, and every answer has a request id and its
-//! duration. A single layer, `edge`, wraps all routes; everything else is an extractor, so a check costs only
-//! a handful of allocations on its way to the engine.
+//! duration, but for those at the address of `metrics_listen`: a scrape takes no seat of a request. A single
+//! layer, `edge`, wraps all other routes; everything else is an extractor, so a check costs only a handful of
+//! allocations on its way to the engine.
 
 mod accept;
 mod auth;

@@ -12,6 +12,11 @@ use crate::store::postgres::{PoolUsage, ReplicaUsage};
 use prometheus::proto::{LabelPair, MetricFamily};
 use prometheus::{CounterVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts, Registry, TextEncoder};
 use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long a store may take to say what is in it. Scrapers usually wait for ten seconds in total.
+const STORED_TIME: Duration = Duration::from_secs(3);
 
 /// The metrics of these environments, and those of the whole service. What is stored is left out for an
 /// environment whose store does not answer.
@@ -23,15 +28,22 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
             series.dropped.with_label_values(&[sink]).inc_by(n_lines);
         }
     }
-    for environment in environments {
+    // All stores are asked at the same time: a scraper waits for seconds, however many do not answer.
+    let all = environments.iter().map(|environment| {
+        let engine = environment.engine.clone();
+        (environment, tokio::spawn(async move { stored(&engine).await }))
+    });
+    let all: Vec<_> = all.collect();
+    for (environment, stored) in all {
         let engine = &environment.engine;
-        match stored(engine).await {
-            Ok((stats, bytes)) => series.stored(&environment.name, &stats, bytes),
+        match stored.await {
+            Ok(Ok((stats, bytes))) => series.stored(&environment.name, &stats, bytes),
             // The metrics say that requests fail, and which connections are used: above all now.
-            Err(error) => {
+            Ok(Err(error)) => {
                 let environment = &environment.name;
                 tracing::warn!(environment, %error, "the metrics lack what is stored");
             }
+            Err(lost) => return Err(EngineError::Bug(lost.to_string()).into()),
         }
         series.counted(&environment.name, &engine.counters());
         series.used(&environment.name, engine.usage());
@@ -49,7 +61,9 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
 
 /// What an environment says about its store, and the bytes of the store.
 async fn stored(engine: &Engine) -> Result<(EngineStats, u64), EngineError> {
-    Ok((engine.stats().await?, engine.bytes().await?))
+    let stored = async { Ok((engine.stats().await?, engine.bytes().await?)) };
+    let silent = |_| EngineError::Timeout(format!("the store does not answer within {STORED_TIME:?}"));
+    timeout(STORED_TIME, stored).await.map_err(silent)?
 }
 
 /// Gives every series the name of this node.
