@@ -93,7 +93,8 @@ impl PlanKey {
 }
 
 impl Plans {
-    /// An empty cache of at most `bytes` bytes, for a store with these relations.
+    /// An empty cache for a store with these relations: of at most `bytes` bytes of statements, and three
+    /// quarters of that for everything else. Documents have the last quarter.
     pub(super) fn new(
         policy: Arc<Active>,
         relations: Arc<Relations>,

@@ -26,8 +26,8 @@ pub struct EngineSettings {
     pub batch_facts: Option<usize>,
     /// How many stored facts one pattern of a deletion may match; `None` for no limit.
     pub delete_reach: Option<u64>,
-    /// The memory for compiled statements that are cached, in bytes. Documents, plans and texts of local
-    /// checks may each take a quarter of it in addition.
+    /// The memory for compiled statements that are cached, in bytes. What else is cached of questions and
+    /// documents takes as much again at most.
     pub plan_bytes: u64,
     /// The maximum number of predicates in a question: the work of compiling grows with their combinations.
     pub question_atoms: usize,
