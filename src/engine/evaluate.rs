@@ -121,7 +121,7 @@ impl EvaluateQuery {
         if self.atoms.len() > max_atoms {
             let n = self.atoms.len();
             return Err(EngineError::TooLarge(format!(
-                "the query has {n} calls, at most {max_atoms} are allowed"
+                "the query has {n} calls, at most {max_atoms} are allowed: make them one rule, and ask for that"
             )));
         }
         for (predicate, args) in &self.atoms {

@@ -89,7 +89,7 @@ pub fn check_fact(program: Option<&Program>, fact: &Fact) -> Result<(), EngineEr
         check_value(value)?;
         let bytes = value.ty.len() + value.id.len();
         if bytes > MAX_ARG_BYTES {
-            let over = format!("of {bytes} bytes, at most {MAX_ARG_BYTES} are allowed");
+            let over = format!("of {bytes} bytes, at most {MAX_ARG_BYTES} are allowed: use a shorter id");
             return Err(bad(format!("argument {position} of `{name}` has a type and id {over}")));
         }
     }

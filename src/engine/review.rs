@@ -200,7 +200,7 @@ impl ReviewQuestion {
         if types.len() > MAX_TYPES {
             let n = types.len();
             return Err(EngineError::TooLarge(format!(
-                "the question has {n} types, at most {MAX_TYPES} are allowed"
+                "the question has {n} types, at most {MAX_TYPES} are allowed: ask for them in several requests"
             )));
         }
         types.iter().try_for_each(|ty| {

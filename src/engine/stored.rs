@@ -30,7 +30,7 @@ impl Engine {
             && n > limit
         {
             return Err(EngineError::TooLarge(format!(
-                "the batch has {n} facts, at most {limit} are allowed"
+                "the batch has {n} facts, at most {limit} are allowed: send it in parts, or raise `max_batch`"
             )));
         }
         let (active, account) = (self.active(), self.account.clone());

@@ -132,7 +132,7 @@ impl SubjectsQuestion {
         if types.len() > MAX_TYPES {
             let n = types.len();
             return Err(EngineError::TooLarge(format!(
-                "the question has {n} actor types, at most {MAX_TYPES} are allowed"
+                "the question has {n} actor types, at most {MAX_TYPES} are allowed: ask for them in several requests"
             )));
         }
         types.iter().try_for_each(|ty| check_actor_type(ty))

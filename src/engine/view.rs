@@ -54,7 +54,7 @@ impl Engine {
         if context.len() > limit {
             let n = context.len();
             return Err(EngineError::TooLarge(format!(
-                "the request has {n} context facts, at most {limit} are allowed"
+                "the request has {n} context facts, at most {limit} are allowed: send fewer, store them, or raise `max_context_facts`"
             )));
         }
         context.iter().try_for_each(|fact| facts::check_fact(program, fact))?;

@@ -30,7 +30,9 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
 pub(super) fn check_size(src: &str, app: &AppState) -> Result<(), ApiError> {
     let (n_bytes, limit) = (src.len(), app.config.max_policy);
     if n_bytes > limit {
-        let text = format!("the policy has {n_bytes} bytes, more than the limit of {limit}");
+        let text = format!(
+            "the policy has {n_bytes} bytes, more than the limit of {limit}: store what changes often as facts"
+        );
         return Err(ApiError::TooLarge(text));
     }
     Ok(())

@@ -60,7 +60,10 @@ async fn context_facts_count_for_their_request_alone() {
     assert_eq!(engine.facts(FactPattern { open_arity: true, ..pattern }).await.unwrap().len(), 2);
     let many = vec![context[0].clone(); 101];
     let refused = engine.authorize(eve.clone(), "write".into(), tools.clone(), many).await.unwrap_err();
-    assert_eq!(refused.to_string(), "the request has 101 context facts, at most 100 are allowed");
+    assert_eq!(
+        refused.to_string(),
+        "the request has 101 context facts, at most 100 are allowed: send fewer, store them, or raise `max_context_facts`"
+    );
 }
 
 #[tokio::test]

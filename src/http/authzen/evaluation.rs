@@ -137,7 +137,7 @@ pub(super) async fn evaluate_each(
     if evaluations.len() > MOST {
         let n = evaluations.len();
         return Err(ApiError::TooLarge(format!(
-            "the request has {n} evaluations, at most {MOST} are allowed"
+            "the request has {n} evaluations, at most {MOST_EVALUATIONS} are allowed: send the others in further requests"
         )));
     }
     if size(&defaults).saturating_mul(evaluations.len()) > MOST_COPIED {
