@@ -245,7 +245,34 @@ impl StoreError {
         match self {
             Self::Timeout(_) | Self::Busy | Self::Overloaded(_) | Self::Closed | Self::Locked(_) => true,
             Self::Database(error) => !matches!(error, DatabaseError::NoTable(_)),
-            _ => false,
+            Self::Io(_)
+            | Self::IoAt { .. }
+            | Self::Unreadable { .. }
+            | Self::System(_)
+            | Self::Corrupt(_)
+            | Self::Damaged { .. }
+            | Self::Lost { .. }
+            | Self::Moved(_)
+            | Self::NotAStore(_)
+            | Self::OtherName { .. }
+            | Self::Missing(_)
+            | Self::Exists(_)
+            | Self::BadBackup { .. }
+            | Self::NewerFormat { .. }
+            | Self::OlderFormat { .. }
+            | Self::NotMigrated { .. }
+            | Self::Full
+            | Self::ReadOnly(_)
+            | Self::TooLarge(_)
+            | Self::TooManyReadings
+            | Self::Reach { .. }
+            | Self::EnvironmentName(_)
+            | Self::KeyName
+            | Self::PolicyText
+            | Self::NoArguments(_)
+            | Self::LongIds(_)
+            | Self::FileExists(_)
+            | Self::Bug(_) => false,
         }
     }
 
