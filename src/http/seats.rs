@@ -40,6 +40,16 @@ struct Order {
     resting: BTreeMap<SeatOrder, Arc<Leave>>,
 }
 
+impl Order {
+    /// Adds a connection that could close; returns its position.
+    fn add(&mut self, rank: Rank, leave: &Arc<Leave>) -> SeatOrder {
+        let place = (rank, self.next);
+        self.next += 1;
+        self.resting.insert(place, Arc::clone(leave));
+        place
+    }
+}
+
 impl Seats {
     pub(super) fn new(n: usize) -> Arc<Self> {
         let free = Arc::new(Semaphore::new(n.min(Semaphore::MAX_PERMITS)));
@@ -48,15 +58,18 @@ impl Seats {
 
     /// Waits for a seat; another connection may have to close.
     pub(super) async fn take(self: &Arc<Self>) -> Seat {
-        let mut permit = Arc::clone(&self.free).try_acquire_owned().ok();
-        while permit.is_none() {
+        let mut free = Arc::clone(&self.free).try_acquire_owned().ok();
+        let permit = loop {
+            if let Some(permit) = free {
+                break permit;
+            }
             let oldest = self.order.lock().resting.pop_first();
             if let Some((_, leave)) = oldest {
                 leave.ask();
             }
             let freed = Arc::clone(&self.free).acquire_owned();
-            permit = tokio::time::timeout(LEAVE_TIME, freed).await.ok().and_then(Result::ok);
-        }
+            free = tokio::time::timeout(LEAVE_TIME, freed).await.ok().and_then(Result::ok);
+        };
         let seat = Seat {
             seats: Arc::clone(self),
             place: Mutex::new(None),
@@ -77,7 +90,7 @@ pub(super) struct Seat {
     place: Mutex<Option<SeatOrder>>,
     heard: AtomicBool,
     leave: Arc<Leave>,
-    _permit: Option<OwnedSemaphorePermit>,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Seat {
@@ -98,7 +111,9 @@ impl Seat {
     }
 
     fn give_up_place(&self) {
-        if let Some(place) = self.place.lock().take() {
+        // One lock at a time: `enter` takes both as well.
+        let place = self.place.lock().take();
+        if let Some(place) = place {
             self.seats.order.lock().resting.remove(&place);
         }
     }
@@ -109,10 +124,7 @@ impl Seat {
     }
 
     fn enter(&self, rank: Rank) {
-        let mut order = self.seats.order.lock();
-        let place = (rank, order.next);
-        order.next += 1;
-        order.resting.insert(place, Arc::clone(&self.leave));
+        let place = self.seats.order.lock().add(rank, &self.leave);
         *self.place.lock() = Some(place);
     }
 }
