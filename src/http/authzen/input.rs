@@ -5,7 +5,7 @@ use crate::http::error::ApiError;
 use crate::http::json::Object;
 use crate::http::openapi::{Name, Text};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use utoipa::ToSchema;
 
 /// Properties of a part of a request, or its context.
@@ -108,11 +108,21 @@ impl Taken {
 
     /// A text that determines the attributes, to which a page token is bound.
     pub(super) fn written(&self) -> String {
-        let each = self
-            .attributes
-            .iter()
-            .map(|Attribute { of, name, value }| serde_json::json!([format!("{of:?}"), name, value]));
+        let each =
+            self.attributes.iter().map(|Attribute { of, name, value }| json!([owner(of), name, value]));
         each.collect::<Json>().to_string()
+    }
+}
+
+/// A text that determines whose attribute it is. Tokens in clients' hands are bound to it.
+fn owner(of: &AttributeOwner) -> Json {
+    match of {
+        AttributeOwner::Subject(Value { ty, id }) => json!(["subject", ty, id]),
+        AttributeOwner::SubjectOfType(ty) => json!(["subjects", ty]),
+        AttributeOwner::Action(name) => json!(["action", name]),
+        AttributeOwner::Resource(Value { ty, id }) => json!(["resource", ty, id]),
+        AttributeOwner::ResourceOfType(ty) => json!(["resources", ty]),
+        AttributeOwner::Context => json!(["context"]),
     }
 }
 
@@ -123,5 +133,26 @@ impl PageIn {
             Some(0) => Err(ApiError::BadRequest("`page.limit` must be at least 1".to_owned())),
             limit => Ok(limit),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tokens_are_bound_to_stays_as_it_is() {
+        let entity = |ty: &str, id: &str| {
+            let properties = json!({ "p": 1 }).as_object().cloned();
+            Object(EntityIn { ty: ty.to_owned(), id: id.to_owned(), properties })
+        };
+        let mut taken = Taken::default();
+        taken.subject(entity("User", "ada"));
+        taken.resource(entity("Doc", "1"));
+        taken.context(json!({ "ip": "x" }).as_object().cloned());
+        assert_eq!(
+            taken.written(),
+            r#"[[["subject","User","ada"],"p",1],[["resource","Doc","1"],"p",1],[["context"],"ip","x"]]"#
+        );
     }
 }
