@@ -154,9 +154,7 @@ pub enum StoreError {
     TooLarge(String),
     /// A statement reads its own tables in more places than SQLite has cursors for, after SQLite has expanded
     /// it.
-    #[error(
-        "the question reads the results of rules in more places than the store takes in one statement: give its variables types or values, or split the rules"
-    )]
+    #[error("a statement reads its tables in too many places for SQLite")]
     TooManyReadings,
     /// A pattern of a deletion matches more facts than allowed.
     #[error(
