@@ -10,8 +10,10 @@ use crate::admin::AdminSocket;
 use crate::config::{Config, InForce, Settled};
 use crate::engine::{Engine, EngineSettings, PolicyOptions, connect_environments, open_environments};
 use crate::http::{
-    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, SharedStore, Studio, Tls,
+    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, DecisionLog, Environment, OptionalParts,
+    SharedStore, Studio, Tls,
 };
+use crate::store::postgres::StoreServers;
 use portcullis_compiler::Dialect;
 use std::io::IsTerminal;
 use std::net::SocketAddr;
@@ -75,9 +77,6 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     {
         load(engine, path).await?;
     }
-    let has_key =
-        config.dev || config.api_key.is_some() || environments.iter().any(|(_, engine)| is_opened(engine));
-    let environments = environments.into_iter().map(|(name, engine)| Environment { name, engine });
     let (listener, address) = listen(config.listen).await?;
     let metrics = match config.metrics_listen {
         Some(address) => Some(listen(address).await?),
@@ -85,20 +84,17 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     };
     // The keys of a store in a database are managed in the database.
     let admin = if store.is_none() { admin_socket(&config.data) } else { None };
-    let (place, keys_command) = match &store {
-        None => (config.data.display().to_string(), format!("keys create --data {}", config.data.display())),
-        Some(store) => (store.primary.to_string(), "keys create".to_owned()),
-    };
-    let mut welcome = welcome(address, metrics.as_ref().map(|(_, address)| *address), &config, &place);
     let studio = studio(&config);
-    if let Some(studio) = &studio {
-        welcome.push('\n');
-        welcome.push_str(&studio_line(studio, address, &config));
-    }
-    if !has_key {
-        welcome.push_str("\nthere is no key yet, so no request is answered; create one with\n  portcullis ");
-        welcome.push_str(&keys_command);
-    }
+    let has_key =
+        config.dev || config.api_key.is_some() || environments.iter().any(|(_, engine)| is_opened(engine));
+    let place = ServedPlace {
+        address,
+        metrics: metrics.as_ref().map(|(_, address)| *address),
+        store: store.as_ref(),
+        studio: studio.as_ref(),
+        has_key,
+    };
+    let welcome = place.welcome(&config);
     let stop = stop_signal();
     // A collector has nothing to open again.
     let log_file = decision_log.as_ref().filter(|_| config.decision_log.is_some());
@@ -106,23 +102,10 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
     if let Err(error) = output::to_stdout(&welcome) {
         tracing::warn!(%error, %address, "cannot print the address; the service runs anyway");
     }
-    let state = AppState::new(config, environments);
-    let state = match store {
-        Some(store) => state.with_shared_store(SharedStore::new(store, settings.clone())),
-        None => state,
-    };
-    let state = match studio {
-        Some(studio) => state.with_studio(studio),
-        None => state,
-    };
-    let state = match tls {
-        Some(tls) => state.with_tls(tls),
-        None => state,
-    };
-    let state = Arc::new(match decision_log {
-        Some(log) => state.with_decision_log(log),
-        None => state,
-    });
+    let shared_store = store.map(|store| SharedStore::new(store, settings.clone()));
+    let parts = OptionalParts { shared_store, studio, tls, decision_log };
+    let environments = environments.into_iter().map(|(name, engine)| Environment { name, engine });
+    let state = Arc::new(AppState::new(config, environments, parts));
     // Metrics are served until the last request is answered.
     let (_answering, answered) = oneshot::channel::<()>();
     if let Some((listener, _)) = metrics {
@@ -136,6 +119,17 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         () = run_admin_commands(admin, state, settings) => {}
     }
     Ok(Verdict::Good)
+}
+
+/// Where the service can be found, for its welcome.
+struct ServedPlace<'s> {
+    address: SocketAddr,
+    metrics: Option<SocketAddr>,
+    /// The store in a database, if it is in one.
+    store: Option<&'s StoreServers>,
+    studio: Option<&'s Studio>,
+    /// Whether anyone can ask it.
+    has_key: bool,
 }
 
 /// The studio, if it is on.
@@ -190,17 +184,30 @@ async fn load(engine: &Engine, path: &Path) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The message once the service answers.
-fn welcome(address: SocketAddr, metrics: Option<SocketAddr>, config: &Config, place: &str) -> String {
-    let base = format!("{}://{address}/api", config.scheme());
-    let mut lines = vec![format!("portcullis is listening on {base}; its data is in {place}")];
-    lines.extend(metrics.map(|address| format!("metrics without a key are on http://{address}/metrics")));
-    if config.dev {
-        let key = DEVELOPMENT_KEY;
-        lines.push(format!("development mode: everyone knows the key {key}, try"));
-        lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
+impl ServedPlace<'_> {
+    /// The message once the service answers.
+    fn welcome(&self, config: &Config) -> String {
+        let base = format!("{}://{}/api", config.scheme(), self.address);
+        let data = config.data.display();
+        let (place, keys_command) = match self.store {
+            None => (data.to_string(), format!("keys create --data {data}")),
+            Some(store) => (store.primary.to_string(), "keys create".to_owned()),
+        };
+        let mut lines = vec![format!("portcullis is listening on {base}; its data is in {place}")];
+        let metrics = self.metrics;
+        lines.extend(metrics.map(|address| format!("metrics without a key are on http://{address}/metrics")));
+        if config.dev {
+            let key = DEVELOPMENT_KEY;
+            lines.push(format!("development mode: everyone knows the key {key}, try"));
+            lines.push(format!("  curl -H 'Authorization: Bearer {key}' {base}/policy"));
+        }
+        lines.extend(self.studio.map(|studio| studio_line(studio, self.address, config)));
+        if !self.has_key {
+            lines.push("there is no key yet, so no request is answered; create one with".to_owned());
+            lines.push(format!("  portcullis {keys_command}"));
+        }
+        lines.join("\n")
     }
-    lines.join("\n")
 }
 
 /// Ready once the process is asked to stop, by Ctrl-C or by its supervisor. Signals count from the call on,

@@ -138,6 +138,19 @@ pub struct Environment {
     pub engine: Engine,
 }
 
+/// What a service may have or not.
+#[derive(Debug, Default)]
+pub struct OptionalParts {
+    /// The store, if other nodes use it, too: environments that they make in it are opened.
+    pub shared_store: Option<SharedStore>,
+    /// The studio, if it is served.
+    pub studio: Option<Studio>,
+    /// The certificate, if connections are encrypted.
+    pub tls: Option<Arc<Tls>>,
+    /// The log of decisions, if they are logged.
+    pub decision_log: Option<Arc<DecisionLog>>,
+}
+
 /// The state that all requests share.
 #[derive(Debug)]
 pub struct AppState {
@@ -165,7 +178,12 @@ pub struct AppState {
 
 impl AppState {
     /// The state of a service with these environments. Keys from the configuration give access to the first.
-    pub fn new(config: Config, environments: impl IntoIterator<Item = Environment>) -> Self {
+    pub fn new(
+        config: Config,
+        environments: impl IntoIterator<Item = Environment>,
+        parts: OptionalParts,
+    ) -> Self {
+        let OptionalParts { shared_store, studio, tls, decision_log } = parts;
         let environments: Vec<_> = environments.into_iter().map(Arc::new).collect();
         let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
         let turns = turns.unwrap_or_else(|| Arc::new(Turns::with_low_priority()));
@@ -200,35 +218,11 @@ impl AppState {
             rates,
             decisions,
             metrics,
-            tls: None,
-            decision_log: None,
-            shared_store: None,
-            studio: None,
+            tls,
+            decision_log,
+            shared_store,
+            studio: studio.map(Arc::new),
         }
-    }
-
-    /// Opens environments that other nodes make in the same store.
-    #[must_use]
-    pub fn with_shared_store(self, store: SharedStore) -> Self {
-        Self { shared_store: Some(store), ..self }
-    }
-
-    /// Enables TLS.
-    #[must_use]
-    pub fn with_tls(self, tls: Arc<Tls>) -> Self {
-        Self { tls: Some(tls), ..self }
-    }
-
-    /// Serves the studio.
-    #[must_use]
-    pub fn with_studio(self, studio: Studio) -> Self {
-        Self { studio: Some(Arc::new(studio)), ..self }
-    }
-
-    /// Logs decisions.
-    #[must_use]
-    pub fn with_decision_log(self, log: Arc<DecisionLog>) -> Self {
-        Self { decision_log: Some(log), ..self }
     }
 }
 
@@ -366,7 +360,7 @@ mod tests {
 
     /// The status and the body of a handler's answer, through the layer.
     async fn answered(config: Config, path: &str) -> (StatusCode, String) {
-        let app = Arc::new(AppState::new(config, []));
+        let app = Arc::new(AppState::new(config, [], OptionalParts::default()));
         let faulty = async || -> &'static str { panic!("an internal fault") };
         let slow = async || tokio::time::sleep(Duration::from_mins(1)).await;
         let router = Router::new()

@@ -3,7 +3,9 @@
 use super::wire::{Answer, bearer, fact_json, fact_text, question, read_answer};
 use portcullis::config::Config;
 use portcullis::engine::{Engine, EngineSettings, connect_environments};
-use portcullis::http::{self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, SharedStore, Tls};
+use portcullis::http::{
+    self, AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, OptionalParts, SharedStore, Tls,
+};
 use portcullis::store::postgres::{Address, StoreServers};
 use serde_json::Value as Json;
 use std::io::Write;
@@ -140,30 +142,33 @@ impl Server {
         let connected = connect_environments(&servers, DEFAULT_ENVIRONMENT, &settings);
         let environments = runtime.block_on(connected).unwrap().into_iter();
         let environments = environments.map(|(name, engine)| Environment { name, engine });
-        let state = AppState::new(config.clone(), environments);
-        Self::serving(runtime, state.with_shared_store(SharedStore::new(servers, settings)), config, None)
+        let shared_store = Some(SharedStore::new(servers, settings));
+        let parts = OptionalParts { shared_store, ..OptionalParts::default() };
+        Self::serving(runtime, environments, parts, config, None)
     }
 
     fn around(runtime: Runtime, engine: Engine, config: Config, folder: Option<TempDir>) -> Self {
         let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine };
-        Self::serving(runtime, AppState::new(config.clone(), [environment]), config, folder)
+        Self::serving(runtime, [environment], OptionalParts::default(), config, folder)
     }
 
-    fn serving(runtime: Runtime, state: AppState, config: Config, folder: Option<TempDir>) -> Self {
+    fn serving(
+        runtime: Runtime,
+        environments: impl IntoIterator<Item = Environment>,
+        parts: OptionalParts,
+        config: Config,
+        folder: Option<TempDir>,
+    ) -> Self {
         let bind = |address: SocketAddr| {
             let listener = runtime.block_on(TcpListener::bind(address)).unwrap();
             let address = listener.local_addr().unwrap();
             (listener, address)
         };
         let (listener, address) = bind(SocketAddr::from(([127, 0, 0, 1], 0)));
-        let Config { tls_cert, tls_key, metrics_listen, .. } = config;
-        let tls = Tls::read(tls_cert.as_deref(), tls_key.as_deref()).unwrap().map(Arc::new);
-        let (metrics_listener, metrics) = metrics_listen.map(bind).unzip();
-        let state = match &tls {
-            Some(tls) => state.with_tls(Arc::clone(tls)),
-            None => state,
-        };
-        let state = Arc::new(state);
+        let tls = Tls::read(config.tls_cert.as_deref(), config.tls_key.as_deref()).unwrap().map(Arc::new);
+        let (metrics_listener, metrics) = config.metrics_listen.map(bind).unzip();
+        let parts = OptionalParts { tls: tls.clone(), ..parts };
+        let state = Arc::new(AppState::new(config, environments, parts));
         if let Some(listener) = metrics_listener {
             runtime.spawn(http::serve_metrics(listener, Arc::clone(&state), std::future::pending()));
         }

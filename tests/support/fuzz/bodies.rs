@@ -11,7 +11,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use portcullis::config::Config;
-use portcullis::http::{AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment};
+use portcullis::http::{AppState, DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY, Environment, OptionalParts};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -82,7 +82,7 @@ fn request(data: &[u8]) -> Option<Request<Body>> {
 async fn service() -> Router {
     let environment = Environment { name: DEFAULT_ENVIRONMENT.to_owned(), engine: furnished().await };
     let config = Config { dev: true, ..Config::default() };
-    portcullis::app(Arc::new(AppState::new(config, [environment])))
+    portcullis::app(Arc::new(AppState::new(config, [environment], OptionalParts::default())))
 }
 
 /// The status of an answer, and whether an error says what is wrong.
