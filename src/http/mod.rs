@@ -188,7 +188,7 @@ impl AppState {
         let turns = environments.first().map(|first| Arc::clone(first.engine.turns()));
         let turns = turns.unwrap_or_else(|| Arc::new(Turns::with_low_priority()));
         let budget = Arc::new(Budget::new(config.max_memory));
-        let streams = Arc::new(Budget::new(stream::MOST));
+        let streams = Arc::new(Budget::new(stream::MOST_STREAMS));
         let configured = config.api_key.as_ref().map(|Secret(key)| key.as_str());
         let development = config.dev.then_some(DEVELOPMENT_KEY);
         let keys = configured.into_iter().chain(development);

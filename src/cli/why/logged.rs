@@ -24,7 +24,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// How many decisions of a request are explained; one about many resources has more.
-const MOST: usize = 20;
+const MOST_EXPLAINED: usize = 20;
 
 /// What a line of the log says.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -88,8 +88,10 @@ pub(super) fn explained(
         });
     }
     let n = decisions.len();
-    if n > MOST {
-        output::to_stderr(&format!("the request has {n} decisions: the first {MOST} are explained"));
+    if n > MOST_EXPLAINED {
+        output::to_stderr(&format!(
+            "the request has {n} decisions: the first {MOST_EXPLAINED} are explained"
+        ));
     }
     let explain = |decision: LoggedDecision| {
         let Some(policy) = decision.policy.filter(|_| !decision.cut) else {
@@ -102,7 +104,7 @@ pub(super) fn explained(
             (has_changed || !decision.is_answered_otherwise(&explanation)).then_some(has_changed);
         Ok(ExplainedDecision { decision, explanation: Some(explanation), changed_since })
     };
-    decisions.into_iter().take(MOST).map(explain).collect()
+    decisions.into_iter().take(MOST_EXPLAINED).map(explain).collect()
 }
 
 /// The lines of a request in an environment, from the newest file that has any. Those that begin a file may

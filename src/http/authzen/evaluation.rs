@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 /// The maximum number of evaluations in a request.
-const MOST: usize = 10_000;
+const MOST_EVALUATIONS: usize = 10_000;
 
 /// How many bytes the defaults may have in all evaluations together, which get a copy each: copying more
 /// takes longer than answering.
@@ -134,7 +134,7 @@ pub(super) async fn evaluate_each(
         let decision = decide(&access, &witness, decode_fields(defaults)?).await?;
         return Ok(Json(EvaluationsOut::Single { decision }));
     }
-    if evaluations.len() > MOST {
+    if evaluations.len() > MOST_EVALUATIONS {
         let n = evaluations.len();
         return Err(ApiError::TooLarge(format!(
             "the request has {n} evaluations, at most {MOST_EVALUATIONS} are allowed: send the others in further requests"

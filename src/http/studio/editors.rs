@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use std::sync::Arc;
 
 /// How many editors may be connected at once.
-const MOST: usize = 32;
+const MOST_EDITORS: usize = 32;
 
 /// How many of them may have the same key, so that one key cannot take all.
 const MOST_OF_KEY: usize = 8;
@@ -39,7 +39,7 @@ impl Editors {
         if connected.iter().filter(|other| other.is(&key)).count() >= MOST_OF_KEY {
             return Err(NoSeat::OfKey);
         }
-        if connected.len() >= MOST {
+        if connected.len() >= MOST_EDITORS {
             return Err(NoSeat::AtAll);
         }
         connected.push(key.clone());
@@ -67,13 +67,13 @@ mod tests {
         assert_eq!(editors.take("one").unwrap_err(), NoSeat::OfKey);
         seats.pop();
         seats.push(editors.take("one").unwrap());
-        for n in MOST_OF_KEY..MOST {
+        for n in MOST_OF_KEY..MOST_EDITORS {
             seats.push(editors.take(&format!("other {}", n / MOST_OF_KEY)).unwrap());
         }
         assert_eq!(editors.take("another").unwrap_err(), NoSeat::AtAll);
         drop(seats);
         assert!(editors.0.lock().is_empty());
-        let most = [MOST_OF_KEY, MOST].map(|most| most.to_string());
+        let most = [MOST_OF_KEY, MOST_EDITORS].map(|most| most.to_string());
         for (reason, most) in [NoSeat::OfKey, NoSeat::AtAll].iter().zip(most) {
             let text = reason.to_string();
             assert!(text.contains(&most) && text.len() <= 123, "{text}");

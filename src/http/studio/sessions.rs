@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// How many sessions there are at most. A further one ends the oldest of the key that has the most, so nobody
 /// can end the sessions of other keys by opening many.
-const MOST: usize = 64;
+const MOST_SESSIONS: usize = 64;
 
 /// How many cookies of a request are looked at: another program on the machine may have set one of the name.
 const MOST_COOKIES: usize = 4;
@@ -43,7 +43,7 @@ impl Sessions {
     pub(super) fn token(&self, key: &str) -> Result<String, getrandom::Error> {
         let (text, session) = StudioSession::new(key)?;
         let mut tokens = self.tokens.lock();
-        tokens.truncate(MOST - 1);
+        tokens.truncate(MOST_SESSIONS - 1);
         tokens.insert(0, session);
         Ok(text)
     }
@@ -62,7 +62,7 @@ impl Sessions {
         let (text, session) = StudioSession::new(key)?;
         let mut open = self.open.lock();
         open.retain(StudioSession::lasts);
-        if open.len() >= MOST {
+        if open.len() >= MOST_SESSIONS {
             let n_of_key =
                 |session: &StudioSession| open.iter().filter(|other| other.key.0 == session.key.0).count();
             let counts: Vec<usize> = open.iter().map(n_of_key).collect();
@@ -160,20 +160,20 @@ mod tests {
     #[test]
     fn the_oldest_session_gives_way() {
         let sessions = Sessions::default();
-        let values: Vec<String> = (0..=MOST).map(|_| sessions.open("key").unwrap()).collect();
+        let values: Vec<String> = (0..=MOST_SESSIONS).map(|_| sessions.open("key").unwrap()).collect();
         assert_eq!(sessions.key(&with_cookie(&values[0])), None);
         assert!(sessions.key(&with_cookie(&values[1])).is_some());
-        assert!(sessions.key(&with_cookie(&values[MOST])).is_some());
+        assert!(sessions.key(&with_cookie(&values[MOST_SESSIONS])).is_some());
     }
 
     #[test]
     fn a_key_with_many_sessions_ends_no_others() {
         let sessions = Sessions::default();
         let own = sessions.open("own").unwrap();
-        let others: Vec<String> = (0..2 * MOST).map(|_| sessions.open("other").unwrap()).collect();
+        let others: Vec<String> = (0..2 * MOST_SESSIONS).map(|_| sessions.open("other").unwrap()).collect();
         assert_eq!(sessions.key(&with_cookie(&own)).as_deref(), Some("own"));
         assert_eq!(sessions.key(&with_cookie(&others[0])), None);
-        assert!(sessions.key(&with_cookie(&others[2 * MOST - 1])).is_some());
+        assert!(sessions.key(&with_cookie(&others[2 * MOST_SESSIONS - 1])).is_some());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 const NAME: &str = "store.db-name";
 
 /// How many of its bytes count; a name has at most 64.
-const MOST: usize = 100;
+const MOST_BYTES: usize = 100;
 
 /// Whether a directory has files of a store, whatever their state.
 pub fn is_store(dir: &Path) -> bool {
@@ -33,7 +33,7 @@ pub fn check_own_name(dir: &Path) -> Result<(), StoreError> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(StoreError::unreadable(&path(dir), &error)),
     };
-    let noted = String::from_utf8_lossy(noted.get(..MOST).unwrap_or(&noted)).trim().to_owned();
+    let noted = String::from_utf8_lossy(noted.get(..MOST_BYTES).unwrap_or(&noted)).trim().to_owned();
     // A crash may have left it empty.
     if noted.is_empty() || noted == own(dir) {
         return Ok(());

@@ -23,7 +23,7 @@ use tokio_postgres::types::Type;
 const CHANNEL: &str = "portcullis";
 
 /// How many lines, and how many notifications, may wait; further ones are lost.
-const MOST: usize = 10_000;
+const MOST_NOTICES: usize = 10_000;
 
 /// How many bytes a notification has at most. PostgreSQL takes less than 8,000.
 const LONGEST: usize = 7_900;
@@ -53,7 +53,8 @@ pub struct Notices {
 impl Notices {
     /// Those of the store at an address. It connects once it [runs](Self::run).
     pub fn new(address: Address) -> Self {
-        let (queue, is_listening, n_lost) = (flume::bounded(MOST), AtomicBool::new(false), AtomicU64::new(0));
+        let (queue, is_listening, n_lost) =
+            (flume::bounded(MOST_NOTICES), AtomicBool::new(false), AtomicU64::new(0));
         Self { address, queue, is_listening, n_lost }
     }
 
@@ -93,7 +94,7 @@ impl Notices {
 
     /// Sends and receives until the connection fails.
     async fn exchange(&self, receive: &impl Fn(&str)) -> Result<Infallible, StoreError> {
-        let (heard, notices) = flume::bounded(MOST);
+        let (heard, notices) = flume::bounded(MOST_NOTICES);
         let (client, server) = connect_listening(&self.address, WantedServer::ReadWrite, heard).await?;
         let connection = NoticeConnection { client, at: server.at, mark: SessionMark::new()? };
         connection.listen().await?;
@@ -110,7 +111,7 @@ impl Notices {
                     Err(_) => return Err(connection.failed("the connection ended")),
                 },
                 line = next_line => {
-                    let lines = line.into_iter().chain(self.queue.1.try_iter()).take(MOST / 10);
+                    let lines = line.into_iter().chain(self.queue.1.try_iter()).take(MOST_NOTICES / 10);
                     connection.notify(&together(lines)).await?;
                     last = Instant::now();
                 }

@@ -30,7 +30,7 @@ use tokio_postgres::types::{ToSql, Type};
 pub(super) const LIFETIME: Duration = Duration::from_mins(10);
 
 /// How many readings of one store there may be at a time: each has a connection.
-const MOST: usize = 16;
+const MOST_READINGS: usize = 16;
 
 /// How many facts are fetched at once: at most a few hundred KiB.
 const FETCHED: usize = 1_000;
@@ -85,7 +85,7 @@ struct FactCursor {
 
 impl PgReadings {
     pub(super) fn new(source: Arc<ReaderSource>, lifetime: Duration) -> Self {
-        let places = Arc::new(Semaphore::new(MOST));
+        let places = Arc::new(Semaphore::new(MOST_READINGS));
         Self { source, lifetime, places, all: Mutex::default() }
     }
 
@@ -288,13 +288,13 @@ mod tests {
         let readings = PgReadings::new(Arc::new(source), Duration::from_secs(2));
         let read = move || {
             let begin = || readings.begin(FactPattern::everything(), &WantedWrites::default());
-            let all: Vec<PgFactReading> = (0..MOST).map(|_| begin().unwrap()).collect();
+            let all: Vec<PgFactReading> = (0..MOST_READINGS).map(|_| begin().unwrap()).collect();
             let busy = all.first().unwrap();
             assert!(!busy.part(|_| ControlFlow::Continue(())).unwrap(), "there is nothing, and all of it");
             std::thread::sleep(readings.lifetime);
             let late = busy.part(|_| ControlFlow::Continue(()));
             assert!(matches!(late, Err(StoreError::Busy)), "{late:?}");
-            let again: Vec<PgFactReading> = (0..MOST).map(|_| begin().unwrap()).collect();
+            let again: Vec<PgFactReading> = (0..MOST_READINGS).map(|_| begin().unwrap()).collect();
             (all, again)
         };
         let held = tokio::task::spawn_blocking(read).await.unwrap();
