@@ -1,9 +1,7 @@
 //! What remains of the writer after a panic: it takes no more writes, and holds the lock of the store for as
 //! long as questions are answered from it.
 
-use super::{Pending, WriterState};
-use crate::store::embedded::published::Fault;
-use crate::store::embedded::transaction::Job;
+use super::{Fault, Job, Pending, WriterState};
 use crate::store::error::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
