@@ -117,7 +117,10 @@ fn run(name: &str, runner: &Runner) -> Result<(), Failed> {
     let folder = tempfile::tempdir()?;
     let reader = read_only_key(folder.path())?;
     let service = serve(folder, &[])?;
-    let busy = serve(tempfile::tempdir()?, &[("PORTCULLIS_MAX_REQUESTS", "0")])?;
+    let patient = [("PORTCULLIS_BODY_TIME", "600"), ("PORTCULLIS_REQUEST_TIME", "600")];
+    let single = [&[("PORTCULLIS_MAX_REQUESTS", "1")], &patient[..]].concat();
+    let busy = serve(tempfile::tempdir()?, &single)?;
+    let _only_place = busy.caller.take_only_place(DEVELOPMENT_KEY);
     let slow = serve(tempfile::tempdir()?, &[("PORTCULLIS_RATE_LIMIT", "1")])?;
     command
         .env("OSO_URL", &service.caller.url)

@@ -1,13 +1,14 @@
 //! The program as a process: run to its end, or serving a data folder until it is stopped or killed.
 
-use super::wire::Answer;
+use super::wire::{Answer, bearer};
 use portcullis::http::DEVELOPMENT_KEY;
 use serde_json::Value as Json;
 use std::fs::{self, File};
-use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use ureq::http::{HeaderName, HeaderValue};
@@ -209,6 +210,20 @@ impl Caller {
     /// The address alone.
     pub fn address(&self) -> SocketAddr {
         self.url.split_once("://").unwrap().1.parse().unwrap()
+    }
+
+    /// Begins a request that ends with the connection, in a service with a single place for requests; from
+    /// then on, all others are refused.
+    pub fn take_only_place(&self, key: &str) -> TcpStream {
+        let mut stream = TcpStream::connect(self.address()).unwrap();
+        let head = format!("Host: x\r\n{}\r\nContent-Type: application/json", bearer(key));
+        write!(stream, "POST /api/batch HTTP/1.1\r\n{head}\r\nContent-Length: 2\r\n\r\n").unwrap();
+        let began = Instant::now();
+        while self.get(key, "facts").0 != 503 {
+            assert!(began.elapsed() < PATIENCE, "the request does not take the place");
+            sleep(Duration::from_millis(10));
+        }
+        stream
     }
 
     /// Status and text of the answer to `METHOD /path`, unless the service breaks off.

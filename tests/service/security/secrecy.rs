@@ -101,9 +101,12 @@ fn a_refusal_of_a_limit_tells_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let keys = [key(folder.path(), "0123456789")];
     for (limit, status) in [("--rate-limit", 429), ("--max-requests", 503), ("--query-time", 400)] {
-        let value = if limit == "--rate-limit" { "1" } else { "0" };
-        let service = Service::start(folder.path(), &[limit, value]);
+        let value = if limit == "--query-time" { "0" } else { "1" };
+        let patient = ["--body-time", "600", "--request-time", "600"];
+        let service = Service::start(folder.path(), &[&[limit, value], &patient[..]].concat());
+        let only_place = (status == 503).then(|| service.caller.take_only_place(&keys[0]));
         let answers = talk(&service.caller, &keys);
+        drop(only_place);
         assert!(answers.iter().any(|(found, _)| *found == status), "no {status}");
         let (status, answer) = answers.last().unwrap();
         assert!(!answer.contains(MARK) || *status == 400, "{answer}");
