@@ -255,6 +255,11 @@ impl Engine {
         self.store().replica_usage()
     }
 
+    /// Whether the primary of a store in a database is silent: what needs it is refused at once.
+    pub fn primary_is_silent(&self) -> Option<bool> {
+        self.store().primary_is_silent()
+    }
+
     /// Cancels running questions and tests, and answers no more. Writes continue.
     pub fn end_questions(&self) {
         self.shared.ending.send_replace(true);

@@ -91,6 +91,14 @@ impl Store {
         }
     }
 
+    /// Whether the primary of a store on PostgreSQL is silent: what needs it is refused at once.
+    pub fn primary_is_silent(&self) -> Option<bool> {
+        match &self.backend {
+            Backend::Embedded(_) => None,
+            Backend::Postgres(store) => Some(store.primary_is_silent()),
+        }
+    }
+
     /// Whether replicas answer questions although the primary is out of reach.
     pub fn answers_without_primary(&self) -> bool {
         match &self.backend {

@@ -124,7 +124,17 @@ async fn a_network_that_says_nothing_costs_a_bounded_time() {
     assert!(matches!(read, Err(StoreError::Database(DatabaseError::Unreachable { .. }))), "{read:?}");
     assert!(matches!(write, Err(StoreError::Database(DatabaseError::Unreachable { .. }))), "{write:?}");
     assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
+    assert!(store.primary_is_silent());
+    let refused = Instant::now();
+    facts(&store, AskedRead::default()).await.unwrap_err();
+    store.apply_within(insert([public("9")]), None).await.unwrap_err();
+    assert!(refused.elapsed() < Duration::from_millis(500), "{:?}", refused.elapsed());
     proxy.set(Fault::None);
+    let began = Instant::now();
+    while store.primary_is_silent() {
+        assert!(began.elapsed() < Duration::from_secs(4), "it is not tried again");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
     assert_eq!(facts(&store, AskedRead::default()).await.unwrap().len(), 1);
 }
 

@@ -49,6 +49,9 @@ pub(super) async fn text(app: &AppState, environments: &[Arc<Environment>]) -> R
         series.used(&environment.name, engine.usage());
         series.connected(&environment.name, &engine.pool_usage());
         series.asked(&environment.name, &engine.replica_usage());
+        if let Some(is_silent) = engine.primary_is_silent() {
+            series.silent.with_label_values(&[&environment.name]).set(i64::from(is_silent));
+        }
     }
     let mut families = app.metrics.registry.gather();
     families.extend(series.registry.gather());
@@ -91,6 +94,7 @@ struct Series {
     waits: IntCounterVec,
     waited: CounterVec,
     replicas: IntCounterVec,
+    silent: IntGaugeVec,
     lookups: IntCounterVec,
     decisions: IntCounterVec,
     batches: IntCounterVec,
@@ -148,6 +152,10 @@ impl Series {
                 "Questions that a replica (1 is the first that is configured) answered, for which it was behind, \
                  and which failed.",
                 &["environment", "replica", "outcome"],
+            ),
+            silent: gauge(
+                "portcullis_store_primary_silent",
+                "1 while the primary of a store in a database does not answer, and what needs it is refused at once.",
             ),
             lookups: counter(
                 "portcullis_plan_cache_lookups_total",

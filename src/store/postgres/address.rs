@@ -4,12 +4,15 @@
 //! programs. Out: one configuration for each server, because each is tried for a limited time. The password
 //! is never shown.
 
+use super::silence::Silence;
 use super::tls::{Connector, TlsMode};
 use crate::libpq;
 use crate::percent::decoded;
 use crate::store::database_error::DatabaseError;
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
@@ -51,10 +54,14 @@ const OPTIONS: [&str; 18] = [
 /// The address of a store on PostgreSQL.
 #[derive(Clone)]
 pub struct Address {
-    /// The servers, in the order in which they are tried.
+    /// The servers. They are tried in this order, beginning with the one that was the primary last.
     pub(super) servers: Vec<ServerAddress>,
     /// How connections are encrypted.
     pub(super) tls: Connector,
+    /// Whether the primary is silent, as all that use this address and its copies know.
+    pub(super) silence: Arc<Silence>,
+    /// Which of the servers was the primary last.
+    pub(super) primary: Arc<AtomicUsize>,
     shown: String,
 }
 
@@ -92,7 +99,17 @@ impl Address {
         let places: Vec<&str> = servers.iter().map(|server| server.at.as_str()).collect();
         let database = config.get_dbname().unwrap_or_default();
         let shown = format!("database `{database}` as `{user}` at {}", places.join(", "));
-        Ok(Self { servers, tls, shown })
+        let silence = Arc::new(Silence::new(places.join(", ")));
+        Ok(Self { servers, tls, silence, primary: Arc::default(), shown })
+    }
+}
+
+impl Address {
+    /// The servers with their numbers, in the order in which to look for the primary.
+    pub(super) fn likely_first(&self) -> impl Iterator<Item = (usize, &ServerAddress)> {
+        let all = || self.servers.iter().enumerate();
+        let likely = self.primary.load(Ordering::SeqCst);
+        all().skip(likely).chain(all().take(likely))
     }
 }
 

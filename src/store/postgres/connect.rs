@@ -6,9 +6,11 @@
 
 use super::address::{Address, ServerAddress};
 use super::error::of_connecting;
+use super::tls::Connector;
 use crate::store::database_error::{DatabaseError, OLDEST_SERVER};
 use crate::store::error::StoreError;
 use std::future::poll_fn;
+use std::sync::atomic::Ordering;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::timeout;
 use tokio_postgres::{AsyncMessage, Client, Connection, Error, SimpleQueryMessage, SimpleQueryRow};
@@ -55,8 +57,10 @@ const DESCRIBE: &str = "
       current_setting('portcullis.session', true)
     FROM pg_database WHERE datname = current_database()";
 
-/// Connects to a server that can be the store. The connection runs on the caller's runtime.
+/// Connects to a server that can be the store. The connection runs on the caller's runtime. Fails at once
+/// while the primary is wanted and silent.
 pub async fn connect(address: &Address, wanted: WantedServer) -> Result<(Client, ReachedServer), StoreError> {
+    unless_silent(address, wanted)?;
     let (client, server) = reach(address, wanted).await?;
     server.check()?;
     Ok((client, server))
@@ -68,9 +72,17 @@ pub(super) async fn connect_listening(
     wanted: WantedServer,
     heard: flume::Sender<String>,
 ) -> Result<(Client, ReachedServer), StoreError> {
+    unless_silent(address, wanted)?;
     let (client, server) = reach_hearing(address, wanted, Some(&heard)).await?;
     server.check()?;
     Ok((client, server))
+}
+
+fn unless_silent(address: &Address, wanted: WantedServer) -> Result<(), DatabaseError> {
+    match wanted {
+        WantedServer::ReadWrite => address.silence.check(),
+        WantedServer::Any => Ok(()),
+    }
 }
 
 /// Connects to a server of any version and settings.
@@ -87,25 +99,31 @@ async fn reach_hearing(
     heard: Option<&flume::Sender<String>>,
 ) -> Result<(Client, ReachedServer), StoreError> {
     let mut failures = Vec::new();
-    for server in &address.servers {
-        match attempt(address, server, heard).await {
+    for (nth, server) in address.likely_first() {
+        match attempt(&address.tls, server, heard).await {
             Ok((_, found)) if wanted == WantedServer::ReadWrite && found.is_standby => {
                 failures.push(DatabaseError::Standby(found.at));
             }
-            Ok(found) => return Ok(found),
+            Ok(found) => {
+                if wanted == WantedServer::ReadWrite {
+                    address.primary.store(nth, Ordering::SeqCst);
+                }
+                return Ok(found);
+            }
             Err(failure) => failures.push(failure),
         }
     }
     Err(summary(failures).into())
 }
 
-async fn attempt(
-    address: &Address,
+/// Connects to one server.
+pub(super) async fn attempt(
+    tls: &Connector,
     server: &ServerAddress,
     heard: Option<&flume::Sender<String>>,
 ) -> Result<(Client, ReachedServer), DatabaseError> {
     let connected = async {
-        let (client, connection) = server.config.connect(address.tls.clone()).await?;
+        let (client, connection) = server.config.connect(tls.clone()).await?;
         // Its end shows as an error of the next statement.
         match heard {
             None => drop(tokio::spawn(connection)),

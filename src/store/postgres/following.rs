@@ -9,6 +9,7 @@ use super::clock::{self, Clock, WantedWrites};
 use super::connect::{WantedServer, connect};
 use super::keys;
 use super::pool::AskedRead;
+use super::probe::judged;
 use super::reader::PgReader;
 use super::session::PgSession;
 use crate::share::Asker;
@@ -36,7 +37,11 @@ impl PostgresStore {
                 let _one_reads = self.refreshing.lock().await;
                 if is_behind() { self.refresh().await.map(drop) } else { Ok(()) }
             };
-            timeout(CONFIRM_TIME, read).await.map_err(|_| self.silent(CONFIRM_TIME))??;
+            let began = Instant::now();
+            let outcome = self.address.silence.unless_on(async {
+                timeout(CONFIRM_TIME, read).await.map_err(|_| self.silent(CONFIRM_TIME))?
+            });
+            judged(&self.address, began, outcome.await).await?;
         }
         if is_behind() {
             return self.unless_taken_over(Err(self.taken_over().into()));

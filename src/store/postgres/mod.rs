@@ -10,6 +10,7 @@
 //! ask(closure) ──▶ the same, of a replica if one may answer
 //! reading ──▶ a connection of its own ──▶ facts of one moment, in parts
 //! notices ──▶ a connection of its own ◀──▶ those of other processes
+//! probe ──▶ a connection of its own, to a primary that had no answer in time
 //! ```
 //!
 //! The schema `portcullis` lists the environments; each has a schema of its own, `portcullis_e<N>`. In it,
@@ -40,6 +41,7 @@ mod pause;
 mod pinned;
 mod policy;
 mod pool;
+mod probe;
 mod published;
 mod reader;
 mod reading;
@@ -48,11 +50,13 @@ mod row_change;
 mod runtime;
 mod schema;
 mod session;
+mod silence;
 mod sorted_rows;
 mod tls;
 mod transaction;
 mod value;
 mod writer;
+mod writer_source;
 
 pub use address::Address;
 pub use check::{FindingState, StoreFinding, check};
@@ -80,6 +84,7 @@ use catalog::Catalog;
 use clock::WantedWrites;
 use pinned::ReaderSource;
 use pool::ReaderPool;
+use probe::judged;
 use published::{PublishedState, SeenMoment};
 use reading::{LIFETIME, PgReadings};
 use replicas::Replicas;
@@ -88,7 +93,8 @@ use session::PgSession;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
-use writer::{BatchWork, BatchWriter, WriteDone, WriterSource};
+use writer::{BatchWork, BatchWriter, WriteDone};
+use writer_source::WriterSource;
 
 /// An environment in a PostgreSQL database.
 ///
@@ -279,7 +285,8 @@ impl PostgresStore {
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         let (since, seen) = (Instant::now(), asked.seen.clone());
-        self.noted(since, seen.as_ref(), self.readers.run(asked, read).await)
+        let outcome = self.of_primary(since, self.readers.run(asked, read)).await;
+        self.noted(since, seen.as_ref(), outcome)
     }
 
     /// Like [`read`](Self::read), for a closure that is probably fast. A slow one is started again.
@@ -289,7 +296,23 @@ impl PostgresStore {
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         let (since, seen) = (Instant::now(), asked.seen.clone());
-        self.noted(since, seen.as_ref(), self.readers.run_brief(asked, read).await)
+        let outcome = self.of_primary(since, self.readers.run_brief(asked, read)).await;
+        self.noted(since, seen.as_ref(), outcome)
+    }
+
+    /// The outcome of a question of the primary since a time; an error at once while that is silent.
+    async fn of_primary<T>(
+        &self,
+        since: Instant,
+        question: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        let outcome = self.address.silence.unless_on(question).await;
+        judged(&self.address, since, outcome).await
+    }
+
+    /// Whether the primary is silent: what needs it fails at once.
+    pub fn primary_is_silent(&self) -> bool {
+        self.address.silence.is_on()
     }
 
     /// The outcome of a question of the primary since a time. Its moment is now known, and follows all that
@@ -321,6 +344,7 @@ impl PostgresStore {
     /// # Errors
     /// [`StoreError::Busy`] if too many are read at the same time.
     pub fn reading(&self, pattern: FactPattern, after: Option<Token>) -> Result<PgFactReading, StoreError> {
+        self.address.silence.check()?;
         let wanted = WantedWrites { seen: Some(self.frontier()), after, known: None };
         self.unless_taken_over(self.readings.begin(pattern, &wanted))
     }

@@ -40,6 +40,8 @@ pub(super) struct PinnedConnection {
     tls: Connector,
     statements: Cache<String, Statement>,
     limit: Duration,
+    /// How often the primary had become silent before.
+    n_silences: u64,
 }
 
 impl ReaderSource {
@@ -50,6 +52,7 @@ impl ReaderSource {
     /// With the server's default, which is meant for spinning disks, each step of a recursion would read a
     /// whole table of a thousand rows to find one.
     pub(super) async fn connect(&self, mark: &SessionMark) -> Result<PinnedConnection, StoreError> {
+        let n_silences = self.address.silence.count();
         let (client, server) = connect(&self.address, self.wanted).await?;
         let limit = self.limit.as_millis().max(1);
         let settings = format!(
@@ -68,7 +71,13 @@ impl ReaderSource {
             tls: self.address.tls.clone(),
             statements,
             limit: self.limit,
+            n_silences,
         })
+    }
+
+    /// Whether a connection can be used. Where the network has lost it in a silence, it would never answer.
+    pub(super) fn may_use(&self, connection: &PinnedConnection) -> bool {
+        connection.n_silences == self.address.silence.count()
     }
 }
 

@@ -5,10 +5,15 @@
 //!
 //! A question that is out of time may be slow, or its server or the network may be silent. So the clock is
 //! read then: if that does not come either, the server does not answer, which is not the question's fault.
+//! Meanwhile the [probe] tries whether the primary is silent.
+//!
+//! [probe]: super::probe
 
 use super::clock::{Clock, WantedWrites};
+use super::connect::WantedServer;
 use super::frontier::Frontier;
 use super::pinned::ReaderSource;
+use super::probe::{self, PROBE_TIME};
 use super::reader::{PgReader, RunningQuestion};
 use crate::share::Asker;
 use crate::store::database_error::DatabaseError;
@@ -59,8 +64,8 @@ pub struct PoolUsage {
 /// The readers of one server or group of servers.
 #[derive(Debug)]
 pub(super) struct ReaderPool {
-    /// Where the servers are, for messages.
-    at: String,
+    /// Where the servers are.
+    source: Arc<ReaderSource>,
     brief: LongQueue<PgReader>,
     long: LongQueue<PgReader>,
     /// How long a question may run.
@@ -80,7 +85,7 @@ impl ReaderPool {
         let (brief, long) = (readers(options.readers)?, readers(options.long_readers)?);
         let all = brief.iter().chain(&long).map(PgReader::end).collect();
         Ok(Self {
-            at: source.address.to_string(),
+            source: Arc::clone(source),
             brief: LongQueue::new(brief, false),
             long: LongQueue::new(long, true),
             limit: options.query_time,
@@ -166,14 +171,28 @@ impl ReaderPool {
     /// # Errors
     /// [`DatabaseError::Unreachable`] if the server is silent. What the clock shows may be an error, too.
     async fn check_answers(&self, asked: AskedRead) -> Result<(), StoreError> {
-        match self.confirm_within(AskedRead { until: None, ..asked }, ANSWER_TIME).await {
+        let confirmed = tokio::select! {
+            confirmed = self.confirm_within(AskedRead { until: None, ..asked }, ANSWER_TIME) => confirmed,
+            () = self.is_found_silent() => Err(StoreError::Timeout(ANSWER_TIME)),
+        };
+        match confirmed {
             // All readers are busy, which says nothing about the server.
             Ok(_) | Err(StoreError::Overloaded(_) | StoreError::Busy) => Ok(()),
             Err(StoreError::Timeout(_)) => {
                 let reason = format!("no answer within {ANSWER_TIME:?}");
-                Err(DatabaseError::Unreachable { at: self.at.clone(), reason }.into())
+                Err(DatabaseError::Unreachable { at: self.source.address.to_string(), reason }.into())
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Waits until the primary turns out to be silent. It is tried so that this is known in the time in which
+    /// it must answer.
+    async fn is_found_silent(&self) {
+        tokio::time::sleep(ANSWER_TIME - PROBE_TIME).await;
+        let is_primary = self.source.wanted == WantedServer::ReadWrite;
+        if !is_primary || !probe::is_silent(&self.source.address).await {
+            std::future::pending::<()>().await;
         }
     }
 

@@ -200,7 +200,7 @@ impl PgReader {
 
     /// Whether it has a connection.
     pub(super) fn is_connected(&self) -> bool {
-        self.connection.borrow().is_some()
+        self.connection.borrow().as_ref().is_some_and(|connection| self.source.may_use(connection))
     }
 
     /// Fails if the closure must end: it is out of time, or its asker has gone.
@@ -286,6 +286,9 @@ impl PgReader {
             let mut slot = self.connection.try_borrow_mut().map_err(|_| {
                 StoreError::Bug("a statement begins while another one of the same reader runs".to_owned())
             })?;
+            if self.snapshot.get() != SnapshotState::Open {
+                slot.take_if(|connection| !self.source.may_use(connection));
+            }
             let (is_new, mut n_rows) = (slot.is_none(), 0_usize);
             if is_new && self.snapshot.get() == SnapshotState::Open {
                 return Err(StoreError::Bug("the connection of a snapshot is gone".to_owned()));

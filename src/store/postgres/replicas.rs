@@ -239,7 +239,8 @@ impl PostgresStore {
 
     /// Whether questions can be answered: by the primary, or by a replica while it is out of reach.
     pub async fn ready(&self, asker: Asker) -> Result<(), StoreError> {
-        if self.replicas.pause.is_running() && self.answers_without_primary() {
+        let is_left_alone = self.primary_is_silent() || self.replicas.pause.is_running();
+        if is_left_alone && self.answers_without_primary() {
             return Ok(());
         }
         match self.follow(asker).await {
@@ -333,7 +334,7 @@ impl PostgresStore {
         known: Option<Token>,
     ) -> Result<Option<Clock>, StoreError> {
         let pause = &self.replicas.pause;
-        if !pause.admits() {
+        if self.primary_is_silent() || !pause.admits() {
             return Ok(None);
         }
         let (since, seen) = (Instant::now(), self.frontier());

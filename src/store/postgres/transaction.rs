@@ -11,7 +11,8 @@ use super::policy;
 use super::row_change::RowChange;
 use super::schema::check_reader;
 use super::session::{PgSession, SessionMark, value};
-use super::writer::{BatchWork, QueuedBatch, WriteDone, WriterSource, Written};
+use super::writer::{BatchWork, QueuedBatch, WriteDone, Written};
+use super::writer_source::WriterSource;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::Applied;
@@ -47,6 +48,8 @@ pub(super) struct WriterConnection {
     n_transactions: u64,
     /// How many revisions were made since old ones were removed.
     n_revisions: i64,
+    /// How often the primary had become silent before it was made.
+    pub(super) n_silences: u64,
 }
 
 /// A transaction that can be committed.
@@ -73,6 +76,7 @@ pub(super) struct Stamp {
 impl WriterConnection {
     /// Connects to the primary.
     pub(super) async fn open(source: &WriterSource) -> Result<Self, StoreError> {
+        let n_silences = source.address.silence.count();
         let (client, server) = connect(&source.address, WantedServer::ReadWrite).await?;
         let (limit, mark) = (source.limit.as_millis().max(1), SessionMark::new()?);
         let settings = format!(
@@ -82,7 +86,8 @@ impl WriterConnection {
             mark.set()
         );
         PgSession::new(&client, &server.at).run(&settings).await?;
-        Ok(Self { client, at: server.at, mark, catalog: None, n_transactions: 0, n_revisions: 0 })
+        let at = server.at;
+        Ok(Self { client, at, mark, catalog: None, n_transactions: 0, n_revisions: 0, n_silences })
     }
 
     pub(super) fn session(&self) -> PgSession<'_, Client> {

@@ -16,10 +16,11 @@
 use super::address::Address;
 use super::error::{of_whole_group, passing};
 use super::keys;
-use super::published::PublishedState;
+use super::probe::judged;
 use super::row_change::RowChange;
 use super::runtime::OwnRuntime;
-use super::transaction::{PreparedWrite, WriterConnection};
+use super::transaction::WriterConnection;
+use super::writer_source::WriterSource;
 use crate::store::database_error::DatabaseError;
 use crate::store::error::StoreError;
 use crate::store::fact::Applied;
@@ -106,26 +107,10 @@ pub(super) enum BatchWork {
     RevokeKey(String),
 }
 
-/// Where a writer writes.
-#[derive(Debug)]
-pub(super) struct WriterSource {
-    /// Where the servers are.
-    pub(super) address: Address,
-    /// The schema of the environment.
-    pub(super) schema: String,
-    /// The name of the environment.
-    pub(super) environment: String,
-    /// How long a transaction may take.
-    pub(super) limit: Duration,
-    /// How long a batch waits for a primary.
-    pub(super) wait: Duration,
-    /// What its batches change for others.
-    pub(super) published: Arc<PublishedState>,
-}
-
 /// The writing thread and its queue.
 #[derive(Debug)]
 pub(super) struct BatchWriter {
+    address: Address,
     /// `None` once the store is closing.
     queue: Option<flume::Sender<QueuedBatch>>,
     thread: Option<JoinHandle<()>>,
@@ -145,7 +130,7 @@ impl BatchWriter {
     /// Starts the thread, which connects at its first batch.
     pub(super) fn start(source: WriterSource) -> Result<Self, StoreError> {
         let (queue, batches) = flume::bounded::<QueuedBatch>(QUEUE);
-        let is_closing = Arc::new(AtomicBool::new(false));
+        let (address, is_closing) = (source.address.clone(), Arc::new(AtomicBool::new(false)));
         let closing = Arc::clone(&is_closing);
         let mut state =
             WriterThread { is_closing: closing, source, connection: None, runtime: OwnRuntime::new()? };
@@ -169,11 +154,13 @@ impl BatchWriter {
         };
         let thread = thread::Builder::new().name("store-writer".into()).spawn(serve);
         let thread = thread.map_err(|error| StoreError::no_thread(&error))?;
-        Ok(Self { queue: Some(queue), thread: Some(thread), is_closing })
+        Ok(Self { address, queue: Some(queue), thread: Some(thread), is_closing })
     }
 
-    /// Queues a batch and waits until it is committed. It is carried out even if the future is dropped.
+    /// Queues a batch and waits until it is committed. It is carried out even if the future is dropped. While
+    /// the primary is silent, it fails at once.
     pub(super) async fn write(&self, work: BatchWork) -> Written {
+        self.address.silence.check()?;
         let queue = self.queue.as_ref().ok_or(StoreError::Closed)?;
         let (reply, written) = oneshot::channel();
         let batch = QueuedBatch { work, queued: Instant::now(), reply };
@@ -260,13 +247,13 @@ impl WriterThread {
     ) -> Result<(), StoreError> {
         let Self { source, connection, runtime, .. } = self;
         runtime.block_on(async {
-            let done = async {
+            let done = source.address.silence.unless_on(async {
                 let connection = match connection {
                     Some(connection) => connection,
                     None => connection.insert(WriterConnection::open(source).await?),
                 };
                 work(connection).await
-            };
+            });
             let done = timeout(TIDY_TIME, done).await.unwrap_or(Err(StoreError::Timeout(TIDY_TIME)));
             if let Err(error) = &done
                 && let Some(connection) = connection.take()
@@ -308,7 +295,9 @@ impl WriterThread {
         runtime.block_on(async {
             let mut pause = PAUSE.0;
             loop {
-                let error = match source.advance(connection, group, &mut sent).await {
+                let began = Instant::now();
+                let advanced = source.advance(connection, group, &mut sent).await;
+                let error = match judged(&source.address, began, advanced).await {
                     Ok(outcomes) => {
                         source.published.note_fault(None);
                         return Ok(outcomes);
@@ -327,8 +316,10 @@ impl WriterThread {
                 }
                 let is_late = until.is_some_and(|until| Instant::now() + pause >= until)
                     || is_closing.load(Ordering::SeqCst);
+                // One that may be stored is asked for as long as there is time.
+                let is_given_up = sent.is_none() && source.address.silence.is_on();
                 let passing = passing(&error);
-                if passing.is_none() || is_late {
+                if passing.is_none() || is_late || is_given_up {
                     if let Some(fault) = passing {
                         source.published.note_fault(Some(fault.clone()));
                     }
@@ -338,63 +329,5 @@ impl WriterThread {
                 pause = (pause * 2).min(PAUSE.1);
             }
         })
-    }
-}
-
-impl WriterSource {
-    /// Takes a group as far as it gets on this connection: finds out whether the transaction that was sent
-    /// before was committed, and else sends another one.
-    async fn advance(
-        &self,
-        connection: &mut Option<WriterConnection>,
-        group: &[QueuedBatch],
-        sent: &mut Option<PreparedWrite>,
-    ) -> Result<Vec<Written>, StoreError> {
-        let connection = match connection {
-            Some(connection) => connection,
-            None => connection.insert(WriterConnection::open(self).await?),
-        };
-        if let Some(stamp) = sent.as_ref().and_then(|former| former.stamp) {
-            let is_stored = self.within(connection.has(&self.schema, stamp)).await?;
-            if let Some(former) = sent.take().filter(|_| is_stored) {
-                return Ok(self.acknowledge(former));
-            }
-        }
-        let prepared = self.within(connection.prepare(self, group)).await?;
-        if prepared.stamp.is_some() {
-            *sent = Some(prepared);
-            let committed = self.within(connection.commit()).await;
-            if committed.as_ref().is_err_and(|error| passing(error).is_none()) {
-                // The server refuses, so it has answered.
-                *sent = None;
-            }
-            committed?;
-            return Ok(sent.take().map(|sent| self.acknowledge(sent)).unwrap_or_default());
-        }
-        self.within(connection.commit()).await?;
-        Ok(self.acknowledge(prepared))
-    }
-
-    /// Publishes what was committed. INVARIANT: before any of the batches is acknowledged.
-    fn acknowledge(&self, committed: PreparedWrite) -> Vec<Written> {
-        if let Some(relations) = committed.relations {
-            self.published.offer_relations(relations);
-        }
-        if let Some(keys) = committed.keys {
-            self.published.offer_keys(keys);
-        }
-        if let Some((_, token)) = committed.outcomes.iter().flatten().last() {
-            self.published.note(*token, Some(&committed.named));
-        }
-        committed.outcomes
-    }
-
-    /// The outcome of work that must end even if the network hangs.
-    async fn within<T>(&self, work: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
-        let silent = |_| {
-            let reason = format!("no answer within {:?}", self.limit);
-            DatabaseError::Unreachable { at: self.address.to_string(), reason }
-        };
-        timeout(self.limit, work).await.map_err(silent)?
     }
 }

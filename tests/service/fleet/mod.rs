@@ -1,5 +1,6 @@
 //! Three nodes as processes over one store, asked over HTTP: writes and reads behind replicas that lag, a
-//! primary that dies, races, a network that hangs, a migration, rights that are taken away, and backups.
+//! primary that dies, races, a network that hangs, a server that is only slow, a migration, rights that are
+//! taken away, and backups.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,6 +17,7 @@ mod pairs;
 mod races;
 mod replicas;
 mod rights;
+mod silence;
 
 use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::program::Service;

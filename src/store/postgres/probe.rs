@@ -1,0 +1,161 @@
+//! Tries whether a primary that had no answer in time is silent, and until it is not any more.
+//!
+//! A probe makes a new connection to each server and asks for settings, so no lock of a table can hold it up.
+//! It runs on a thread of its own, whose end does not depend on who suspected the server.
+
+use super::address::{Address, ServerAddress};
+use super::connect::attempt;
+use super::pause::scattered;
+use super::runtime::OwnRuntime;
+use super::silence::Silence;
+use super::tls::Connector;
+use crate::store::error::StoreError;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+use std::thread;
+use std::time::{Duration, Instant};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+
+/// How long a probe may take.
+pub(super) const PROBE_TIME: Duration = Duration::from_secs(2);
+
+/// About how long until the next one.
+const PAUSE: Duration = Duration::from_millis(600);
+
+/// The outcome of something that began then. If no server was reached for long, this waits until it is known
+/// whether the primary is silent.
+pub(super) async fn judged<T>(
+    address: &Address,
+    began: Instant,
+    outcome: Result<T, StoreError>,
+) -> Result<T, StoreError> {
+    if address.silence.is_suspect(began, &outcome) {
+        is_silent(address).await;
+    }
+    outcome
+}
+
+/// Whether the primary is silent: a probe decides.
+pub(super) async fn is_silent(address: &Address) -> bool {
+    if address.silence.suspect()
+        && let Err(error) = start(address)
+    {
+        tracing::warn!(%error, "cannot try whether the primary answers");
+        address.silence.note(true);
+    }
+    address.silence.decided().await
+}
+
+/// Starts the thread.
+fn start(address: &Address) -> Result<(), StoreError> {
+    let Address { servers, tls, primary, .. } = address.clone();
+    let (silence, runtime) = (Probing(Arc::downgrade(&address.silence)), OwnRuntime::new()?);
+    let try_all = async move {
+        loop {
+            let found = look_for_primary(&servers, &tls).await;
+            // Nobody asks any more once it is gone.
+            let Some(known) = silence.0.upgrade() else { return Ok(()) };
+            if let FoundPrimary::At(nth) = found {
+                primary.store(nth, Ordering::SeqCst);
+            }
+            known.note(found != FoundPrimary::Silent);
+            if found != FoundPrimary::Silent {
+                return Ok(());
+            }
+            drop(known);
+            sleep(scattered(PAUSE)).await;
+        }
+    };
+    let thread = thread::Builder::new().name("store-probe".into());
+    let thread = thread.spawn(move || runtime.block_on(try_all));
+    thread.map(drop).map_err(|error| StoreError::no_thread(&error))
+}
+
+/// What the thread notes: when it ends in any way, requests must try by themselves.
+struct Probing(Weak<Silence>);
+
+impl Drop for Probing {
+    fn drop(&mut self) {
+        if let Some(silence) = self.0.upgrade() {
+            silence.note(true);
+        }
+    }
+}
+
+/// What a probe finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FoundPrimary {
+    /// This server is the primary.
+    At(usize),
+    /// All servers answer or refuse, and none is the primary: whoever connects is told so at once.
+    Nowhere,
+    /// It may be one that does not answer.
+    Silent,
+}
+
+async fn look_for_primary(servers: &[ServerAddress], tls: &Connector) -> FoundPrimary {
+    let mut tries = JoinSet::new();
+    for (nth, server) in servers.iter().enumerate() {
+        let (limit, tls) = (PROBE_TIME.min(server.limit), tls.clone());
+        // Its own limit comes later.
+        let server = ServerAddress { limit: 2 * PROBE_TIME, ..server.clone() };
+        tries.spawn(async move { (nth, timeout(limit, attempt(&tls, &server, None)).await) });
+    }
+    let mut found = FoundPrimary::Nowhere;
+    while let Some(tried) = tries.join_next().await {
+        match tried {
+            Ok((nth, Ok(Ok((_, server))))) if !server.is_standby => return FoundPrimary::At(nth),
+            Ok((_, Ok(_))) => {}
+            Ok((_, Err(_))) | Err(_) => found = FoundPrimary::Silent,
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connect::{WantedServer, connect};
+    use super::*;
+    use portcullis_testkit::cluster::Cluster;
+    use std::net::TcpListener;
+
+    fn address(ports: &[u16]) -> Address {
+        let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+        Address::parse(&format!("postgres://postgres@{}/postgres", hosts.join(","))).unwrap()
+    }
+
+    /// The system accepts the connections, and nobody answers.
+    #[tokio::test]
+    async fn a_server_that_accepts_and_says_nothing_is_silent_and_one_that_refuses_is_not() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let refusing = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (silent_port, refusing_port) =
+            (silent.local_addr().unwrap().port(), refusing.local_addr().unwrap().port());
+        drop(refusing);
+        assert!(!is_silent(&address(&[refusing_port])).await);
+        let both = address(&[refusing_port, silent_port]);
+        let began = Instant::now();
+        assert!(is_silent(&both).await && both.silence.is_on());
+        assert!(began.elapsed() < 2 * PROBE_TIME, "{:?}", began.elapsed());
+        let known = Arc::clone(&both.silence);
+        drop(silent);
+        while known.is_on() {
+            assert!(began.elapsed() < 6 * PROBE_TIME, "it refuses now");
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(known.count(), 1);
+    }
+
+    /// Where a failover leaves the old server silent, each connection would otherwise wait for it.
+    #[tokio::test]
+    async fn a_server_that_is_silent_does_not_keep_the_new_primary_from_being_found() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let (_primary, port) = Cluster::with_port(&["shared_buffers=16MB"]).unwrap();
+        let address = address(&[silent.local_addr().unwrap().port(), port]);
+        assert!(!is_silent(&address).await, "there is a primary");
+        let began = Instant::now();
+        let (_, server) = connect(&address, WantedServer::ReadWrite).await.unwrap();
+        assert!(server.at.ends_with(&port.to_string()) && began.elapsed() < PROBE_TIME, "{server:?}");
+    }
+}
