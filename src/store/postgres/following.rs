@@ -38,9 +38,9 @@ impl PostgresStore {
                 if is_behind() { self.refresh().await.map(drop) } else { Ok(()) }
             };
             let began = Instant::now();
-            let outcome = self.address.silence.unless_on(async {
+            let outcome = self.address.silence.unless_on(Box::pin(async {
                 timeout(CONFIRM_TIME, read).await.map_err(|_| self.silent(CONFIRM_TIME))?
-            });
+            }));
             judged(&self.address, began, outcome.await).await?;
         }
         if is_behind() {

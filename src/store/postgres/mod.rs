@@ -285,7 +285,7 @@ impl PostgresStore {
         F: FnOnce(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         let (since, seen) = (Instant::now(), asked.seen.clone());
-        let outcome = self.of_primary(since, self.readers.run(asked, read)).await;
+        let outcome = self.of_primary(since, Box::pin(self.readers.run(asked, read))).await;
         self.noted(since, seen.as_ref(), outcome)
     }
 
@@ -296,7 +296,7 @@ impl PostgresStore {
         F: Fn(&PgReader) -> Result<T, StoreError> + Send + 'static,
     {
         let (since, seen) = (Instant::now(), asked.seen.clone());
-        let outcome = self.of_primary(since, self.readers.run_brief(asked, read)).await;
+        let outcome = self.of_primary(since, Box::pin(self.readers.run_brief(asked, read))).await;
         self.noted(since, seen.as_ref(), outcome)
     }
 

@@ -189,7 +189,7 @@ impl ReaderPool {
     /// Waits until the primary turns out to be silent. It is tried so that this is known in the time in which
     /// it must answer.
     async fn is_found_silent(&self) {
-        tokio::time::sleep(ANSWER_TIME - PROBE_TIME).await;
+        tokio::time::sleep(ANSWER_TIME.saturating_sub(PROBE_TIME)).await;
         let is_primary = self.source.wanted == WantedServer::ReadWrite;
         if !is_primary || !probe::is_silent(&self.source.address).await {
             std::future::pending::<()>().await;

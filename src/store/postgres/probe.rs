@@ -7,7 +7,7 @@ use super::address::{Address, ServerAddress};
 use super::connect::attempt;
 use super::pause::scattered;
 use super::runtime::OwnRuntime;
-use super::silence::Silence;
+use super::silence::{Silence, is_suspect};
 use super::tls::Connector;
 use crate::store::error::StoreError;
 use std::sync::atomic::Ordering;
@@ -30,7 +30,7 @@ pub(super) async fn judged<T>(
     began: Instant,
     outcome: Result<T, StoreError>,
 ) -> Result<T, StoreError> {
-    if address.silence.is_suspect(began, &outcome) {
+    if is_suspect(began, &outcome) {
         is_silent(address).await;
     }
     outcome

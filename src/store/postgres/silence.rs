@@ -90,11 +90,6 @@ impl Silence {
         }
     }
 
-    /// Whether the outcome of what began then is a reason to try it.
-    pub(super) fn is_suspect<T>(&self, began: Instant, outcome: &Result<T, StoreError>) -> bool {
-        began.elapsed() >= QUICK && outcome.as_ref().is_err_and(|error| passing(error).is_some())
-    }
-
     /// Notes that it is to be tried; returns whether the caller must do so.
     pub(super) fn suspect(&self) -> bool {
         self.state.send_if_modified(|state| {
@@ -141,6 +136,11 @@ impl Silence {
     }
 }
 
+/// Whether the outcome of what began then is a reason to try the primary.
+pub(super) fn is_suspect<T>(began: Instant, outcome: &Result<T, StoreError>) -> bool {
+    began.elapsed() >= QUICK && outcome.as_ref().is_err_and(|error| passing(error).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -179,11 +179,10 @@ mod tests {
 
     #[test]
     fn only_a_server_that_was_not_reached_for_a_while_is_suspect() {
-        let silence = silence();
         let long_ago = Instant::now().checked_sub(QUICK).unwrap();
-        assert!(silence.is_suspect::<()>(long_ago, &Err(unreachable())));
-        assert!(!silence.is_suspect::<()>(Instant::now(), &Err(unreachable())), "it refuses");
-        assert!(!silence.is_suspect::<()>(long_ago, &Err(StoreError::Timeout(QUICK))), "it may be slow");
-        assert!(!silence.is_suspect(long_ago, &Ok(())));
+        assert!(is_suspect::<()>(long_ago, &Err(unreachable())));
+        assert!(!is_suspect::<()>(Instant::now(), &Err(unreachable())), "it refuses");
+        assert!(!is_suspect::<()>(long_ago, &Err(StoreError::Timeout(QUICK))), "it may be slow");
+        assert!(!is_suspect(long_ago, &Ok(())));
     }
 }

@@ -85,6 +85,6 @@ impl WriterSource {
             DatabaseError::Unreachable { at: self.address.to_string(), reason }
         };
         let work = async { timeout(self.limit, work).await.map_err(silent)? };
-        self.address.silence.unless_on(work).await
+        self.address.silence.unless_on(Box::pin(work)).await
     }
 }
