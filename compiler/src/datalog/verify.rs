@@ -83,10 +83,10 @@ impl ProgramVerifier<'_> {
             });
             checked?;
         }
-        match clause.head.iter().any(|term| matches!(term, Term::Local(_) | Term::Ignored)) {
-            true => Err("has a column that no goal gives a value".into()),
-            false => Ok(()),
+        if clause.head.iter().any(|term| matches!(term, Term::Local(_) | Term::Ignored)) {
+            return Err("has a column that no goal gives a value".into());
         }
+        Ok(())
     }
 
     /// What a goal reads, and the types that it gives to variables.
@@ -119,10 +119,10 @@ impl ProgramVerifier<'_> {
             }
             Goal::Values { .. } | Goal::Compare { .. } => {}
         }
-        match goal.guards().is_empty() || goal.is_negated() {
-            true => goal.guards().iter().try_for_each(|(_, literal)| self.literal(*literal)),
-            false => Err("has a condition on a goal that is not negated".into()),
+        if !goal.guards().is_empty() && !goal.is_negated() {
+            return Err("has a condition on a goal that is not negated".into());
         }
+        goal.guards().iter().try_for_each(|(_, literal)| self.literal(*literal))
     }
 
     /// Two literals or more, ascending.
@@ -189,10 +189,10 @@ impl VariableTypes {
     /// Notes the type of a term, if it is a variable of more than one goal.
     fn note(&mut self, term: Term, ty: Option<TypeId>) -> Result<(), String> {
         let (Term::Var(var), Some(ty)) = (term, ty) else { return Ok(()) };
-        match *self.0.entry(var).or_insert(ty) == ty {
-            true => Ok(()),
-            false => Err(format!("has the variable {var:?} of two types")),
+        if *self.0.entry(var).or_insert(ty) != ty {
+            return Err(format!("has the variable {var:?} of two types"));
         }
+        Ok(())
     }
 }
 
