@@ -49,6 +49,11 @@ pub(super) fn printable(text: &str) -> String {
     text.chars().map(|c| if is_printable(c) { c } else { '\u{fffd}' }).collect()
 }
 
+/// The same for a name, which is one line.
+pub(super) fn printable_name(name: &str) -> String {
+    printable(name).replace(['\n', '\t'], "\u{fffd}")
+}
+
 /// A fact.
 pub(super) fn fact(fact: &Fact) -> String {
     Atom { predicate: fact.predicate.clone(), args: fact.args.iter().map(arg).collect() }.to_string()

@@ -18,9 +18,10 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -169,6 +170,37 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
+/// A JSON object whose names the client chooses, each once: of two restrictions, none may be lost.
+#[derive(Debug)]
+pub(super) struct NamedEntries<T>(pub(super) BTreeMap<String, T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for NamedEntries<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Entries<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+            type Value = NamedEntries<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NamedEntries<T>, A::Error> {
+                let mut named = BTreeMap::new();
+                while let Some((name, value)) = map.next_entry::<String, T>()? {
+                    if named.contains_key(&name) {
+                        return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
+                    }
+                    named.insert(name, value);
+                }
+                Ok(NamedEntries(named))
+            }
+        }
+
+        deserializer.deserialize_map(Entries(PhantomData))
+    }
+}
+
 /// The answer of an endpoint that only reports success.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct Message {
@@ -224,6 +256,19 @@ mod tests {
         assert!(stated(quoted).contains(
             r#"string "invalid type: map, expected usize", expected a whole number from 0 on at line"#
         ));
+    }
+
+    #[test]
+    fn a_name_that_the_client_chooses_counts_once() {
+        let decoded =
+            |body: &str| decode::<NamedEntries<u8>>(body.as_bytes()).map(|NamedEntries(named)| named.len());
+        assert!(matches!(decoded(r#"{"a":1,"b":1}"#), Ok(2)));
+        match decoded(r#"{"a":1,"a":2}"#) {
+            Err(ApiError::BadRequest(message)) => {
+                assert!(message.contains("duplicate field `a`"), "{message}");
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     #[test]

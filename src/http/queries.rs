@@ -7,7 +7,7 @@
 use super::AppState;
 use super::auth::QuestionAccess;
 use super::error::ApiError;
-use super::json::{Json, Object, Results};
+use super::json::{Json, NamedEntries, Object, Results};
 use super::openapi::{Call as CallShape, Name, Text};
 use super::values::{FactIn, FactOut, FactsIn, PatternIn, facts};
 use crate::engine::{Engine, EvaluateQuery, EvaluateVar};
@@ -114,7 +114,7 @@ pub(super) struct EvaluateIn {
     calls: Option<Vec<NamedVariables>>,
     /// What is known of each variable; every variable must be listed.
     #[schema(value_type = Option<BTreeMap<String, ConstraintIn>>)]
-    constraints: Option<BTreeMap<String, Object<ConstraintIn>>>,
+    constraints: Option<NamedEntries<Object<ConstraintIn>>>,
     /// Facts that count for this request alone.
     #[schema(value_type = Option<Vec<FactIn>>)]
     pub(super) context_facts: FactsIn,
@@ -123,11 +123,13 @@ pub(super) struct EvaluateIn {
 impl EvaluateIn {
     /// The conjunction without its context facts.
     pub(super) fn query(self) -> EvaluateQuery {
-        let constraints = self.constraints.unwrap_or_default().into_iter();
+        let constraints =
+            self.constraints.map_or_else(BTreeMap::new, |NamedEntries(constraints)| constraints);
         let calls = std::iter::once(self.predicate).chain(self.calls.unwrap_or_default());
         EvaluateQuery {
             atoms: calls.map(NamedVariables::into).collect(),
             vars: constraints
+                .into_iter()
                 .map(|(name, Object(known))| (name, EvaluateVar { ty: known.ty, ids: known.ids }))
                 .collect(),
         }

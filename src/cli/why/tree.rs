@@ -13,7 +13,7 @@
 //! Steps and goals refer to each other, in circles too: each is drawn once, and named where it is needed
 //! again. The tree is walked without recursion, because a proof may be as deep as a hierarchy.
 
-use crate::cli::shown::shortened;
+use crate::cli::shown::{printable_name, shortened};
 use crate::engine::ANY;
 use crate::http::{AtomOut, AttemptOut, ConditionOut, EffectsOut, LackOut, RuleOut, SourceOut, WhyOut};
 use portcullis_compiler::why::{Arg, Atom};
@@ -66,7 +66,8 @@ pub(super) fn text(question: &str, why: &WhyOut, colours: bool) -> String {
     let answer = if why.allowed { tree.toned(Tone::Good, "yes") } else { tree.toned(Tone::Bad, "no") };
     let mut text = format!("{answer}: {question}\n");
     if let Some(file) = &why.policy {
-        let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &format!("line numbers refer to {file}")));
+        let said = format!("line numbers refer to {}", printable_name(file));
+        let _ = writeln!(text, "{}", tree.toned(Tone::Quiet, &said));
     }
     text.push('\n');
     let roots: Vec<Item<'_>> = if why.proof.is_empty() {

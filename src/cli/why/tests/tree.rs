@@ -71,6 +71,13 @@ p(User:a)  line 7: a rule
 }
 
 #[test]
+fn a_name_of_a_policy_cannot_change_what_a_terminal_shows() {
+    let no = why(&json!({ "policy": "\u{1b}[31ma\nb" }));
+    let plain = text("p()", &no, false);
+    assert!(plain.starts_with("no: p()\nline numbers refer to \u{fffd}[31ma\u{fffd}b\n"), "{plain:?}");
+}
+
+#[test]
 fn a_step_that_is_used_twice_is_drawn_once() {
     let (p, q, r) = (atom("p", &["User:a"]), atom("q", &["User:a"]), atom("r", &["User:a"]));
     let steps = [derived(&p, 1, &[1, 1]), derived(&q, 2, &[2]), fact(&r, "context")];
