@@ -5,6 +5,7 @@ use crate::algebra::{Condition, ITSELF, Plan, Repeats, Select, Table, TableBody,
 use crate::dialect::Features;
 use crate::limits;
 use crate::sql::lower::Inputs;
+use indexmap::IndexSet;
 
 /// If a fixpoint's steps read its state more often than this, they read the state itself.
 const STATE_READINGS: usize = 8;
@@ -86,16 +87,23 @@ pub(in crate::sql) fn repeats_of_only(table: &Table, only: &Select) -> Repeats {
 
 /// Whether a select reads a recursion, itself or through a table.
 fn reads_recursion(select: &Select, tables: &[Table]) -> bool {
-    let mut found = false;
-    select.for_each_source(&mut |from| {
-        found |= from.kind.table().is_some_and(|table| match &table.of(tables).body {
-            TableBody::Union(selects) => selects.iter().any(|select| reads_recursion(select, tables)),
-            TableBody::Recursive { .. } => true,
+    let mut read: IndexSet<TableId> = IndexSet::new();
+    select.for_each_source(&mut |from| read.extend(from.kind.table()));
+    let mut at = 0;
+    while let Some(table) = read.get_index(at) {
+        match &table.of(tables).body {
+            TableBody::Union(selects) => {
+                for select in selects {
+                    select.for_each_source(&mut |from| read.extend(from.kind.table()));
+                }
+            }
+            TableBody::Recursive { .. } => return true,
             // It is read from arrays already.
-            TableBody::WholeState { .. } => false,
-        });
-    });
-    found
+            TableBody::WholeState { .. } => {}
+        }
+        at += 1;
+    }
+    false
 }
 
 /// Whether a select, or one inside it, tests each row of a table by what it reads elsewhere.
