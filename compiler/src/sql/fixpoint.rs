@@ -8,7 +8,7 @@ use super::build::{self, CteKind};
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
 use super::strategy::{RowStrategy, repeats_of_only};
-use crate::algebra::{Plan, Repeats, Select, Table, TableBody, TableId};
+use crate::algebra::{Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
 use sqlparser::ast::{Cte, SetExpr, TableFactor};
@@ -69,13 +69,13 @@ where
         }
     }
 
-    /// The tables as an answer reads them, and the common table expressions of those that it reads from
+    /// The tables as these selects read them, and the common table expressions of those that they read from
     /// arrays. They need not be materialised, unlike those of `read_as_few`: no fixpoint reads them.
-    pub(super) fn tested_as_few(&self, plan: &Plan) -> (Vec<Table>, Vec<Cte>) {
-        let mut tables = plan.tables.clone();
+    pub(super) fn tested_as_few(&self, read: &[Table], selects: &[Select]) -> (Vec<Table>, Vec<Cte>) {
+        let mut tables = read.to_vec();
         let mut few = Vec::new();
-        for (id, table) in TableId::all(&plan.tables).zip(&mut tables) {
-            match RowStrategy::of_tested(plan, id, table, self.inputs.features) {
+        for (id, table) in TableId::all(read).zip(&mut tables) {
+            match RowStrategy::of_tested(selects, id, table, self.inputs.features) {
                 RowStrategy::Query => {}
                 RowStrategy::Arrays => {
                     let names = column_names(table.n_columns);

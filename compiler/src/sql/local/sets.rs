@@ -16,6 +16,15 @@ use crate::sql::representation::Representation;
 use crate::sql::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
+/// A query that may define the tables that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum OwnScope<'s> {
+    /// One whose rows are a set.
+    Set,
+    /// A test of whether there is a row, in which these tables are derived ones.
+    Test(&'s [TableId]),
+}
+
 impl Lowering<'_, Local<'_>> {
     /// A test of whether a select has a row.
     pub(in crate::sql) fn tested(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
@@ -42,7 +51,7 @@ impl Lowering<'_, Local<'_>> {
         let NumberBound { value, op, set, representation } = bound;
         let sets = [set];
         let inside = At { output: SelectOutput::Values(&representation), access: RowAccess::ByIndex, ..at };
-        let query = self.in_own_scope(inside, &sets, &[], |this, at| {
+        let query = self.in_own_scope(inside, &sets, OwnScope::Set, |this, at| {
             Ok(build::query(this.arms(at, &sets, 1, Unconstrained::Null)?))
         })?;
         let furthest = match op {
@@ -103,7 +112,7 @@ impl Lowering<'_, Local<'_>> {
         // The database may join what a set reads.
         let (output, access) = (SelectOutput::Values(wanted), RowAccess::ByIndex);
         let inside = At { output, access, under_or: false, ..at };
-        let query = self.in_own_scope(inside, &selects, &[], |this, at| {
+        let query = self.in_own_scope(inside, &selects, OwnScope::Set, |this, at| {
             let arms = this.arms(at, &selects, value.len(), Unconstrained::Null)?;
             // SQLite looks a tuple up by an index only if the set is one select.
             let is_wrapped = value.len() > 1 && selects.len() > 1;
@@ -114,27 +123,32 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The query that `print` builds from these selects. Where queries define their own tables, it defines
-    /// those that it reads, except the `derived` ones.
+    /// those that it reads, except the derived ones.
     pub(in crate::sql) fn in_own_scope(
         &mut self,
         at: At<'_>,
         selects: &[Select],
-        derived: &[TableId],
+        kind: OwnScope<'_>,
         print: impl FnOnce(&mut Self, At<'_>) -> Result<Query, CompileError>,
     ) -> Result<Query, CompileError> {
         if !at.brings_tables {
             return print(self, at);
         }
         let mut ctes: Vec<Cte> = Vec::new();
+        // A test starts from one row, which leads to few rows of a recursion anyway.
+        let (derived, (tables, few)) = match kind {
+            OwnScope::Set => (&[][..], self.tested_as_few(at.tables, selects)),
+            OwnScope::Test(derived) => (derived, (at.tables.to_vec(), Vec::new())),
+        };
         let needed = needed(at.tables, selects);
         let is_named = |id: &TableId| needed.contains(id) && !derived.contains(id);
         let named = || TableId::enumerate(at.tables).filter(|(id, _)| is_named(id));
         for (id, table) in named() {
             ctes.extend(self.table(at.in_table(id), table)?);
         }
-        let query = print(self, At { brings_tables: false, derived, ..at })?;
+        let query = print(self, At { brings_tables: false, derived, tables: &tables, ..at })?;
         let mut all = self.read_queries();
-        all.extend(ctes);
+        all.extend(ctes.into_iter().chain(few));
         Ok(build::with(query, cte_kind(named().map(|(_, table)| table)), all))
     }
 }

@@ -102,7 +102,8 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering(plan, None, None);
         let ctes = lowering.tables(plan)?;
-        let (tables, few) = lowering.tested_as_few(plan);
+        let read = [plan.answer.selects(), std::slice::from_ref(&plan.guard)].concat();
+        let (tables, few) = lowering.tested_as_few(&plan.tables, &read);
         let query = body(&mut lowering, At::top(&tables), plan.answer.selects())?;
         let mut all = lowering.read_queries();
         all.extend(ctes.into_iter().chain(few));

@@ -4,6 +4,7 @@
 //! the text, since there are no parameters.
 
 use super::analysis::{Caller, of_column};
+use super::sets::OwnScope;
 use super::template::{Spelling, mark};
 use crate::algebra::readers::{reads_tables_in_sets, tables_read_once};
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
@@ -220,7 +221,7 @@ impl Printing for Lowering<'_, Local<'_>> {
             return Ok(build::query(self.select(at.in_test(), select)?));
         }
         let derived = if at.brings_tables { tables_read_once(at.tables, select) } else { Vec::new() };
-        self.in_own_scope(at.in_test(), std::slice::from_ref(select), &derived, |this, at| {
+        self.in_own_scope(at.in_test(), std::slice::from_ref(select), OwnScope::Test(&derived), |this, at| {
             Ok(build::query(this.select(at, select)?))
         })
     }

@@ -1,7 +1,7 @@
 //! How tables and fixpoints read rows.
 
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, ITSELF, Plan, Repeats, Select, Table, TableBody, TableId};
+use crate::algebra::{Condition, ITSELF, Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::Features;
 use crate::limits;
 use crate::sql::lower::Inputs;
@@ -43,12 +43,17 @@ impl RowStrategy {
         Self::few_if(is_overestimated && is_small, inputs.features)
     }
 
-    /// The strategy for a table whose rows an answer reads. If the rows of a recursion are tested one by one,
-    /// the database multiplies the cost of a test by their estimated number.
-    pub(in crate::sql) fn of_tested(plan: &Plan, id: TableId, table: &Table, features: &Features) -> Self {
+    /// The strategy for a table whose rows an answer or a set reads. If the rows of a recursion are tested one
+    /// by one, the database multiplies the cost of a test by their estimated number, or reads the whole table
+    /// that the test is about.
+    pub(in crate::sql) fn of_tested(
+        selects: &[Select],
+        id: TableId,
+        table: &Table,
+        features: &Features,
+    ) -> Self {
         let is_recursive = matches!(table.body, TableBody::Recursive { .. });
-        let mut answer = plan.answer.selects().iter().chain([&plan.guard]);
-        Self::few_if(is_recursive && answer.any(|select| tests_rows(select, id)), features)
+        Self::few_if(is_recursive && selects.iter().any(|select| tests_rows(select, id)), features)
     }
 
     fn few_if(counts_as_many: bool, features: &Features) -> Self {
