@@ -59,7 +59,8 @@ pub(crate) struct RoleForm {
 
 impl Rewritable for RoleForm {
     type Context<'c> = Context<'c>;
-    /// Nothing: all passes keep the answers. [`verify`] checks that what they make is a program.
+    /// Nothing: all passes keep the answers. [`verify`] checks that what they make is a program: after each
+    /// pass in tests and debug builds, and in release builds once, before it is planned.
     type Keeps = ();
 }
 
@@ -167,16 +168,20 @@ pub(crate) fn forms(
     let n_outputs = program.roots.first().map_or(0, |root| root.outputs.len());
     let check = |pass: &str, program: &Specialised| {
         verify::check(context.program, context.catalog, program, n_outputs)
-            .map_err(|fault| format!("after the pass `{pass}`: {fault}"))
+            .map_err(|fault| format!("after `{pass}`: {fault}"))
     };
     let mut run = |passes, form: &mut RoleForm| {
         pass::run(passes, form, context, &mut |pass, form| {
-            check(pass.name, &form.program)?;
+            if cfg!(debug_assertions) {
+                check(pass.name, &form.program)?;
+            }
             observe(pass, form);
             Ok::<(), String>(())
         })
     };
-    check("specialise", &program)?;
+    if cfg!(debug_assertions) {
+        check("specialise", &program)?;
+    }
     let rules = rules(&program);
     let mut named = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, rules };
     run(SHRINK, &mut named)?;
@@ -185,9 +190,11 @@ pub(crate) fn forms(
         let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
         run(ROLES, &mut as_data)?;
         run(CLOSE, &mut as_data)?;
+        check("rewrite", &as_data.program)?;
         forms.push(as_data);
     }
     run(CLOSE, &mut named)?;
+    check("rewrite", &named.program)?;
     forms.push(named);
     Ok(forms)
 }
