@@ -1,4 +1,4 @@
-//! Tries whether a primary that had no answer in time is silent, and until it is not any more.
+//! Probes a primary that did not answer in time, until it answers.
 //!
 //! A probe makes a new connection to each server and asks for settings, so no lock of a table can hold it up.
 //! It runs on a thread of its own, whose end does not depend on who suspected the server.
@@ -23,8 +23,8 @@ pub(super) const PROBE_TIME: Duration = Duration::from_secs(2);
 /// About how long until the next one.
 const PAUSE: Duration = Duration::from_millis(600);
 
-/// The outcome of something that began then. If no server was reached for long, this waits until it is known
-/// whether the primary is silent.
+/// Passes an outcome on. If no server was reached for long, it first waits until it is known whether the primary
+/// is silent.
 pub(super) async fn judged<T>(
     address: &Address,
     began: Instant,
@@ -50,20 +50,29 @@ pub(super) async fn is_silent(address: &Address) -> bool {
 /// Starts the thread.
 fn start(address: &Address) -> Result<(), StoreError> {
     let Address { servers, tls, primary, .. } = address.clone();
-    let (silence, runtime) = (Probing(Arc::downgrade(&address.silence)), OwnRuntime::new()?);
+    let (mut probing, runtime) = (Probing(Some(Arc::downgrade(&address.silence))), OwnRuntime::new()?);
     let try_all = async move {
+        // To become silent takes one probe without an answer. To end that, a server has all its time.
+        let mut most = PROBE_TIME;
         loop {
-            let found = look_for_primary(&servers, &tls).await;
+            let n_answers = probing.silence().map(|silence| silence.n_answers());
+            let found = look_for_primary(&servers, &tls, most).await;
             // Nobody asks any more once it is gone.
-            let Some(known) = silence.0.upgrade() else { return Ok(()) };
+            let Some(known) = probing.silence() else { return Ok(()) };
             if let FoundPrimary::At(nth) = found {
                 primary.store(nth, Ordering::SeqCst);
             }
-            known.note(found != FoundPrimary::Silent);
-            if found != FoundPrimary::Silent {
+            // A pooler may keep a new connection waiting while those of the node have answers.
+            let answers = found != FoundPrimary::Silent || n_answers != Some(known.n_answers());
+            if answers {
+                probing.0 = None;
+            }
+            known.note(answers);
+            if answers {
                 return Ok(());
             }
             drop(known);
+            most = Duration::MAX;
             sleep(scattered(PAUSE)).await;
         }
     };
@@ -72,12 +81,19 @@ fn start(address: &Address) -> Result<(), StoreError> {
     thread.map(drop).map_err(|error| StoreError::no_thread(&error))
 }
 
-/// What the thread notes: when it ends in any way, requests must try by themselves.
-struct Probing(Weak<Silence>);
+/// What the thread knows; `None` once it has noted an answer. If it ends in any other way, requests must try by
+/// themselves.
+struct Probing(Option<Weak<Silence>>);
+
+impl Probing {
+    fn silence(&self) -> Option<Arc<Silence>> {
+        self.0.as_ref()?.upgrade()
+    }
+}
 
 impl Drop for Probing {
     fn drop(&mut self) {
-        if let Some(silence) = self.0.upgrade() {
+        if let Some(silence) = self.silence() {
             silence.note(true);
         }
     }
@@ -94,12 +110,13 @@ enum FoundPrimary {
     Silent,
 }
 
-async fn look_for_primary(servers: &[ServerAddress], tls: &Connector) -> FoundPrimary {
+/// Tries all servers at once, each for as long as a connection to it may take, and for `most` at the most.
+async fn look_for_primary(servers: &[ServerAddress], tls: &Connector, most: Duration) -> FoundPrimary {
     let mut tries = JoinSet::new();
     for (nth, server) in servers.iter().enumerate() {
-        let (limit, tls) = (PROBE_TIME.min(server.limit), tls.clone());
+        let (limit, tls) = (most.min(server.limit), tls.clone());
         // Its own limit comes later.
-        let server = ServerAddress { limit: 2 * PROBE_TIME, ..server.clone() };
+        let server = ServerAddress { limit: 2 * limit, ..server.clone() };
         tries.spawn(async move { (nth, timeout(limit, attempt(&tls, &server, None)).await) });
     }
     let mut found = FoundPrimary::Nowhere;

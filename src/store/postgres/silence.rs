@@ -29,6 +29,8 @@ pub(super) struct Silence {
     state: watch::Sender<PrimaryState>,
     /// How often it has become silent.
     n_silences: AtomicU64,
+    /// How much of what needs it had an answer.
+    n_answers: AtomicU64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +45,8 @@ enum PrimaryState {
 
 impl Silence {
     pub(super) fn new(at: String) -> Self {
-        Self { at, state: watch::Sender::new(PrimaryState::Answers), n_silences: AtomicU64::new(0) }
+        let state = watch::Sender::new(PrimaryState::Answers);
+        Self { at, state, n_silences: AtomicU64::new(0), n_answers: AtomicU64::new(0) }
     }
 
     /// Fails while it is silent.
@@ -70,11 +73,20 @@ impl Silence {
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         self.check()?;
-        tokio::select! {
+        let outcome = tokio::select! {
             biased;
             outcome = work => outcome,
             error = self.begun() => Err(error.into()),
+        };
+        if outcome.is_ok() {
+            self.n_answers.fetch_add(1, Ordering::SeqCst);
         }
+        outcome
+    }
+
+    /// How much of what needs it had an answer, so far.
+    pub(super) fn n_answers(&self) -> u64 {
+        self.n_answers.load(Ordering::SeqCst)
     }
 
     /// Waits until it is silent.
@@ -159,6 +171,7 @@ mod tests {
         let silence = silence();
         assert!(silence.suspect() && !silence.suspect(), "one probe at a time");
         assert!(silence.unless_on(ready(Ok(1))).await.is_ok(), "nothing is decided yet");
+        assert_eq!(silence.n_answers(), 1);
         let (failed, ()) = tokio::join!(silence.unless_on(pending::<Result<(), _>>()), async {
             silence.note(false);
         });
