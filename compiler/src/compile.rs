@@ -224,4 +224,45 @@ mod tests {
         let all = passes(QuestionVar::wanted("action", Some("String")));
         assert_eq!(all, names(&[shrink, roles, close, close]));
     }
+
+    fn relation(predicate: &str, types: &[&str]) -> Relation {
+        Relation {
+            predicate: predicate.into(),
+            args: types
+                .iter()
+                .map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() })
+                .collect(),
+            source: RelationSource::Table { schema: None, name: predicate.into() },
+        }
+    }
+
+    /// A copy of a long rule counts as several, but a rule that has one way to an answer is not copied.
+    #[test]
+    fn a_long_rule_is_no_copy_of_itself() {
+        let n = 2_000;
+        let body: Vec<String> = (0..n).map(|at| format!("a{at}(d)")).collect();
+        let policy = format!("actor User {{}} resource Doc {{}} open(d: Doc) if {};", body.join(" and "));
+        let program = &check(&SourceMap::new("policy.polar", &policy)).program.expect("a policy");
+        let relations: Vec<Relation> = (0..n).map(|at| relation(&format!("a{at}"), &["Doc"])).collect();
+        let question = Question::atom("open", vec![QuestionVar::given("what", "Doc", "7")]);
+        let catalog = Catalog { relations: relations.into() };
+        let specialised = specialise::specialise(program, &catalog, &Shape::of(program, &question));
+        assert_eq!(specialised.expect("a program").roots.len(), 1);
+    }
+
+    #[test]
+    fn a_program_with_a_fault_is_not_planned() {
+        let policy = "actor User {} resource Doc {} open(d: Doc) if a(d) or b(d);";
+        let program = &check(&SourceMap::new("policy.polar", policy)).program.expect("a policy");
+        let catalog = &Catalog { relations: vec![relation("a", &["Doc"]), relation("b", &["Doc"])].into() };
+        let question = Question::atom("open", vec![QuestionVar::given("what", "Doc", "7")]);
+        let shape = Shape::of(program, &question);
+        let mut specialised = specialise::specialise(program, catalog, &shape).expect("a program");
+        for relation in specialised.relations.iter_mut() {
+            relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
+        }
+        let fault =
+            rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}).expect_err("a fault");
+        assert!(fault.contains("another number of columns than its relation"), "{fault}");
+    }
 }

@@ -26,11 +26,12 @@ pub const RULES: usize = 50_000;
 /// Parameters of a predicate. Each becomes a column; real predicates have up to four.
 pub const PARAMETERS: usize = 32;
 
-/// Rule copies that specialising one question may make. The largest real policies need a few thousand.
+/// Steps and rule copies of specialising one question, long rules by their [size](COPY_SIZE). The largest real
+/// policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
-/// Variables and conditions of a rule for which its copy counts once more: the copy of a rule with thousands
-/// takes hundreds of kilobytes. Real rules have fewer than twenty.
+/// A copy of a rule counts once more for every this many of its variables and conditions: a copy of a rule
+/// with thousands takes hundreds of kilobytes. Real rules have fewer than twenty.
 pub const COPY_SIZE: usize = 8;
 
 /// Ways in which the negated atoms of all copies of rules of one question could hold. Each becomes a goal.

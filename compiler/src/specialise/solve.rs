@@ -145,10 +145,11 @@ impl<'p> Specialiser<'p> {
             let mut next = Vec::new();
             for frame in frames {
                 for value in *values {
-                    self.step_in(body, &frame)?;
+                    self.step_in(body, 1)?;
                     let mut tried = frame.clone();
                     if self.unify_literal(&mut tried, *term, *value).is_ok() {
                         next.push(tried);
+                        self.keep_in(body, &frame, next.len().min(2))?;
                     }
                 }
             }
@@ -171,7 +172,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut open = vec![(frame, Vec::new(), atoms.to_vec())];
         while let Some((frame, choices, left)) = open.pop() {
-            self.step_in(body, &frame)?;
+            self.step_in(body, 1)?;
             let Some((place, (literal_id, pred, args))) = self.most_known(&frame, &left) else {
                 self.branch_on_types(body, frame, &choices, answered)?;
                 continue;
@@ -181,14 +182,17 @@ impl<'p> Specialiser<'p> {
             rest.remove(place);
             let answerer = self.call(pattern, reader);
             // The stack is LIFO: keep the order in which the choices are listed.
+            let mut n_kept = 0;
             for (choice, adornments) in self.choices(answerer).rev() {
                 let mut next = frame.clone();
                 if self.unify_answer(&mut next, args, adornments).is_ok() {
                     let mut chosen = choices.clone();
                     chosen.push((literal_id, choice));
                     open.push((next, chosen, rest.clone()));
+                    n_kept += 1;
                 }
             }
+            self.keep_in(body, &frame, n_kept)?;
         }
         Ok(())
     }
@@ -223,7 +227,7 @@ impl<'p> Specialiser<'p> {
     ) -> Result<(), CompileError> {
         let mut open = vec![frame];
         while let Some(mut frame) = open.pop() {
-            self.step_in(body, &frame)?;
+            self.step_in(body, 1)?;
             if !self.exclude_types(body, &mut frame)? {
                 continue;
             }
@@ -242,12 +246,15 @@ impl<'p> Specialiser<'p> {
             let TypeSet::OneOf(types) = frame.types(var).clone() else {
                 return Err(CompileError::Bug("a variable to split on has one type".into()));
             };
+            let mut n_kept = 0;
             for ty in types.iter().rev() {
                 let mut next = frame.clone();
                 if next.narrow(var, *ty).is_ok() {
                     open.push(next);
+                    n_kept += 1;
                 }
             }
+            self.keep_in(body, &frame, n_kept)?;
         }
         Ok(())
     }
@@ -279,11 +286,15 @@ impl<'p> Specialiser<'p> {
         }
     }
 
-    /// Counts a copy of a rule against the limit, by its size: a copy is kept until the question is
-    /// specialised.
-    fn step_in(&mut self, body: &Body<'_>, frame: &Frame<'p>) -> Result<(), CompileError> {
+    /// Counts work on a rule against the limit.
+    fn step_in(&mut self, body: &Body<'_>, work: usize) -> Result<(), CompileError> {
+        self.step(work).map_err(|error| self.reached_in(body, error))
+    }
+
+    /// Counts the copies into which one was split, by their size. The first takes the place of the one.
+    fn keep_in(&mut self, body: &Body<'_>, frame: &Frame<'p>, n_kept: usize) -> Result<(), CompileError> {
         let size = frame.n_variables() + body.literals.len();
-        self.step(1 + size / limits::COPY_SIZE).map_err(|error| self.reached_in(body, error))
+        self.step_in(body, n_kept.saturating_sub(1) * (size / limits::COPY_SIZE))
     }
 
     /// The refusal for a test whose variable has no type.
