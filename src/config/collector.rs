@@ -27,7 +27,8 @@ impl SettingValue for CollectorUrl {
     }
 
     fn show_wrong(text: String) -> String {
-        if text.contains('@') { "(an address that may have a password)".to_owned() } else { text }
+        let may_be_secret = text.contains(['@', '?', '#']);
+        if may_be_secret { "(an address that may have a secret)".to_owned() } else { text }
     }
 
     fn show(&self) -> Json {

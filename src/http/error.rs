@@ -155,8 +155,9 @@ impl ApiError {
                     .to_owned()
             }
             Self::WritesStopped(_) => {
-                "nothing can be stored until the service is started again, because its disk failed or its file \
-                is damaged: see its log, check the disk, and start it again; questions are still answered"
+                "nothing can be stored until the service is started again, because its disk failed, its file \
+                is damaged, or it has a bug: see its log, check the disk, and start it again; questions are still \
+                answered"
                     .to_owned()
             }
             Self::FilesMoved(_) => {

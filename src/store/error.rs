@@ -136,7 +136,9 @@ pub enum StoreError {
     #[error("the store's disk is full: free space on it")]
     Full,
     /// The store does not accept writes; it still answers questions.
-    #[error("the store does not accept writes: {0}; check the disk, and start the service again")]
+    #[error(
+        "the store does not accept writes: {0}; see the log, check the disk, and start the service again"
+    )]
     ReadOnly(String),
     /// A question took longer than this.
     #[error("the question took longer than {0:?}: ask for less at once, or raise `query_time`")]

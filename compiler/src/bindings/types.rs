@@ -93,9 +93,9 @@ impl SqlType {
         if let Some((name, family)) = known {
             return Ok(Self { name: name.to_owned(), family });
         }
-        if base == "inet" && lexis.types == TypeNames::Exact {
-            return Err("has another text than the ids of an application: PostgreSQL casts `10.0.0.2` to \
-                        `10.0.0.2/32`; select `host(column)`, and write `text`"
+        if base.trim_matches('"') == "inet" && lexis.types == TypeNames::Exact {
+            return Err("cannot be compared with ids: PostgreSQL casts `10.0.0.2` to `10.0.0.2/32`; select \
+                        `host(column)`, and write `text`"
                 .to_owned());
         }
         let probe = [

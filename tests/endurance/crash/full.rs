@@ -13,7 +13,7 @@ use std::process::Command;
 const REFUSED: &str = "nothing can be stored at the moment, because the disk is full: free space on it; questions are still answered";
 
 /// The same if the disk failed.
-const STOPPED: &str = "nothing can be stored until the service is started again, because its disk failed or its file is damaged: see its log, check the disk, and start it again; questions are still answered";
+const STOPPED: &str = "nothing can be stored until the service is started again, because its disk failed, its file is damaged, or it has a bug: see its log, check the disk, and start it again; questions are still answered";
 
 fn writer(key: &str) -> Writer {
     Writer { kind: Kind::Batches, name: "ada".into(), key: key.into(), done: 0 }

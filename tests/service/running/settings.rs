@@ -68,7 +68,7 @@ fn a_wrong_setting_ends_the_start_with_its_place() {
     assert!(code == 2 && err.contains("'--query-time <SECONDS>': expected a number of seconds"), "{err}");
     let secret = ["serve", "--decision-log-endpoint", "https://me:hush@c.example"];
     let (code, _, err) = run("", &[], &secret);
-    let start = "error: --decision-log-endpoint: `(an address that may have a password)` is not a value";
+    let start = "error: --decision-log-endpoint: `(an address that may have a secret)` is not a value";
     assert!(code == 1 && err.starts_with(start) && !err.contains("hush"), "{err}");
     let (code, _, err) = run("", &[], &["serve", "--store", "postgre://me:hush@db/b"]);
     assert!(code == 1 && err.starts_with("error: --store: `(secret)` is not a value"), "{err}");

@@ -180,13 +180,12 @@ impl Lowering<'_, Local<'_>> {
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
         let filter = inner.into_iter().cloned().collect();
         let set = Select { from: select.from.clone(), filter, output: vec![own].into() };
-        let anchors = Anchors::new(self.inputs.catalog, at.tables);
         let is_bound = self.inputs.features.arrays_are_looked_up
             && is_order
             && is_own(own)
             && !is_own(value)
             && representation.is_integer()
-            && anchors.is_anchored(&set);
+            && Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
         is_bound.then_some(NumberBound { value, op, set, representation })
     }
 }
