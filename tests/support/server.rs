@@ -97,18 +97,18 @@ impl Server {
     pub fn full(config: Config) -> Self {
         let (body_time, request_time) = (Duration::from_hours(1), Duration::from_hours(1));
         let mut server = Self::with(Config { max_requests: count(1), body_time, request_time, ..config });
-        let mut stream = server.connect();
         let key = bearer(DEVELOPMENT_KEY);
         let head = "Host: test\r\nContent-Type: application/json\r\nContent-Length: 2";
-        write!(stream, "POST /api/batch HTTP/1.1\r\n{key}\r\n{head}\r\n\r\n").unwrap();
-        server.endless = Some(stream);
-        let is_full = |_| {
-            server.get("/health").status == 503 || {
-                std::thread::sleep(Duration::from_millis(10));
-                false
-            }
+        let takes_place = |_| {
+            let mut stream = server.connect();
+            write!(stream, "POST /api/batch HTTP/1.1\r\n{key}\r\n{head}\r\n\r\n").unwrap();
+            // It has an answer at once if another request still has the place.
+            stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+            let is_waiting = stream.peek(&mut [0]).is_err();
+            (is_waiting && server.get("/health").status == 503).then_some(stream)
         };
-        assert!((0..1_000).any(is_full), "the request does not take the place");
+        let stream = (0..1_000).find_map(takes_place);
+        server.endless = Some(stream.expect("the request does not take the place"));
         server
     }
 
