@@ -189,7 +189,17 @@ pub(super) fn is_whole_of_64_bits(ty: &ColumnType) -> bool {
             let precision = ty.name.split_once('(').and_then(|(_, length)| length.split([',', ')']).next());
             precision.and_then(|digits| digits.trim().parse().ok()).is_some_and(|n: u32| n <= 18)
         }
-        _ => false,
+        ColumnKind::Numeric(Fraction::Always | Fraction::Sometimes)
+        | ColumnKind::Text
+        | ColumnKind::Caseless
+        | ColumnKind::Padded
+        | ColumnKind::Uuid
+        | ColumnKind::Boolean
+        | ColumnKind::Enum
+        | ColumnKind::Address
+        | ColumnKind::OfSession
+        | ColumnKind::Other
+        | ColumnKind::Unknown => false,
     }
 }
 
@@ -211,7 +221,16 @@ fn text(column: &Column) -> Option<Finding> {
             );
             Some(Finding::of(FindingCode::SessionText, Severity::Warning, column, message))
         }
-        _ => None,
+        ColumnKind::Text
+        | ColumnKind::Caseless
+        | ColumnKind::Padded
+        | ColumnKind::Integer
+        | ColumnKind::Numeric(_)
+        | ColumnKind::Uuid
+        | ColumnKind::Boolean
+        | ColumnKind::Enum
+        | ColumnKind::Other
+        | ColumnKind::Unknown => None,
     }
 }
 

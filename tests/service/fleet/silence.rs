@@ -132,11 +132,16 @@ fn requests_that_wait_for_a_silent_primary_fail_together() {
     let node = &all.node;
     offset(&publish(node, "a", true));
     all.proxy.set(Fault::Silence);
-    scope(|scope| {
-        for _ in 0..12 {
-            scope.spawn(|| is_unavailable(timed(|| may_read(node, "a", None)), 2 * FIRST));
-        }
+    let ended: Vec<Instant> = scope(|scope| {
+        let wait = || {
+            is_unavailable(timed(|| may_read(node, "a", None)), 2 * FIRST);
+            Instant::now()
+        };
+        let all: Vec<_> = (0..12).map(|_| scope.spawn(wait)).collect();
+        all.into_iter().map(|one| one.join().unwrap()).collect()
     });
+    let (first, last) = (ended.iter().min().unwrap(), ended.iter().max().unwrap());
+    assert!(last.duration_since(*first) < Duration::from_secs(2), "{ended:?}");
     is_unavailable(timed(|| may_read(node, "a", None)), AT_ONCE);
     comes_back(&all);
 }
