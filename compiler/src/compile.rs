@@ -258,7 +258,7 @@ mod tests {
         let question = Question::atom("open", vec![QuestionVar::given("what", "Doc", "7")]);
         let shape = Shape::of(program, &question);
         let mut specialised = specialise::specialise(program, catalog, &shape).expect("a program");
-        for relation in specialised.relations.iter_mut() {
+        for relation in &mut specialised.relations {
             relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
         }
         let fault =
