@@ -26,8 +26,8 @@ pub const RULES: usize = 50_000;
 /// Parameters of a predicate. Each becomes a column; real predicates have up to four.
 pub const PARAMETERS: usize = 32;
 
-/// Steps and rule copies of specialising one question, long rules by their [size](COPY_SIZE). The largest real
-/// policies need a few thousand.
+/// Steps and rule copies of specialising one question, long rules by their [size](COPY_SIZE). The largest
+/// real policies need a few thousand.
 pub const SPECIALISATION_STEPS: usize = 200_000;
 
 /// A copy of a rule counts once more for every this many of its variables and conditions: a copy of a rule

@@ -3,8 +3,8 @@
 //! In: a program, and the policy and the catalog that it refers to. Out: nothing, or a fault in words, which
 //! is a bug in Portcullis. Checked is the INVARIANT of the [module](super), in time linear in the program:
 //! what a clause names exists, what it reads has as many columns as it takes, a variable has one type where
-//! it is enumerated, and a variable that is local to a negated goal occurs nowhere else. Whether something binds each
-//! variable is not checked here: the planner refuses what nothing binds.
+//! it is enumerated, and a variable that is local to a negated goal occurs nowhere else. Whether something
+//! binds each variable is not checked here: the planner refuses what nothing binds.
 
 use super::{Adornment, Clause, Goal, Relation, ScanArg, Specialised, Term, constant};
 use crate::catalog::Catalog;

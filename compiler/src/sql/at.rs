@@ -59,6 +59,15 @@ pub(super) enum SelectOutput<'p> {
     Values(&'p Representation),
 }
 
+/// A query that may define the tables that it reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OwnScope<'s> {
+    /// One whose rows are a set.
+    Set,
+    /// A test of whether there is a row, in which these tables are derived ones.
+    Test(&'s [TableId]),
+}
+
 /// How a fixpoint's step reads the table that it extends.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Itself<'p> {

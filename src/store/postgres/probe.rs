@@ -23,8 +23,8 @@ pub(super) const PROBE_TIME: Duration = Duration::from_secs(2);
 /// About how long until the next one.
 const PAUSE: Duration = Duration::from_millis(600);
 
-/// Passes an outcome on. If no server was reached for long, it first waits until it is known whether the primary
-/// is silent.
+/// Passes an outcome on. If no server was reached for long, it first waits until it is known whether the
+/// primary is silent.
 pub(super) async fn judged<T>(
     address: &Address,
     began: Instant,
@@ -81,8 +81,8 @@ fn start(address: &Address) -> Result<(), StoreError> {
     thread.map(drop).map_err(|error| StoreError::no_thread(&error))
 }
 
-/// What the thread knows; `None` once it has noted an answer. If it ends in any other way, requests must try by
-/// themselves.
+/// What the thread knows; `None` once it has noted an answer. If it ends in any other way, requests must try
+/// by themselves.
 struct Probing(Option<Weak<Silence>>);
 
 impl Probing {

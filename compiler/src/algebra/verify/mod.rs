@@ -5,9 +5,9 @@
 //! exists and is what its readers take it for. [`accounts`]: no condition of an alternative was lost, and
 //! none added that the pass may not add.
 //!
-//! Conditions are accounted for after every pass that changed a plan; passes that rearrange a filter used as a
-//! condition are checked only in tests and debug builds. References are checked after every pass in tests and
-//! debug builds, and in release builds once, before printing. A plan with a fault ends as
+//! Conditions are accounted for after every pass that changed a plan; passes that rearrange a filter used as
+//! a condition are checked only in tests and debug builds. References are checked after every pass in tests
+//! and debug builds, and in release builds once, before printing. A plan with a fault ends as
 //! [`CompileError::Bug`] and never as a text.
 
 mod accounts;

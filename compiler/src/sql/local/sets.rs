@@ -8,22 +8,13 @@ use crate::algebra::{Select, SetUse, TableId};
 use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 use crate::question::CompileError;
-use crate::sql::at::{At, SelectOutput};
+use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
 use crate::sql::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
-
-/// A query that may define the tables that it reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::sql) enum OwnScope<'s> {
-    /// One whose rows are a set.
-    Set,
-    /// A test of whether there is a row, in which these tables are derived ones.
-    Test(&'s [TableId]),
-}
 
 impl Lowering<'_, Local<'_>> {
     /// A test of whether a select has a row.

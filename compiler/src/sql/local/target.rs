@@ -4,7 +4,6 @@
 //! the text, since there are no parameters.
 
 use super::analysis::{Caller, of_column};
-use super::sets::OwnScope;
 use super::template::{Spelling, mark};
 use crate::algebra::readers::{reads_tables_in_sets, tables_read_once};
 use crate::algebra::{Expr, FromKind, Plan, Select, SetUse};
@@ -13,7 +12,7 @@ use crate::catalog::{BindingId, ColumnId, SourceId};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
 use crate::question::{CompileError, Slot};
-use crate::sql::at::{At, SelectOutput};
+use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_name};
 use crate::sql::printing::Printing;

@@ -43,9 +43,9 @@ impl RowStrategy {
         Self::few_if(is_overestimated && is_small, inputs.features)
     }
 
-    /// The strategy for a table whose rows an answer or a set reads. If the rows of a recursion are tested one
-    /// by one, the database multiplies the cost of a test by their estimated number, or reads the whole table
-    /// that the test is about.
+    /// The strategy for a table whose rows an answer or a set reads. If the rows of a recursion are tested
+    /// one by one, the database multiplies the cost of a test by their estimated number, or reads the whole
+    /// table that the test is about.
     pub(in crate::sql) fn of_tested(
         selects: &[Select],
         id: TableId,
