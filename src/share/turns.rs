@@ -152,7 +152,7 @@ impl Queue {
         self.of_environment.insert(asker.environment, self.n_turns);
         self.of_key.insert(asker, self.n_turns);
         if self.of_key.len() > 2 * KEPT {
-            // Whoever is forgotten counts as one that never had a turn, and has waited for long anyway.
+            // A forgotten asker counts as new; its last turn was long ago anyway.
             let oldest = self.n_turns - KEPT as u64;
             self.of_key.retain(|_, turn| *turn > oldest);
             self.of_environment.retain(|_, turn| *turn > oldest);

@@ -15,8 +15,9 @@ use crate::catalog::RelationSource;
 use crate::datalog::RelId;
 use rustc_hash::FxHashSet;
 
-/// What one search for the caller's rows looked at. It ends at the first of them, so what was seen without
-/// ending it is stored. A chain of tables that each read the one before twice would take forever otherwise.
+/// The relations and tables that one search for the caller's rows has visited. The search stops at the first
+/// such row, so whatever it has passed is stored. Visiting each once keeps the search linear: tables may read
+/// the one before them several times.
 #[derive(Default)]
 struct StoredSearch {
     relations: FxHashSet<RelId>,

@@ -104,7 +104,7 @@ impl Drop for Probing {
 enum FoundPrimary {
     /// This server is the primary.
     At(usize),
-    /// All servers answer or refuse, and none is the primary: whoever connects is told so at once.
+    /// All servers answer or refuse, and none is the primary: connecting fails at once.
     Nowhere,
     /// It may be one that does not answer.
     Silent,

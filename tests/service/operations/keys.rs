@@ -62,7 +62,7 @@ fn a_key_needs_no_name_and_a_name_is_one_line() {
     let listed = good(folder, &["keys", "list", "--data", "d"]);
     let line = format!("  read-write  created {}  last used never       unnamed\n", today());
     assert!(listed.ends_with(&line) && listed.lines().count() == 1, "{listed}");
-    // A name that is refused leaves no environment behind, whoever refuses it.
+    // A refused name leaves no environment behind, whether the command or the service refuses it.
     let hidden = "a\u{202e}b";
     let fresh = ["keys", "create", "--data", "d", "--environment", "fresh", "--name", hidden];
     assert_eq!(run(folder, &fresh).0, 2);
