@@ -60,10 +60,14 @@ where
         }
     }
 
-    /// All rows that a recursion starts from, as one arm.
+    /// All rows that a recursion starts from, as one arm. Those of an array are counted as one row: each step is
+    /// planned for ten times as many, and then finds the next rows by an index where there is one.
     fn start(&self, at: At<'_>, table: &Table, base: &[Select], all: SetExpr) -> SetExpr {
         match RowStrategy::of_start(table, base, at.tables, &self.inputs) {
-            RowStrategy::Arrays => as_few(all, table.n_columns),
+            RowStrategy::Arrays => {
+                let one = build::counted_as_a_tenth(build::query(as_few(all, table.n_columns)));
+                build::select(vec![build::star()], build::joined(vec![build::derived(one, "u")]), Vec::new())
+            }
             RowStrategy::Query if base.len() > 1 => Self::wrap(all),
             RowStrategy::Query => all,
         }

@@ -155,4 +155,37 @@ inside(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and keeper(f, u);",
         expert: "(d.status = 'draft' OR d.folder_id IN (SELECT f.id FROM folders f WHERE f.keeper_id = ?))",
     },
+    Pattern {
+        shape: "pattern-guards-on-the-container-beside-attributes",
+        title: "Guards on the folder, where attributes let every user in",
+        why: "No index finds small drafts, so each document is read. The guards are tested once for all alternatives, and joined with the documents that pass.",
+        reads_each_row: true,
+        shorthand: OWN_OR_VIEWED,
+        rule: "has_permission(_: User, \"read\", d: Document) if status(d, \"draft\") and size(d, n) and n < 10;
+allow(u: User, a: String, d: Document) if has_permission(u, a, d)
+  and has_relation(d, \"folder\", f) and has_relation(f, \"tenant\", t) and t matches Tenant and not banned(u, f);",
+        expert: "(d.owner_id = ? OR VIEWED OR (d.status = 'draft' AND d.size < 10))
+                 AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)
+                 AND EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.tenant_id IS NOT NULL)",
+    },
+    Pattern {
+        shape: "pattern-guards-on-containers-of-many-kinds",
+        title: "Long guards on the folder, whose viewers come from several rules",
+        why: "The folders of all rules are one table, so the guards are planned once and not for each rule. Each folder is looked up by its key.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder";"#,
+        rule: "has_role(u: User, \"viewer\", f: Folder) if keeper(f, u);
+has_role(u: User, \"viewer\", f: Folder) if lent(u, f, until) and until > @current_unix_time;
+has_role(u: User, \"viewer\", f: Folder) if quota(u, f, \"edit\", _);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relation(d, \"folder\", f)
+  and not archived(f) and not banned(u, f) and has_relation(f, \"tenant\", t) and not suspended(t);",
+        expert: "d.folder_id IN (
+                   SELECT f.id FROM folders f JOIN tenants t ON t.id = f.tenant_id
+                   WHERE COALESCE(f.archived, 0) <> 1 AND COALESCE(t.suspended, 0) <> 1
+                     AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = f.id)
+                     AND (f.keeper_id = ? OR f.id IN (
+                       SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer'
+                       UNION ALL SELECT folder_id FROM loans WHERE user_id = ? AND until > NOW
+                       UNION ALL SELECT folder_id FROM quotas WHERE user_id = ? AND kind = 'edit')))",
+    },
 ];

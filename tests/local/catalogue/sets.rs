@@ -48,3 +48,9 @@ pub(super) const CLOSED: &str = "
     SELECT id FROM folders WHERE archived = 1
     UNION SELECT p.folder_id FROM closed c JOIN parents p ON p.parent_id = c.id)
   SELECT id FROM closed WHERE id IS NOT NULL";
+/// The folders that the user keeps, and all below them.
+pub(super) const KEPT: &str = "
+  WITH RECURSIVE kept AS (
+    SELECT id FROM folders WHERE keeper_id = ?
+    UNION SELECT p.folder_id FROM kept k JOIN parents p ON p.parent_id = k.id)
+  SELECT id FROM kept WHERE id IS NOT NULL";

@@ -6,9 +6,12 @@
 //! ```
 //!
 //! Conditions on the set then apply to each alternative, which often reads the row already: see
-//! [`super::guards`] and [`super::super::read_once`].
+//! [`super::guards`] and [`super::super::read_once`]. A table stays where each of its alternatives would get a
+//! copy of long conditions: PostgreSQL plans every copy.
 
 use super::super::sets::set_tests;
+use super::guards::probed_column;
+use super::rows_of;
 use crate::algebra::aliases::{TakenAliases, renumber};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
@@ -17,6 +20,12 @@ use crate::catalog::Catalog;
 /// How many alternatives a set may become; a table with more is read as it is.
 const MOST_ARMS: usize = 8;
 
+/// How many selects copies of conditions may add.
+const MOST_COPIED: usize = 8;
+
+/// The conditions on one value of the row, and how many selects they have.
+type ProbedValue = (Expr, usize);
+
 /// Takes the tables of all sets of a filter apart.
 pub(in super::super) fn take_tables_apart(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
@@ -24,41 +33,66 @@ pub(in super::super) fn take_tables_apart(plan: &mut Plan, catalog: &Catalog) {
     let mut taken = TakenAliases::of(answer.selects());
     match answer {
         PlanAnswer::Decision(conditions) => {
-            conditions.iter_mut().for_each(|select| in_select(select, &anchors, &mut taken));
+            let taker = Taker { anchors: &anchors, rows: &[], probed: &[] };
+            conditions.iter_mut().for_each(|select| taker.in_select(select, &mut taken));
         }
         // What a filter returns is one set, in which the caller's column is looked up.
         PlanAnswer::Rows { selects, .. } => {
             let sets = std::mem::take(selects).into_iter();
-            *selects = sets.flat_map(|set| arms(set, &anchors, &mut taken)).collect();
+            *selects = sets.flat_map(|set| arms(set, 0, &anchors, &mut taken)).collect();
         }
     }
 }
 
-fn in_select(select: &mut Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) {
-    for condition in &mut select.filter {
-        match condition {
-            Condition::In { selects, .. } => {
-                let sets = std::mem::take(selects).into_iter();
-                *selects = sets.flat_map(|set| arms(set, anchors, taken)).collect();
+/// What surrounds a condition on the row.
+struct Taker<'a> {
+    anchors: &'a Anchors<'a>,
+    /// The sources that expose the row.
+    rows: &'a [From],
+    /// The probes that [`super::guards`] may put into the sets of these values.
+    probed: &'a [ProbedValue],
+}
+
+impl Taker<'_> {
+    fn in_select(&self, select: &mut Select, taken: &mut TakenAliases) {
+        let rows: Vec<From> = self.rows.iter().copied().chain(rows_of(&select.from)).collect();
+        let own = select.filter.iter().filter_map(|condition| {
+            let n_selects = condition.branches().iter().map(|branch| 1 + branch.n_nested()).sum();
+            Some((probed_column(condition, &rows)?, n_selects))
+        });
+        let probed: Vec<ProbedValue> = self.probed.iter().copied().chain(own).collect();
+        let inside = Taker { rows: &rows, probed: &probed, ..*self };
+        for condition in &mut select.filter {
+            match condition {
+                Condition::In { expr, selects, .. } => {
+                    let of_value = probed.iter().filter(|(value, _)| value == expr);
+                    let n_selects = of_value.map(|(_, n_selects)| n_selects).sum();
+                    let sets = std::mem::take(selects).into_iter();
+                    *selects = sets.flat_map(|set| arms(set, n_selects, self.anchors, taken)).collect();
+                }
+                Condition::Any(branches) => {
+                    branches.iter_mut().for_each(|branch| inside.in_select(branch, taken));
+                }
+                Condition::None(_)
+                | Condition::Compare { .. }
+                | Condition::OneOf { .. }
+                | Condition::Meets { .. } => {}
             }
-            Condition::Any(branches) => {
-                branches.iter_mut().for_each(|branch| in_select(branch, anchors, taken));
-            }
-            Condition::None(_)
-            | Condition::Compare { .. }
-            | Condition::OneOf { .. }
-            | Condition::Meets { .. } => {}
         }
     }
 }
 
-/// The alternatives of the table that a set is, if it is one.
-fn arms(set: Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
+/// The alternatives of the table that a set is, if it is one. Each would get probes of so many selects.
+fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
     let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
         return vec![set];
     };
     match &table.of(anchors.tables).body {
-        TableBody::Union(arms) if arms.len() <= MOST_ARMS && arms.iter().all(shows_columns) => {
+        TableBody::Union(arms)
+            if arms.len() <= MOST_ARMS
+                && arms.len().saturating_sub(1) * n_selects <= MOST_COPIED
+                && arms.iter().all(shows_columns) =>
+        {
             let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, taken)).collect();
             for arm in &mut arms {
                 if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {

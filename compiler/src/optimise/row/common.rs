@@ -14,10 +14,11 @@
 //! row.owner = u and (row.owner = u or b)   ─▶   row.owner = u
 //! ```
 
-use super::rows_of;
 use super::sets::rank;
+use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
+use crate::ir::CompareOp;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
@@ -215,24 +216,30 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered by their depth, the branches of each test in an order that
-/// depends on what they ask alone, and the kind of each source that exposes the row in place of its number.
-/// Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered by their depth, the branches of each test and their conditions in
+/// an order that depends on what they ask alone, and the kind of each source that exposes the row in place of
+/// its number. Equal conditions of different alternatives are equal so.
 fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
-    order_branches(&mut condition, rows, TakenAliases::with_canonical());
+    put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)
 }
 
 /// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
-/// the order of branches, and sorts the branches of each test.
-fn order_branches(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
+/// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
+fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
     for branch in condition.branches_mut() {
         let mut taken = taken;
         for from in branch.from.clone() {
             rename(branch, from.alias, taken.take());
         }
-        branch.filter.iter_mut().for_each(|inner| order_branches(inner, rows, taken));
+        branch.filter.iter_mut().for_each(|inner| put_in_order(inner, rows, taken));
+        branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
+    }
+    if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
+        && is_of_row(*left, rows) < is_of_row(*right, rows)
+    {
+        std::mem::swap(left, right);
     }
     if let Condition::Any(branches) | Condition::None(branches) = condition
         && branches.len() > 1
@@ -279,9 +286,10 @@ mod tests {
         Select { filter, ..Select::default() }
     }
 
-    /// Two alternatives with one guard, whose branches and numbers differ; a part of the guard is deeper.
+    /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the guard
+    /// is deeper.
     #[test]
-    fn the_order_of_branches_does_not_matter() {
+    fn the_order_of_a_guard_does_not_matter() {
         let guard = |row, own: usize, swapped: bool| {
             let inner = Select {
                 filter: vec![
@@ -292,9 +300,14 @@ mod tests {
             };
             let other = tests_of(vec![equal(column(own, 2), given(0))]);
             let mut branches = vec![inner, other];
-            let looked_up = |branches| Select {
-                filter: vec![Condition::Any(branches), equal(column(own, 0), column(row, 1))],
-                ..reading(own, source(7), Vec::new())
+            let looked_up = |branches| {
+                let sides = [column(own, 0), column(row, 1)];
+                let [left, right] = if swapped { [sides[1], sides[0]] } else { sides };
+                let mut filter = vec![Condition::Any(branches), equal(left, right)];
+                if swapped {
+                    filter.reverse();
+                }
+                Select { filter, ..reading(own, source(7), Vec::new()) }
             };
             let mut all = vec![tests_of(vec![equal(column(row, 3), given(1))])];
             if swapped {
@@ -310,7 +323,7 @@ mod tests {
         // Another row's column, and another connection between the sources.
         assert_ne!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 1)]));
         let Condition::None(mut all) = guard(2, 10, true) else { return };
-        all[0].filter[1] = equal(column(10, 1), column(2, 1));
+        all[0].filter[0] = equal(column(10, 1), column(2, 1));
         assert_ne!(one, by_shown_rows(&Condition::None(all), &[row(2, 0)]));
     }
 }

@@ -113,7 +113,7 @@ enum Placement {
 }
 
 /// The one value of the row on which a probe depends.
-fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
+pub(super) fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
     let is_probe = match condition {
         Condition::None(branches) => branches.iter().any(|branch| !branch.reads_nothing()),
         Condition::Any(branches) => matches!(branches.as_slice(), [only] if !only.reads_nothing()),
@@ -180,6 +180,7 @@ impl RowProbe<'_> {
                 branches.iter().all(Select::reads_nothing)
                     && branches.iter().any(has_set)
                     && (self.may_copy || branches.iter().all(has_set))
+                    && !self.reads_all_rows(branches)
             }
             Condition::Compare { .. }
             | Condition::OneOf { .. }
@@ -217,6 +218,14 @@ impl RowProbe<'_> {
         let branches =
             [exempt, probe].map(|condition| Select { filter: vec![condition], ..Select::default() });
         Condition::Any(branches.into())
+    }
+
+    /// Whether no index finds the rows of these alternatives, so that all rows are read. The probe is then
+    /// joined with them, unless it is one of several alternatives itself.
+    fn reads_all_rows(&self, branches: &[Select]) -> bool {
+        self.mover.rechecks_sets
+            && self.mover.around == Surroundings::Nothing
+            && !branches.iter().all(|branch| self.mover.anchors.has_index_among(branch, self.rows))
     }
 
     /// Whether the probe is tested for all rows after the alternatives, if it is tested for some.

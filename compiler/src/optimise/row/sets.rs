@@ -8,10 +8,10 @@
 use super::super::sets::set_tests;
 use super::share::share_sets;
 use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of};
-use crate::algebra::aliases::TakenAliases;
+use crate::algebra::aliases::{TakenAliases, mentioned};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
-use crate::algebra::{Condition, Expr, From, Plan, PlanAnswer, Select, SetUse};
+use crate::algebra::{Alias, Condition, Expr, From, Plan, PlanAnswer, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -96,10 +96,37 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
             return;
         }
     }
-    let Group { from, links, inner } = group;
-    let mut probe = Select { from, filter: inner, output: IdVec::new() };
-    probe.filter.extend(links);
+    let (denials, inner) = denials_of_row(group.inner, &group.links, &group.from, rows);
+    select.filter.extend(denials);
+    let mut probe = Select { from: group.from, filter: inner, output: IdVec::new() };
+    probe.filter.extend(group.links);
     select.filter.push(Condition::Any(vec![probe]));
+}
+
+/// Separates what a probe denies of the value that links it with the row: that is a condition on the row, so
+/// that alternatives with the same denial have it in the same form.
+fn denials_of_row(
+    inner: Vec<Condition>,
+    links: &[Condition],
+    from: &[From],
+    rows: &[From],
+) -> (Vec<Condition>, Vec<Condition>) {
+    let Some((value, shown)) = links.iter().find_map(|link| link_of(link, &|expr| is_of_row(expr, rows)))
+    else {
+        return (Vec::new(), inner);
+    };
+    let is_own = |alias: &Alias| from.iter().any(|from| from.alias == *alias);
+    let mut denials = Vec::new();
+    let mut others = Vec::new();
+    for condition in inner {
+        let of_row = with_shown(&condition, shown, value);
+        if matches!(of_row, Condition::None(_)) && !mentioned(&of_row).iter().any(is_own) {
+            denials.push(of_row);
+        } else {
+            others.push(condition);
+        }
+    }
+    (denials, others)
 }
 
 /// A set that a value of the row must be in for a group to have a row.

@@ -1,6 +1,6 @@
 //! Queries, what they read, and common table expressions.
 
-use super::expr::{all, call, function_args, name, number};
+use super::expr::{all, call, cast, function_args, name, null, number};
 use super::quoted::ident;
 use crate::algebra::Repeats;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
@@ -264,6 +264,13 @@ pub(in crate::sql) fn limited(mut query: Query, limit: Expr) -> Query {
     query.limit_clause =
         Some(LimitClause::LimitOffset { limit: Some(limit), offset: None, limit_by: Vec::new() });
     query
+}
+
+/// The query with `LIMIT (SELECT CAST(NULL AS BIGINT))`, which is no limit: but one that is unknown when the
+/// statement is planned counts as a tenth of the rows.
+pub(in crate::sql) fn counted_as_a_tenth(rows: Query) -> Query {
+    let unknown = select(vec![item(cast(null(), "BIGINT"), None)], Vec::new(), Vec::new());
+    limited(rows, Expr::Subquery(Box::new(query(unknown))))
 }
 
 /// The query with `OFFSET 0`, which changes nothing but how it is planned.
