@@ -17,6 +17,7 @@ mod literals;
 mod read_once;
 mod recursion_sets;
 mod repeats;
+mod roles;
 mod row;
 mod semi_joins;
 pub(crate) mod sets;
@@ -78,6 +79,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| {
             draft.plan.guard.filter = guards::take_common_of_answer(draft.plan.answer.selects_mut());
         },
+    },
+    Pass {
+        name: "merge-roles",
+        does: "makes one alternative of those that differ in a literal, which a column of each equals",
+        applies: |setting| setting.bindings.is_some(),
+        keeps: Keeps::Equals,
+        run: |draft, setting| roles::merge(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "join-single",

@@ -188,4 +188,19 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relati
                        UNION ALL SELECT folder_id FROM loans WHERE user_id = ? AND until > NOW
                        UNION ALL SELECT folder_id FROM quotas WHERE user_id = ? AND kind = 'edit')))",
     },
+    Pattern {
+        shape: "pattern-roles-that-a-row-denies",
+        title: "Two roles, each unless a row of the same role denies it",
+        why: "The alternatives differ in the role alone. So they are one, and the denial compares its role with that of the row.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and usable(u, \"view\", f);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and usable(u, \"edit\", f);
+usable(u: User, kind: String, f: Folder) if quota(u, f, kind, _) and not used_up(u, kind, f);
+used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 10;",
+        expert: "EXISTS (
+                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind IN ('view', 'edit')
+                     AND NOT EXISTS (SELECT 1 FROM quotas u WHERE u.user_id = ? AND u.folder_id = d.folder_id
+                                     AND u.kind = q.kind AND u.most < 10))",
+    },
 ];

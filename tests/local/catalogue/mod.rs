@@ -27,7 +27,9 @@ INSERT INTO folder_roles VALUES
 CREATE TEMPORARY TABLE blocks (document_id INTEGER, user_id INTEGER);
 INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL), (8, 1);
 CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
-INSERT INTO quotas VALUES (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1);
+INSERT INTO quotas VALUES
+  (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1), (2, 10, 'view', 5), (1, 12, 'view', 9),
+  (1, 10, 'view', 3), (3, 10, 'other', 50), (3, 11, 'view', 11);
 CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
 INSERT INTO deputies VALUES (1, 2, 1), (2, 3, 1), (3, 1, 0), (2, 4, 1), (NULL, 4, 1), (2, NULL, 1);
 CREATE TEMPORARY TABLE parents (folder_id INTEGER, parent_id INTEGER);

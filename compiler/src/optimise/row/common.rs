@@ -237,7 +237,8 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
         branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
     }
     if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
-        && is_of_row(*left, rows) < is_of_row(*right, rows)
+        && !is_of_row(*left, rows)
+        && is_of_row(*right, rows)
     {
         std::mem::swap(left, right);
     }
