@@ -65,7 +65,7 @@ const COMPILER: &[(&str, &[&str])] = &[
             "algebra",
         ],
     ),
-    ("bindings", &["limits", "id_vec", "catalog", "primitive", "spelling", "dialect"]),
+    ("bindings", &["limits", "id_vec", "catalog", "primitive", "builtin", "spelling", "dialect"]),
     ("keys", &["catalog", "bindings"]),
     (
         "optimise",

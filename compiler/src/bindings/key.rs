@@ -4,6 +4,7 @@
 //! written after its type, or alone if it is a String; in double quotes it may contain anything.
 
 use super::bound::BindingArg;
+use crate::builtin::{ACTOR, RESOURCE};
 use crate::limits;
 use crate::primitive::{Primitive, STRING};
 use crate::spelling::{split_literal, split_name, unescape};
@@ -112,6 +113,16 @@ impl KeyReader<'_> {
 
     /// The argument after `Type:`.
     fn value_of(&mut self, ty: String) -> Result<BindingArg, String> {
+        let of_all = match ty.as_str() {
+            ACTOR => Some("actors"),
+            RESOURCE => Some("resources"),
+            _ => None,
+        };
+        if let Some(of_all) = of_all {
+            return Err(format!(
+                "has `{ty}`, the type of all {of_all}, which no value has: write a key for each of their types"
+            ));
+        }
         let text = if self.rest.starts_with('"') {
             self.quoted()?
         } else {

@@ -75,6 +75,8 @@ fn keys_that_are_not_facts() {
         ("f(T:'x')", "has single quotes"),
         ("f(T:_, 10)", "write `Integer:10`"),
         ("f(T:_, true)", "write `Boolean:true`"),
+        ("f(Actor:_)", "the type of all actors, which no value has"),
+        ("f(T:_, Resource:1)", "the type of all resources, which no value has"),
         ("f(T:_, Integer:x)", "is not a valid Integer"),
         ("f(T:_, Integer:010)", "is not a valid Integer"),
         ("f(T:_, Boolean:yes)", "is not a valid Boolean"),
