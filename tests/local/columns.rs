@@ -226,6 +226,53 @@ fn a_filter_over_integers_is_never_null() {
     }
 }
 
+/// What is no integer in its one form is in no fact, however deep in denials: there, too, a comparison with it is
+/// false and not NULL.
+#[test]
+fn what_is_no_integer_denies_nothing_inside_denials() {
+    let policy = r#"
+        actor User {}
+        resource Folder {}
+        resource Doc { permissions = ["read"]; }
+        has_permission(_: User, "read", d: Doc) if listed(d) and not hidden(d);
+        hidden(d: Doc) if in_folder(d, f) and secret(f) and not low(d);
+        low(d: Doc) if level(d, n) and n < 5;
+    "#;
+    let document = "
+facts:
+  level(Doc:_, Integer:_):
+    query: SELECT id, level FROM docs
+  listed(Doc:_):
+    query: SELECT id FROM docs
+  in_folder(Doc:_, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  secret(Folder:_):
+    query: SELECT id FROM folders WHERE secret = 1
+sql_types: { Doc: integer, Folder: integer }
+";
+    for document in [document.to_owned(), format!("{document}tables: {{ Doc: docs.id }}\n")] {
+        let service = Service::new(policy, "", &document);
+        for dialect in DIALECTS {
+            let caller = Caller::new(dialect).unwrap();
+            caller
+                .script(
+                    "CREATE TEMPORARY TABLE docs (id INTEGER UNIQUE NOT NULL, level TEXT, folder_id INTEGER);
+                     INSERT INTO docs VALUES (1, 'abc', 1), (2, '3', 1), (3, '07', 1), (4, NULL, 1), (5, '9', 1),
+                       (6, '99999999999999999999', 1), (7, 'abc', 2);
+                     CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, secret INTEGER);
+                     INSERT INTO folders VALUES (1, 1), (2, 0);",
+                )
+                .unwrap();
+            for (name, from) in [("docs.id", "docs"), ("listed.id", "docs AS listed")] {
+                let question = "allow(User:ada, \"read\", Doc:?)";
+                let filter = service.sql_for(dialect, question, Way::List, name);
+                let sql = format!("SELECT id FROM {from} WHERE {filter} ORDER BY id");
+                assert_eq!(column(&caller, &sql), "2 7", "{sql}");
+            }
+        }
+    }
+}
+
 /// An integer column that is declared as one keeps its index.
 #[test]
 fn a_declared_integer_is_compared_by_its_index() {
