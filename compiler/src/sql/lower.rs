@@ -13,6 +13,7 @@ use crate::catalog::{Catalog, ColumnId};
 use crate::datalog::constant;
 use crate::dialect::Features;
 use crate::ir::{ConstId, Constant, Program};
+use crate::keys::Keys;
 use crate::question::CompileError;
 use crate::refusal::Limit;
 use indexmap::IndexSet;
@@ -29,6 +30,8 @@ pub(super) struct Inputs<'l> {
     pub(super) constants: &'l IndexSet<Constant>,
     /// What the database can do.
     pub(super) features: &'static Features,
+    /// What the bindings of a caller's database promise.
+    pub(super) keys: Option<Keys<'l>>,
 }
 
 /// Lowers the parts of a plan to one statement.

@@ -56,7 +56,7 @@ pub(crate) fn to_sql(
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
     let constants = &planned.extra_constants;
-    let inputs = Inputs { program, catalog, constants, features };
+    let inputs = Inputs { program, catalog, constants, features, keys: None };
     let print = |plan: &Plan| {
         verifier.check("sql", plan)?;
         let mut lowering = Lowering { inputs, target: Hosted::new(values) };

@@ -16,6 +16,7 @@ use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::{Catalog, ColumnId};
 use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
+use crate::keys::Keys;
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::at::At;
 use crate::sql::build;
@@ -267,7 +268,8 @@ impl<'l> LocalStatement<'l> {
         row: Option<(String, SqlName)>,
     ) -> Lowering<'l, Local<'l>> {
         let Self { program, catalog, constants, dialect, bindings, embedded, places, prefix, .. } = self;
-        let inputs = Inputs { program, catalog, constants, features: dialect.features() };
+        let keys = Some(Keys { catalog, bindings });
+        let inputs = Inputs { program, catalog, constants, features: dialect.features(), keys };
         let caller = Caller { inputs, bindings, embedded, places, prefix, column, row };
         Lowering { inputs, target: Local::of(caller, plan) }
     }

@@ -1,8 +1,10 @@
 //! How tables and fixpoints read rows.
 
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, ITSELF, Repeats, Select, Table, TableBody, TableId};
+use crate::algebra::{Condition, Expr, FromKind, ITSELF, Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::Features;
+use crate::ir::CompareOp;
+use crate::keys::Keys;
 use crate::limits;
 use crate::sql::lower::Inputs;
 use indexmap::IndexSet;
@@ -30,7 +32,8 @@ pub(in crate::sql) enum StateStrategy {
 
 impl RowStrategy {
     /// The strategy for the rows that a recursion starts from. The estimates of several arms add up, that of
-    /// another recursion is ten times what it starts from, and each step multiplies them.
+    /// another recursion is ten times what it starts from, and each step multiplies them. So it does with the
+    /// rows of a caller's table, of which conditions on them may leave few.
     pub(in crate::sql) fn of_start(
         table: &Table,
         base: &[Select],
@@ -38,7 +41,12 @@ impl RowStrategy {
         inputs: &Inputs<'_>,
     ) -> Self {
         let anchors = Anchors::new(inputs.catalog, tables);
-        let is_overestimated = base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables));
+        let finds_many = |arm: &Select| {
+            let keys = inputs.keys.filter(|_| anchors.is_anchored(arm));
+            keys.is_some_and(|keys| finds_many(arm, keys))
+        };
+        let is_overestimated =
+            base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || finds_many(arm));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
         Self::few_if(is_overestimated && is_small, inputs.features)
     }
@@ -109,6 +117,22 @@ fn reads_recursion(select: &Select, tables: &[Table]) -> bool {
         at += 1;
     }
     false
+}
+
+/// Whether a select reads a caller's table, and no row of one by its key.
+fn finds_many(select: &Select, keys: Keys<'_>) -> bool {
+    let source_of = |alias| {
+        let from = select.from.iter().find(|from| from.alias == alias)?;
+        if let FromKind::Source(source) = from.kind { Some(source) } else { None }
+    };
+    let reads_table = select.from.iter().any(|from| matches!(from.kind, FromKind::Source(_)));
+    let is_by_key = |condition: &Condition| match condition {
+        Condition::Compare { op: CompareOp::Equal, left: Expr::Column { alias, column }, right } => {
+            right.is_static() && source_of(*alias).is_some_and(|source| keys.is_key(source, *column))
+        }
+        _ => false,
+    };
+    reads_table && !select.filter.iter().any(is_by_key)
 }
 
 /// Whether a select, or one inside it, tests each row of a table by what it reads elsewhere.
