@@ -7,7 +7,7 @@
 use super::{Env, Judge, cells, is_open, narrows};
 use crate::notation::Cell;
 use portcullis::engine::{FailedGoal, Why, WhyAtom, WhyAttempt, WhyCondition, WhyLack};
-use portcullis_compiler::ir::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
+use portcullis_compiler::ir::{CompareOp, Literal, LiteralKind, Polarity, Rule, Term, VarType};
 use portcullis_compiler::question::Question;
 
 /// The end of the condition that an attempt lacks if its values differ where they must be equal.
@@ -171,8 +171,8 @@ impl Judge<'_> {
                 fits.then_some(env)
             }
             (Said::Differs, LiteralKind::Atom { polarity: Polarity::Positive, args, .. }) => {
-                let repeats = (1..args.len()).any(|at| args[..at].contains(&args[at]));
-                repeats.then_some(env)
+                let is_equal = |at: usize| args[..at].iter().any(|before| are_equal(rule, *before, args[at]));
+                (1..args.len()).any(is_equal).then_some(env)
             }
             (Said::Absent(atom) | Said::Refuted(atom), LiteralKind::Atom { polarity, pred, args }) => {
                 let is_it = *polarity == Polarity::Negated && self.name(pred.index()) == atom.predicate;
@@ -238,6 +238,26 @@ fn asks(question: &Question, said: &[Said<'_>]) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether the equalities of a rule demand that two of its terms are equal.
+fn are_equal(rule: &Rule, one: Term, other: Term) -> bool {
+    let mut equal = vec![one];
+    loop {
+        let before = equal.len();
+        for literal in &rule.body {
+            if let LiteralKind::Compare { op: CompareOp::Equal, left, right } = literal.kind {
+                for (known, new) in [(left, right), (right, left)] {
+                    if equal.contains(&known) && !equal.contains(&new) {
+                        equal.push(new);
+                    }
+                }
+            }
+        }
+        if equal.len() == before {
+            return equal.contains(&other);
+        }
+    }
 }
 
 /// Whether a test equates two texts that differ: arguments that no condition of the rule compares.
