@@ -60,13 +60,15 @@ where
         }
     }
 
-    /// All rows that a recursion starts from, as one arm. Those of an array are counted as one row: each step is
-    /// planned for ten times as many, and then finds the next rows by an index where there is one.
+    /// All rows that a recursion starts from, as one arm. If they count as one row, each step is planned for ten,
+    /// and finds the next rows by an index where there is one.
     fn start(&self, at: At<'_>, table: &Table, base: &[Select], all: SetExpr) -> SetExpr {
         match RowStrategy::of_start(table, base, at.tables, &self.inputs) {
-            RowStrategy::Arrays => {
+            RowStrategy::Arrays => as_few(all, table.n_columns),
+            RowStrategy::OneRow => {
                 let one = build::counted_as_a_tenth(build::query(as_few(all, table.n_columns)));
-                build::select(vec![build::star()], build::joined(vec![build::derived(one, "u")]), Vec::new())
+                let from = build::joined(vec![build::derived(one, "u")]);
+                build::select(vec![build::star()], from, Vec::new())
             }
             RowStrategy::Query if base.len() > 1 => Self::wrap(all),
             RowStrategy::Query => all,
@@ -81,7 +83,7 @@ where
         for (id, table) in TableId::all(read).zip(&mut tables) {
             match RowStrategy::of_tested(selects, id, table, self.inputs.features) {
                 RowStrategy::Query => {}
-                RowStrategy::Arrays => {
+                RowStrategy::Arrays | RowStrategy::OneRow => {
                     let names = column_names(table.n_columns);
                     let columns: Vec<&str> = names.iter().map(String::as_str).collect();
                     let alias = self.named("s");

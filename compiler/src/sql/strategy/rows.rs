@@ -17,6 +17,8 @@ const STATE_READINGS: usize = 8;
 pub(in crate::sql) enum RowStrategy {
     /// From an array for each column, which is estimated at ten elements.
     Arrays,
+    /// From such arrays with a limit that is unknown when the statement is planned: a tenth of ten elements.
+    OneRow,
     /// As they are.
     Query,
 }
@@ -48,7 +50,11 @@ impl RowStrategy {
         let is_overestimated =
             base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || finds_many(arm));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
-        Self::few_if(is_overestimated && is_small, inputs.features)
+        match (Self::few_if(is_overestimated && is_small, inputs.features), inputs.keys) {
+            // A caller's tables have any size, and most databases take random reads for expensive.
+            (Self::Arrays, Some(_)) => Self::OneRow,
+            (strategy, _) => strategy,
+        }
     }
 
     /// The strategy for a table whose rows an answer or a set reads. If the rows of a recursion are tested

@@ -105,7 +105,7 @@ where
         for (id, read) in TableId::all(at.tables).zip(&mut tables) {
             match read_by_state(table, id, read, self.inputs.features) {
                 RowStrategy::Query => {}
-                RowStrategy::Arrays => {
+                RowStrategy::Arrays | RowStrategy::OneRow => {
                     let names = column_names(read.n_columns);
                     let array = build::array_of(build::query(reading(&read.name, &names)));
                     let columns: Vec<&str> = names.iter().map(String::as_str).collect();
