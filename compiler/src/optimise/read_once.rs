@@ -58,9 +58,9 @@ fn merge(
         around.push(*from);
     });
     for condition in filter {
-        // A set is made once, for all rows around it.
+        // What a denial reads is asked for each row around it. A set is made once, and a test may become one.
         let alone = Equalities::default();
-        let held = if matches!(condition, Condition::In { .. }) { &alone } else { &equalities };
+        let held = if matches!(condition, Condition::None(_)) { &equalities } else { &alone };
         condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, held, row, keys));
     }
     around.truncate(outside);

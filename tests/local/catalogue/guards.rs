@@ -203,4 +203,21 @@ used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 
                      AND NOT EXISTS (SELECT 1 FROM quotas u WHERE u.user_id = ? AND u.folder_id = d.folder_id
                                      AND u.kind = q.kind AND u.most < 10))",
     },
+    Pattern {
+        shape: "pattern-roles-under-guards-on-the-same-rows",
+        title: "A role on the folder or a membership of its tenant, under guards on both",
+        why: "What leads from the user to the folder stays a set, although the guards read the same folder and tenant.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder";"#,
+        rule: "has_role(u: User, \"viewer\", f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not staff(u)
+  and has_relation(d, \"folder\", f) and not archived(f) and not banned(u, f)
+  and has_relation(f, \"tenant\", t) and not suspended(t);",
+        expert: "NOT EXISTS (SELECT 1 FROM staff s WHERE s.user_id = ?) AND d.folder_id IN (
+                   SELECT f.id FROM folders f JOIN tenants t ON t.id = f.tenant_id
+                   WHERE COALESCE(f.archived, 0) <> 1 AND COALESCE(t.suspended, 0) <> 1
+                     AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = f.id)
+                     AND (f.id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')
+                       OR f.tenant_id IN (SELECT tenant_id FROM tenant_members WHERE user_id = ?)))",
+    },
 ];
