@@ -57,12 +57,15 @@ fn merge_all(selects: &mut Vec<Select>, catalog: &Catalog) {
     }
 }
 
+/// Merges the alternatives inside a condition. Those that are denied stay as they are: the verifier compares
+/// denials as a whole, and would not find them again.
 fn merge_inside(condition: &mut Condition, catalog: &Catalog) {
     match condition {
-        Condition::In { selects: branches, .. } | Condition::Any(branches) | Condition::None(branches) => {
-            merge_all(branches, catalog);
-        }
-        Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => {}
+        Condition::In { selects: branches, .. } | Condition::Any(branches) => merge_all(branches, catalog),
+        Condition::None(_)
+        | Condition::Compare { .. }
+        | Condition::OneOf { .. }
+        | Condition::Meets { .. } => {}
     }
 }
 
