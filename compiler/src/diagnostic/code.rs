@@ -125,6 +125,7 @@ codes! {
     "P0705" BuiltInNearMiss       "built-in-near-miss"      "a near miss of a built-in predicate";
     "P0706" MatchesUndeclared     "matches-undeclared"      "`matches` with a type that is not declared";
     "P0707" Unanswerable          "unanswerable"            "a policy that is too large for any check";
+    "P0708" NeverAllowed          "never-allowed"           "a type with permissions that no rule of `allow` takes";
 }
 
 impl Code {

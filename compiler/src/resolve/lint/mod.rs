@@ -2,10 +2,11 @@
 //!
 //! In: the syntax tree and the finished rules. Out: warnings, which never reject a policy. They cover
 //! variables used once; `and` mixed with `or` without parentheses; roles, permissions and relations that no
-//! rule uses; rules that can never match; near misses of built-in predicates; and `matches` with a type that
-//! no block declares.
+//! rule uses; rules that can never match; near misses of built-in predicates; `matches` with a type that no
+//! block declares; and types that no rule of `allow` takes.
 
 mod near_miss;
+mod uncovered;
 mod unused;
 
 use super::blocks::Blocks;
@@ -41,6 +42,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
             }
             Item::Rule(rule) => {
                 Occurrences::of(rule).report_single(tables);
+                names.check_head(tables, rule);
                 if let Some(body) = &rule.body {
                     names.enter(Some(&rule.name));
                     for_each_condition(body, &mut |part| condition(tables, &mut names, part));
@@ -51,6 +53,7 @@ pub(super) fn lint(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
     }
     unused::unused_terms(tables, blocks);
     unused::never_matching(tables);
+    uncovered::uncovered_types(tables, blocks, policy);
 }
 
 /// How often each variable of a rule occurs, and where first, in the order of the text.

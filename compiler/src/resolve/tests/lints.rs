@@ -85,13 +85,65 @@ fn an_intended_name_is_not_a_near_miss() {
     // Edit distance two, and documented so.
     let far = r#"p(u: User, r: R) if has_group(u, g) and grants_permission(g, "read") and has_rules(r);"#;
     assert_snapshot!(findings(far), @"");
-    let own_rules = "has_roles(u: User) if q(u); p(u: User) if has_roles(u); allow(u: User) if q(u);";
+    let own_rules = "has_roles(u: User) if q(u); p(u: User) if has_roles(u);";
     assert_snapshot!(findings(own_rules), @"");
     assert_snapshot!(findings("p(u: User) if has_roles(u); declare has_roles(User);"), @"");
     let own_facts = r#"p(u: User) if has_roles(u) and allows(u);
         test fixture f { has_roles(User{"a"}); }
         test "t" { setup { fixture f; allows(User{"a"}); } assert p(User{"a"}); }"#;
     assert_snapshot!(findings(own_facts), @"");
+}
+
+#[test]
+fn a_head_that_nothing_mentions_and_almost_a_built_in_one_is_pointed_at() {
+    let text = r#"actor User {} resource R { permissions = ["p"]; }
+        has_permision(u: User, "p", r: R) if q(u, r);
+        has_permision(u: User, "s", r: R) if q(u, r);
+        alow(u: User, "p", r: R) if q(u, r);
+        allow(u: User) if s(u);"#;
+    assert_snapshot!(findings(text), @r#"
+    P0703 1:43 ["p"] no rule uses the permission `p` of `R`
+    P0705 2:9 [has_permision] `has_permision` is almost the built-in predicate `has_permission`
+    P0705 4:9 [alow] `alow` is almost the built-in predicate `allow`
+    P0705 5:9 [allow] `allow` has 2 or 3 arguments, not 1
+    "#);
+    // A wrong number of arguments, or a name at a distance of one, that something mentions.
+    let mentioned = r#"actor User {} resource R { permissions = ["p"]; "p" if allowed(actor, "p", resource); }
+        allows(u: User, "p", r: R) if q(u, r);
+        alow(u: User, "p", r: R) if q(u, r);
+        has_roles(u: User, r: R) if q(u, r);
+        allow(u: User) if s(u);
+        p(u: User) if allow(u) and has_roles(u, _);
+        declare alow(User, String, R);
+        test "t" { setup { q(User{"a"}, R{"b"}); } assert allows(User{"a"}, "p", R{"b"}); }"#;
+    assert_snapshot!(findings(mentioned), @"");
+}
+
+#[test]
+fn a_type_that_no_rule_of_allow_takes_is_pointed_at() {
+    let blocks = r#"actor User {} resource Folder { permissions = ["read"]; "read" if open(resource); }
+        resource Doc { permissions = ["read"]; "read" if open(resource); } resource Tag {}"#;
+    let with = |rule: &str| findings(&[blocks, "\n", rule].concat());
+    assert_snapshot!(with("allow(u: User, a: String, d: Doc) if has_permission(u, a, d);"), @"P0708 1:24 [Folder] no check of a `Folder` is ever allowed, because no rule of `allow` takes one");
+    for covered in [
+        "",
+        "allow(u: User, a: String) if has_permission(u, a);",
+        "allow(u: User, a, d) if has_permission(u, a, d);",
+        "allow(u: User, a, d: Resource) if has_permission(u, a, d);",
+        r#"allow(u: User, a, d: Doc) if has_permission(u, a, d); allow(_: User, "read", Folder{"all"});"#,
+        "allow(u: User, a, d) if d matches Doc and has_permission(u, a, d);",
+    ] {
+        assert_eq!(with(covered), "", "{covered}");
+    }
+}
+
+#[test]
+fn a_type_is_taken_with_its_supertype_or_one_of_its_subtypes() {
+    let text = r#"actor User {} resource Item { permissions = ["read"]; "read" if open(resource); }
+        resource Folder extends Item {} resource Doc extends Item {}
+        allow(u: User, a: String, d: TYPE) if has_permission(u, a, d);"#;
+    assert_snapshot!(findings(&text.replace("TYPE", "Item")), @"");
+    assert_snapshot!(findings(&text.replace("TYPE", "Doc")), @"P0708 2:18 [Folder] no check of a `Folder` is ever allowed, because no rule of `allow` takes one");
 }
 
 #[test]

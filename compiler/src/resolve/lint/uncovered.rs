@@ -1,0 +1,70 @@
+//! Finds resource types whose permissions no check can grant, because the policy's own rules of `allow` take
+//! none of them.
+//!
+//! A policy that defines `allow` has no implied one, which would take every type. Parameters count as they
+//! are written, and not as inferred: one without a type takes every type.
+
+use crate::builtin::ALLOW;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::TypeId;
+use crate::resolve::blocks::{Block, Blocks, NameKind};
+use crate::resolve::tables::Tables;
+use crate::source::Span;
+use crate::syntax::ast::{Item, Param, Policy, Term};
+use rustc_hash::FxHashSet;
+
+/// Reports each block with permissions of which no rule of `allow` takes a value, nor one of a subtype.
+pub(super) fn uncovered_types(tables: &mut Tables, blocks: &Blocks<'_>, policy: &Policy) {
+    let rules = policy.items.iter().filter_map(|item| match item {
+        Item::Rule(rule) if rule.name.value == ALLOW => match rule.params.as_slice() {
+            [_, _, resource] => Some((rule.name.span, resource)),
+            _ => None,
+        },
+        Item::Rule(_) | Item::Block(_) | Item::Declare(_) | Item::Fixture(_) | Item::Test(_) => None,
+    });
+    let (mut first, mut covered) = (None, FxHashSet::default());
+    for (span, resource) in rules {
+        first = first.or(Some(span));
+        match taken(tables, resource) {
+            Some(types) => covered.extend(types),
+            None => return,
+        }
+    }
+    let Some(first) = first else { return };
+    let mut found = Vec::new();
+    for block in &blocks.list {
+        if !covered.contains(&block.ty) && !blocks.subtypes(block).any(|sub| covered.contains(&sub)) {
+            found.extend(uncovered(block, first));
+        }
+    }
+    for diagnostic in found {
+        tables.report(diagnostic);
+    }
+}
+
+/// The types of values that a parameter takes; `None` if it may take any.
+fn taken(tables: &Tables, param: &Param) -> Option<Vec<TypeId>> {
+    let ty = match (&param.ty, &param.term.value) {
+        (Some(ty), _) | (None, Term::Object { ty, .. }) => tables.find_type(&ty.value)?,
+        (None, Term::Variable(_)) => return None,
+        (None, Term::String(_) | Term::Integer(_) | Term::Boolean(_) | Term::CurrentUnixTime) => {
+            return Some(Vec::new());
+        }
+    };
+    Some(tables.admits(ty).to_vec())
+}
+
+/// A block with permissions that no rule of `allow` takes.
+fn uncovered(block: &Block<'_>, first: Span) -> Option<Diagnostic> {
+    let mut permissions = block.names.iter().filter(|(_, declared)| declared.kind == NameKind::Permission);
+    let (permission, _) = permissions.next()?;
+    let name = &block.ast.name;
+    let ty = &name.value;
+    let title = format!("no check of a `{ty}` is ever allowed, because no rule of `allow` takes one");
+    let label = format!("a check of its permission `{permission}` is always denied");
+    let help = format!(
+        "add `allow(actor: Actor, action: String, resource: {ty}) if has_permission(actor, action, resource);`"
+    );
+    let found = Diagnostic::new(Code::NeverAllowed, title, name.span, label);
+    Some(found.with_label(first, "the policy's own rules replace the implied one").with_help(help))
+}
