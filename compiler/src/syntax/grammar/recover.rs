@@ -155,7 +155,16 @@ impl TokenText<'_> {
                 kind,
                 Kind::String | Kind::Declare | Kind::Test | Kind::Global | Kind::Assert | Kind::AssertNot
             );
-        kind == Kind::CloseBrace || (begins && self.on_new_line(at))
+        kind == Kind::CloseBrace || (begins && self.on_new_line(at)) || self.begins_member(at)
+    }
+
+    /// Whether a line of a block begins here that nothing else can be: `roles =` or `"reader" if`.
+    fn begins_member(self, at: usize) -> bool {
+        match (self.tokens.kind(at), self.tokens.kind(at + 1)) {
+            (Some(Kind::Roles | Kind::Permissions | Kind::Relations), Some(Kind::Equal)) => true,
+            (Some(Kind::String), Some(Kind::If)) => true,
+            (Some(_) | None, _) => false,
+        }
     }
 
     /// Whether something begins here that cannot be inside the current braces.

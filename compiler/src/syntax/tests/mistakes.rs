@@ -166,6 +166,17 @@ fn a_declaration_lists_types() {
 }
 
 #[test]
+fn a_line_of_a_block_ends_where_another_one_clearly_begins() {
+    let text = r#"resource R { roles = ["a"] permissions = ["p"] "p" if "a" "a" if "b" and "c" }"#;
+    assert_snapshot!(findings(text), @"
+    P0109 1:27 [] `;` is missing at the end of the declaration -> ;
+    P0109 1:47 [] `;` is missing at the end of the declaration -> ;
+    P0109 1:58 [] `;` is missing at the end of the rule -> ;
+    P0109 1:77 [] `;` is missing at the end of the rule -> ;
+    ");
+}
+
+#[test]
 fn a_missing_semicolon_is_reported_where_it_belongs() {
     let text = "p(x)\nq(x) if r(x) # why\n\ndeclare s(T)\nresource R {\n  roles = [\"a\"]\n  \"a\" if \"b\"\n}\ntest \"t\" {\n  setup { f(U{\"a\"}) }\n  assert p(x: T) iff x = T{\"a\"}\n}\nlast(x)";
     assert_snapshot!(findings(text), @"
