@@ -11,7 +11,11 @@ use crate::source::Span;
 /// error at its place would remain. Idempotent.
 pub fn settle(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     diagnostics.sort_by(|a, b| order(a).cmp(&order(b)));
-    diagnostics.dedup_by(|a, b| a.code == b.code && a.primary.span == b.primary.span && a.title == b.title);
+    diagnostics.dedup_by(|a, b| {
+        // The grammar and the resolver both report the value of an object literal.
+        let is_same = a.title == b.title || a.code == Code::MalformedObject;
+        a.code == b.code && a.primary.span == b.primary.span && is_same
+    });
     drop_vain_fixes(&mut diagnostics);
     if diagnostics.len() <= limits::DIAGNOSTICS {
         return diagnostics;
@@ -75,6 +79,12 @@ mod tests {
         ]);
         let places: Vec<_> = settled.iter().map(|found| found.primary.span.start).collect();
         assert_eq!(places, [3, 9]);
+    }
+
+    #[test]
+    fn the_value_of_an_object_is_reported_once() {
+        let of_value = |title: &str| Diagnostic::new(Code::MalformedObject, title, Span::new(3, 4), "");
+        assert_eq!(settle(vec![of_value("no Boolean"), of_value("a number")]).len(), 1);
     }
 
     #[test]

@@ -95,12 +95,15 @@ fn above(
             tables.report(diagnostic.with_note(implied));
             return Err(NotInherited::Reported);
         }
-        return Err(NotInherited::Unknown(Box::new(Diagnostic::new(
+        let diagnostic = Diagnostic::new(
             Code::UnknownSupertype,
             format!("`{}` extends `{text}`, which has no block", block.ast.name.value),
             name.span,
             "no block of this name",
-        ))));
+        );
+        let kind = if block.ast.kind == BlockKind::Actor { "actor" } else { "resource" };
+        let help = format!("add a block `{kind} {text} {{ }}`, or leave it out of `extends`");
+        return Err(NotInherited::Unknown(Box::new(diagnostic.with_help(help))));
     };
     let above = &blocks.list[id];
     if above.ast.kind != block.ast.kind {
@@ -121,7 +124,8 @@ fn above(
                 name.span,
                 "a block extends blocks of its own kind",
             )
-            .with_label(above.ast.name.span, "declared here"),
+            .with_label(above.ast.name.span, "declared here")
+            .with_help("make both blocks of one kind, or leave it out of `extends`"),
         );
         return Err(NotInherited::Reported);
     }

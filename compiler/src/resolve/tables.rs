@@ -202,7 +202,8 @@ impl Tables {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds a finding about a name, with a suggestion if a similar candidate exists.
+    /// Adds a finding about a name, with a suggestion if a similar candidate exists. The finding's own help is
+    /// for when none does.
     pub(super) fn report_near<'n>(
         &mut self,
         diagnostic: Diagnostic,
@@ -219,7 +220,8 @@ impl Tables {
         let diagnostic = match near {
             Some(near) => {
                 let text = if replace.quoted { quoted(near) } else { near.to_owned() };
-                diagnostic.with_fix(format!("a similar name exists: `{near}`"), replace.span, text)
+                let found = Diagnostic { help: None, ..diagnostic };
+                found.with_fix(format!("a similar name exists: `{near}`"), replace.span, text)
             }
             None => diagnostic,
         };

@@ -6,6 +6,7 @@ use crate::ir::TypeId;
 use crate::resolve::blocks::{Declared, NameKind};
 use crate::resolve::tables::Replace;
 use crate::source::Span;
+use crate::spelling::quoted;
 use crate::syntax::ast::Name;
 
 impl Desugar<'_, '_, '_> {
@@ -21,7 +22,12 @@ impl Desugar<'_, '_, '_> {
             span,
             "no role, permission or relation of this name",
         )
-        .with_label(block.span, format!("`{}` begins here", block.value));
+        .with_label(block.span, format!("`{}` begins here", block.value))
+        .with_help(format!(
+            "declare it in `{}`, for example with `roles = [{}];`",
+            block.value,
+            quoted(name)
+        ));
         let names = self.block.names.keys().copied();
         self.tables.report_near(diagnostic, name, names, Replace::string(span));
         Err(Refused)
@@ -54,9 +60,11 @@ impl Desugar<'_, '_, '_> {
                 let noun = other.kind.noun();
                 Diagnostic::new(Code::UnknownRelation, title, relation.span, format!("this is a {noun}"))
                     .with_label(other.span, format!("declared here as a {noun}"))
+                    .with_help("name a relation of the block after `on`")
             }
             None => Diagnostic::new(Code::UnknownRelation, title, relation.span, "no relation of this name")
-                .with_label(in_block.span, format!("`{}` begins here", in_block.value)),
+                .with_label(in_block.span, format!("`{}` begins here", in_block.value))
+                .with_help(format!("declare it in `{}`: `relations = {{ {name}: Type }};`", in_block.value)),
         };
         let relations =
             block.names.iter().filter(|(_, declared)| matches!(declared.kind, NameKind::Relation(_)));
@@ -84,7 +92,12 @@ impl Desugar<'_, '_, '_> {
             span,
             format!("no role, permission or relation of `{}`", block.value),
         )
-        .with_label(block.span, format!("`{}` begins here", block.value));
+        .with_label(block.span, format!("`{}` begins here", block.value))
+        .with_help(format!(
+            "declare it in `{}`, for example with `roles = [{}];`",
+            block.value,
+            quoted(name)
+        ));
         self.tables.report_near(diagnostic, name, related.names.keys().copied(), Replace::string(span));
         Err(Refused)
     }
@@ -123,7 +136,8 @@ impl Desugar<'_, '_, '_> {
             span,
             "no global role or permission of this name",
         )
-        .with_label(global.ast.name.span, "the `global` block begins here");
+        .with_label(global.ast.name.span, "the `global` block begins here")
+        .with_help(format!("declare it there, for example with `roles = [{}];`", quoted(name)));
         self.tables.report_near(diagnostic, name, global.names.keys().copied(), Replace::string(span));
         Refused
     }

@@ -62,7 +62,14 @@ impl Ctx<'_> {
     fn plain(&self) -> Diagnostic {
         let title = format!("expected {}, found {}", self.expected.list(), self.found_text());
         let label = if self.found.is_some() { "not expected here" } else { "the policy ends here" };
-        Diagnostic::new(Code::UnexpectedToken, title, self.span, label)
+        let found = Diagnostic::new(Code::UnexpectedToken, title, self.span, label);
+        if self.expected.has_label(TokenGroup::Condition) {
+            return found.with_help("write what must hold, such as `has_role(user, \"owner\", repo)`");
+        }
+        if self.expected.has_label(TokenGroup::Short) {
+            return found.with_help("write a name of the block in quotes, such as `\"owner\"`");
+        }
+        found
     }
 
     /// The innermost open bracket within this statement.
