@@ -11,7 +11,7 @@ use super::split::{self, Part, Residual};
 use super::types::Types;
 use crate::algebra::verify::{Keeps, Open, Verifier};
 use crate::algebra::{Condition, Embedded, EmbeddedId, FromKind, Plan, PlanAnswer};
-use crate::catalog::{Catalog, ColumnId};
+use crate::catalog::{Catalog, ColumnId, RelationSource};
 use crate::compile::{self, Target};
 use crate::datalog::intern;
 use crate::datalog::print::Names;
@@ -167,8 +167,14 @@ impl Variant {
         let parts: Vec<EmbeddedId> = part.map_or_else(|| self.part_ids().collect(), |part| vec![part]);
         let sources = parts.into_iter().flat_map(|part| &part.of(&self.residual.parts).sources);
         let keys: IndexSet<String> = sources.map(|source| catalog.relations[*source].key()).collect();
-        let keys = keys.into_iter().collect();
-        CompileError::Refused(Refusal::TooManyValues { keys, most })
+        let is_bound = |key: &String| {
+            let relations = &mut catalog.relations.iter();
+            relations.any(|relation| {
+                matches!(relation.source, RelationSource::Bound { .. }) && relation.key() == *key
+            })
+        };
+        let (bound, keys) = keys.into_iter().partition(is_bound);
+        CompileError::Refused(Refusal::TooManyValues { keys, bound, most })
     }
 
     /// The parts for the store and the rest of the plan; then each pass that changed a part.

@@ -31,12 +31,12 @@ impl Refusal {
                 let narrower = narrow(*limit, question_vars);
                 format!("the question {}{rule}: {narrower}{}", limit.exceeded(), limit.remedy())
             }
-            Self::TooManyValues { keys, most } => {
-                let bind = either(keys.iter().map(|key| format!("`{key}`")));
+            Self::TooManyValues { keys, bound, most } => {
+                let remedy = fewer_values(keys, bound);
                 let open = every(question_vars, |var| !var.has_value);
                 let narrower = if open.is_empty() { open } else { format!(", or give {open} a value") };
                 format!(
-                    "the SQL of the question would contain more than {most} values of stored facts: bind {bind} in the data bindings, so that the database looks them up itself{narrower}"
+                    "the SQL of the question would contain more than {most} values of stored facts: {remedy}{narrower}"
                 )
             }
         }
@@ -45,6 +45,18 @@ impl Refusal {
 
 /// The advice to give types or values to variables without them.
 fn narrow(limit: Limit, question_vars: &QuestionVars<'_>) -> String {
+/// How stored facts become fewer: those of `keys` can be bound, those of `bound` are.
+fn fewer_values(keys: &[String], bound: &[String]) -> String {
+    let all = |keys: &[String]| either(keys.iter().map(|key| format!("`{key}`")));
+    let bind = format!("bind {} in the data bindings, so that the database looks them up itself", all(keys));
+    let delete = format!("delete the stored facts of {}, which the data bindings bind already", all(bound));
+    match (keys.is_empty(), bound.is_empty()) {
+        (false, false) => format!("{bind}, or {delete}"),
+        (_, true) => bind,
+        (true, false) => delete,
+    }
+}
+
     let untyped = every(question_vars, |var| !var.has_type);
     let open = every(question_vars, |var| !var.has_value);
     if !untyped.is_empty() {

@@ -63,6 +63,8 @@ pub enum Refusal {
         keys: Vec<String>,
         /// The maximum in one statement.
         most: usize,
+        /// Those of facts that are bound already and stored, too.
+        bound: Vec<String>,
     },
 }
 
@@ -297,7 +299,9 @@ impl Refusal {
                 predicate.len() + var.n_bytes() + 8 * wanted.len()
             }
             Self::TooLarge { .. } => 0,
-            Self::TooManyValues { keys, .. } => keys.iter().map(|key| key.len() + 24).sum(),
+            Self::TooManyValues { keys, bound, .. } => {
+                keys.iter().chain(bound).map(|key| key.len() + 24).sum()
+            }
         };
         size_of::<Self>() + texts
     }

@@ -59,7 +59,7 @@ fn a_refusal_has_the_same_code_everywhere() {
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
-        Refusal::TooManyValues { keys: Vec::new(), most: 1 },
+        Refusal::TooManyValues { keys: Vec::new(), bound: Vec::new(), most: 1 },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }
@@ -124,6 +124,13 @@ fn a_refused_question_says_why_in_the_callers_words() {
     // The column gives the values of `resource`.
     assert!(!local.text.contains("a value"), "{}", local.text);
     assert_eq!(local.code(), "too_many_values");
+    let roles = "facts:\n  has_role(User:_, String:_, Repo:_):\n    query: SELECT u, r, p FROM roles\n";
+    let bound =
+        server.post("/api/list_query", &json!({ "query": query, "column": "id", "data_bindings": roles }));
+    bound.fails(
+        400,
+        "delete the stored facts of `has_role(User:_, String:_, Repo:_)`, which the data bindings bind",
+    );
 }
 
 /// The example of docs/errors.md: alternatives in one rule multiply, and in rules of their own they do not.
