@@ -159,13 +159,20 @@ impl Build {
 
     /// Adds a clause's goals, with the clause's head met with the caller's terms.
     pub(super) fn inline(&mut self, clause: &Clause, args: &[Term]) {
-        self.rule = clause.rule.or(self.rule);
+        // A clause without goals tests nothing, so no message should name its rule.
+        let tests = !clause.goals.is_empty();
+        if tests || self.rule.is_none() {
+            self.rule = clause.rule.or(self.rule);
+        }
         let mut names: IdVec<VarId, Option<Term>> = IdVec::like(&clause.var_names, None);
         let mut equal = Vec::new();
         for (head, arg) in clause.head.iter().zip(args) {
             match head {
                 Term::Var(var) => match names[*var] {
-                    None if *arg == Term::Ignored => names[*var] = Some(self.new_var(&VarName::UNNAMED)),
+                    None if *arg == Term::Ignored => {
+                        let name = if tests { &clause.var_names[*var] } else { &VarName::UNNAMED };
+                        names[*var] = Some(self.new_var(name));
+                    }
                     None => names[*var] = Some(*arg),
                     Some(known) => equal.push((known, *arg)),
                 },

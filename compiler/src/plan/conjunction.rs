@@ -15,7 +15,7 @@ use super::scope::Enclosing;
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;
 use crate::id_vec::IdVec;
-use crate::ir::{CompareOp, ConstId, Polarity};
+use crate::ir::{CompareOp, ConstId, LiteralKind, Polarity, RuleId};
 use crate::limits;
 use crate::refusal::VarName;
 
@@ -109,7 +109,7 @@ impl Planner<'_> {
                 if build.take_column() {
                     continue;
                 }
-                return Ok(finish(build));
+                return Ok(self.finish(build));
             };
             if goal_use == GoalUse::Cut {
                 self.cut(&mut build, at)?;
@@ -275,29 +275,79 @@ impl Planner<'_> {
     }
 }
 
-/// The finished select, or what is not bound.
-fn finish(build: Build) -> Advance {
-    let unbound =
-        |term: Term| PlanError::Unbound { var: build.name(term).clone(), rule: build.rule_of(term) };
-    if let Some(goal) = build.goals.first() {
-        let mut stuck = None;
-        goal.for_each_term(&mut |term| {
-            if build.expr(term).is_none() && matches!(term, Term::Var(_)) && stuck.is_none() {
-                stuck = Some(term);
-            }
-        });
-        let error = stuck.map_or(PlanError::Unbound { var: VarName::UNNAMED, rule: build.rule }, unbound);
-        return Advance::Stuck(build.select, error);
-    }
-    let mut output = IdVec::new();
-    for term in &build.output {
-        let Some(expr) = build.expr(*term) else {
-            let error = unbound(*term);
-            return Advance::Stuck(build.select, error);
+impl Planner<'_> {
+    /// The finished select, or what is not bound.
+    fn finish(&self, build: Build) -> Advance {
+        let unbound = |term: Term, denied| PlanError::Unbound {
+            var: build.name(term).clone(),
+            rule: build.rule_of(term),
+            denied,
         };
-        output.push(expr);
+        if let Some(goal) = build.goals.first() {
+            let mut stuck = None;
+            goal.for_each_term(&mut |term| {
+                if build.expr(term).is_none() && matches!(term, Term::Var(_)) && stuck.is_none() {
+                    stuck = Some(term);
+                }
+            });
+            let denied = self.denied(goal);
+            let error = match stuck {
+                Some(term) => unbound(term, denied),
+                None => PlanError::Unbound { var: VarName::UNNAMED, rule: build.rule, denied },
+            };
+            return Advance::Stuck(build.select, error);
+        }
+        let mut output = IdVec::new();
+        for term in &build.output {
+            let Some(expr) = build.expr(*term) else {
+                let error = unbound(*term, None);
+                return Advance::Stuck(build.select, error);
+            };
+            output.push(expr);
+        }
+        Advance::Done(Select { output, ..build.select })
     }
-    Advance::Done(Select { output, ..build.select })
+
+    /// The predicate that a goal denies, if it is one of the policy's own.
+    fn denied(&self, goal: &Goal) -> Option<String> {
+        let name = match goal {
+            Goal::Scan { polarity: Polarity::Negated, source, .. } => {
+                self.catalog.relations.find(*source)?.predicate.as_str()
+            }
+            Goal::Call { polarity: Polarity::Negated, rel, .. } => {
+                self.program.predicate(self.pred(*rel)).name.as_str()
+            }
+            Goal::Scan { .. }
+            | Goal::Call { .. }
+            | Goal::Values { .. }
+            | Goal::Compare { .. }
+            | Goal::Rows { .. } => return None,
+        };
+        // The name of a generated predicate begins with a sign that no name has.
+        let is_written = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+        is_written.then(|| name.to_owned())
+    }
+
+    /// The rule that denies a predicate, if it is this one or the only one. Otherwise the denial is not named:
+    /// a goal does not say from which of the rules it comes that were put together.
+    pub(super) fn denying(&self, rule: Option<RuleId>, denied: String) -> (Option<RuleId>, Option<String>) {
+        let denies = |id: &RuleId| {
+            self.program.rules[*id].body.iter().any(|literal| match &literal.kind {
+                LiteralKind::Atom { polarity: Polarity::Negated, pred, .. } => {
+                    self.program.predicate(*pred).name == denied
+                }
+                _ => false,
+            })
+        };
+        if rule.as_ref().is_some_and(denies) {
+            return (rule, Some(denied));
+        }
+        let mut others = self.program.rules.ids().filter(denies);
+        match (others.next(), others.next()) {
+            (Some(only), None) => (Some(only), Some(denied)),
+            (_, _) => (rule, None),
+        }
+    }
 }
 
 /// How a call was planned.

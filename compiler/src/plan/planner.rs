@@ -34,6 +34,8 @@ pub(super) enum PlanError {
         var: VarName,
         /// The rule that needs it.
         rule: Option<RuleId>,
+        /// The predicate whose negation needs it, if it is one.
+        denied: Option<String>,
     },
     /// A walk would have to start from the middle of another fixpoint.
     Unseeded {
@@ -349,11 +351,14 @@ impl<'p> Planner<'p> {
     pub(super) fn refusal(&self, error: PlanError) -> CompileError {
         let wanted = || self.wanted.clone();
         match error {
-            PlanError::Unbound { var, rule } => CompileError::Refused(Refusal::NotEnumerable {
-                var,
-                rule: self.place(rule),
-                wanted: wanted(),
-            }),
+            PlanError::Unbound { var, rule, denied } => {
+                let (rule, denied) = match (&var, denied) {
+                    (VarName::OfQuestion(_) | VarName::Made(_), Some(denied)) => self.denying(rule, denied),
+                    (_, denied) => (rule, denied),
+                };
+                let rule = self.place(rule);
+                CompileError::Refused(Refusal::NotEnumerable { var, rule, denied, wanted: wanted() })
+            }
             PlanError::Unseeded { pred, var, rule } => CompileError::Refused(Refusal::Unseeded {
                 predicate: self.program.predicate(pred).name.clone(),
                 var,

@@ -11,7 +11,9 @@ impl Refusal {
     /// Explains the refusal and how to avoid it; `question_vars` are the variables of the question.
     pub fn message(&self, question_vars: &QuestionVars<'_>) -> String {
         match self {
-            Self::NotEnumerable { var, rule, wanted } => not_enumerable(var, *rule, wanted, question_vars),
+            Self::NotEnumerable { var, rule, denied, wanted } => {
+                not_enumerable(var, (*rule, denied.as_deref()), wanted, question_vars)
+            }
             Self::NotExplainable { var, rule } => not_explainable(var, *rule, question_vars),
             Self::Untyped { var, test } => untyped(var, *test, question_vars),
             Self::Unseeded { predicate, var, rule, wanted } => {
@@ -43,8 +45,6 @@ impl Refusal {
     }
 }
 
-/// The advice to give types or values to variables without them.
-fn narrow(limit: Limit, question_vars: &QuestionVars<'_>) -> String {
 /// How stored facts become fewer: those of `keys` can be bound, those of `bound` are.
 fn fewer_values(keys: &[String], bound: &[String]) -> String {
     let all = |keys: &[String]| either(keys.iter().map(|key| format!("`{key}`")));
@@ -57,6 +57,8 @@ fn fewer_values(keys: &[String], bound: &[String]) -> String {
     }
 }
 
+/// The advice to give types or values to variables without them.
+fn narrow(limit: Limit, question_vars: &QuestionVars<'_>) -> String {
     let untyped = every(question_vars, |var| !var.has_type);
     let open = every(question_vars, |var| !var.has_value);
     if !untyped.is_empty() {
@@ -73,17 +75,18 @@ fn fewer_values(keys: &[String], bound: &[String]) -> String {
 
 fn not_enumerable(
     var: &VarName,
-    rule: Option<Place>,
+    (rule, denied): (Option<Place>, Option<&str>),
     wanted: &[QuestionVarId],
     question_vars: &QuestionVars<'_>,
 ) -> String {
     let place = of_rule(rule);
+    let by = denied.map(|predicate| format!(", by `not {predicate}(…)`")).unwrap_or_default();
     // The caller may not know the policy's own names: they are next to their rule.
     let what = match var {
         VarName::OfQuestion(var) => {
             let var = written(question_vars, *var);
             return format!(
-                "{var} cannot be enumerated: {place} only tests it; check one value at a time, or bind it in the rule with a fact"
+                "{var} cannot be enumerated: {place} only tests it{by}; check one value at a time, or bind it in the rule with a fact"
             );
         }
         VarName::Written(var) => format!("`{var}`, which"),
@@ -91,7 +94,9 @@ fn not_enumerable(
     };
     let given = ask_with_values(wanted, question_vars);
     let rules = if rule.is_some() { "that rule or in the one that calls it" } else { "a rule that it calls" };
-    format!("{place} tests {what} nothing enumerates: {given}bind it by a condition on a fact, in {rules}")
+    format!(
+        "{place} tests {what} nothing enumerates{by}: {given}bind it by a condition on a fact, in {rules}"
+    )
 }
 
 fn not_explainable(var: &VarName, rule: Option<Place>, question_vars: &QuestionVars<'_>) -> String {
@@ -268,11 +273,8 @@ mod tests {
     #[test]
     fn a_message_has_the_callers_names_of_the_questions_variables() {
         let refused = |var| {
-            said(&Refusal::NotEnumerable {
-                var,
-                rule: Some(at(7)),
-                wanted: vec![QuestionVarId(0), QuestionVarId(1)],
-            })
+            let wanted = vec![QuestionVarId(0), QuestionVarId(1)];
+            said(&Refusal::NotEnumerable { var, rule: Some(at(7)), denied: None, wanted })
         };
         assert_eq!(
             refused(of_question(1)),
@@ -312,7 +314,8 @@ mod tests {
     fn unnamed_variables_differ_by_their_places() {
         let (first, third) = (MessageVar { name: "?1", ..UNTYPED }, MessageVar { name: "?3", ..UNTYPED });
         let refused = |var| {
-            let refusal = Refusal::NotEnumerable { var: of_question(var), rule: None, wanted: Vec::new() };
+            let (var, wanted) = (of_question(var), Vec::new());
+            let refusal = Refusal::NotEnumerable { var, rule: None, denied: None, wanted };
             message(&refusal, &[first, OPEN, third])
         };
         assert!(refused(0).starts_with("the 1st `?` cannot be enumerated"), "{}", refused(0));

@@ -20,6 +20,8 @@ pub enum Refusal {
         var: VarName,
         /// The rule that only tests it; `None` for the question itself.
         rule: Option<Place>,
+        /// The predicate whose negation is the test, if it is one.
+        denied: Option<String>,
         /// The variables of the question whose values are asked for; in a finished refusal only those that
         /// avoid it if they are given.
         wanted: Vec<QuestionVarId>,
@@ -61,10 +63,10 @@ pub enum Refusal {
     TooManyValues {
         /// The keys that would bind these facts.
         keys: Vec<String>,
-        /// The maximum in one statement.
-        most: usize,
         /// Those of facts that are bound already and stored, too.
         bound: Vec<String>,
+        /// The maximum in one statement.
+        most: usize,
     },
 }
 
@@ -293,7 +295,9 @@ impl Refusal {
     /// Approximate size in memory, in bytes.
     pub fn n_bytes(&self) -> usize {
         let texts = match self {
-            Self::NotEnumerable { var, wanted, .. } => var.n_bytes() + 8 * wanted.len(),
+            Self::NotEnumerable { var, wanted, denied, .. } => {
+                var.n_bytes() + 8 * wanted.len() + denied.as_ref().map_or(0, String::len)
+            }
             Self::NotExplainable { var, .. } | Self::Untyped { var, .. } => var.n_bytes(),
             Self::Unseeded { predicate, var, wanted, .. } => {
                 predicate.len() + var.n_bytes() + 8 * wanted.len()

@@ -197,13 +197,37 @@ near(a: Node, n: Node) if near(a, m) and calm(n) and not edge(m, n);";
     };
     let refused = ask(&["near from to"], &[("from", "Node", None), ("to", "Node", None)]).await;
     assert!(
-        refused.contains("the rule at line 2 tests a value that nothing enumerates: bind it"),
+        refused
+            .contains("the rule at line 4 tests a value that nothing enumerates, by `not edge(…)`: bind it"),
         "{refused}"
     );
     // With either value and with both, the recursion calls `calm` for values that nothing enumerates.
     assert!(!refused.contains("a value for"), "{refused}");
     let refused = ask(&["calm what"], &[("what", "Node", None)]).await;
     assert!(refused.contains("`what` cannot be enumerated: the rule at line 2"), "{refused}");
+}
+
+/// A rule that only says that a value is under itself tests nothing: the rule that calls it does.
+#[tokio::test]
+async fn a_refusal_names_the_rule_that_tests() {
+    let policy = "actor User {}
+resource Folder {}
+under(f: Folder, f);
+under(f: Folder, g: Folder) if parent(f, h) and under(h, g);
+lapsed(u: User, f: Folder) if under(f, f) and denied(u) and not lasts(f, _);
+closed(u: User) if known(u) and lapsed(u, _);
+declare lasts(Folder, Integer);";
+    let facts: [(&str, &[&str]); 4] = [
+        ("parent", &["Folder:a", "Folder:b"]),
+        ("denied", &["User:u"]),
+        ("lasts", &["Folder:a", "Integer:1"]),
+        ("known", &["User:u"]),
+    ];
+    let engine = engine_with(policy, &facts).await;
+    let asked = query(&["closed who"], &[("who", "User", Some(&["u"]))]);
+    let refused = engine.evaluate(asked, vec![]).await.unwrap_err().to_string();
+    let expected = "the rule at line 5 tests `f`, which nothing enumerates, by `not lasts(…)`: bind it";
+    assert!(refused.contains(expected), "{refused}");
 }
 
 /// A refusal for size says at which rule, and one for a missing type which variable of the question lacks it.

@@ -54,7 +54,7 @@ fn the_document_has_every_code() {
 fn a_refusal_has_the_same_code_everywhere() {
     let (var, test) = (VarName::OfQuestion(QuestionVarId(0)), Place { span: Span::default(), line: 1 });
     for refusal in [
-        Refusal::NotEnumerable { var: var.clone(), rule: None, wanted: Vec::new() },
+        Refusal::NotEnumerable { var: var.clone(), rule: None, denied: None, wanted: Vec::new() },
         Refusal::NotExplainable { var: var.clone(), rule: None },
         Refusal::Untyped { var: var.clone(), test },
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
