@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::compile::{self, Target};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::StoreDialect;
-use crate::ir::{Program, Rule, Signature, SignatureArg, TypeKind};
+use crate::ir::{Program, Rule, Signature, SignatureArg, Term, TypeKind, VarType};
 use crate::plan::Request;
 use crate::primitive::STRING;
 use crate::question::{CompileError, Question, QuestionVar, Shape};
@@ -47,7 +47,8 @@ fn entry(program: &Program) -> Span {
     program.rules.iter().find(starts_check).map(|rule| rule.span).unwrap_or_default()
 }
 
-/// A check for each type of actor and resource, with the resource's first permission.
+/// A check for each type of actor and resource, with the resource's first permission, or the first action that
+/// a rule of `allow` names for it.
 fn checks(program: &Program) -> impl Iterator<Item = Question> {
     let actors = program.types.iter().filter(|ty| ty.kind == TypeKind::Actor);
     actors.flat_map(|actor| {
@@ -56,10 +57,27 @@ fn checks(program: &Program) -> impl Iterator<Item = Question> {
                 return None;
             }
             let actor = QuestionVar::given("actor", &actor.name, "someone");
-            let action = QuestionVar::given("action", STRING, block.permissions.first()?);
+            let action = block.permissions.first().map(String::as_str);
+            let action = action.or_else(|| allowed_action(program, &block.name))?;
+            let action = QuestionVar::given("action", STRING, action);
             let resource = QuestionVar::given("resource", &block.name, "something");
             Some(Question::atom(ALLOW, vec![actor, action, resource]))
         })
+    })
+}
+
+/// The first action that a rule of `allow` names for a type of resource.
+fn allowed_action<'p>(program: &'p Program, resource: &str) -> Option<&'p str> {
+    let (allow, resource) = (program.predicate_id(ALLOW, 3)?, program.type_id(resource)?);
+    program.rules.iter().filter(|rule| rule.head == allow).find_map(|rule| match rule.params.as_slice() {
+        [_, Term::Const(action), Term::Var(var)] => {
+            let takes = match &rule.vars[*var].ty {
+                VarType::Any => true,
+                VarType::OneOf(types) => types.contains(&resource),
+            };
+            takes.then(|| program.literal(*action).text.as_str())
+        }
+        _ => None,
     })
 }
 

@@ -132,6 +132,10 @@ async fn a_policy_that_no_check_fits_is_accepted_with_a_lint() {
     let outcome =
         engine.set_policy(policy(1_001), "test.polar".into(), PolicyOptions::default()).await.unwrap();
     assert!(outcome.message.starts_with(lint), "without being asked for: {}", outcome.message);
+    // A rule of `allow` names the action where the block declares none.
+    let own = policy(1_000).replace("permissions = [\"read\"];", "").replace("has_permission", "allow");
+    let outcome = engine.set_policy(own, "test.polar".into(), PolicyOptions::default()).await.unwrap();
+    assert!(outcome.message.starts_with(lint), "{}", outcome.message);
 }
 
 #[tokio::test]
