@@ -289,14 +289,42 @@ fn kind(ty: &Type, modifier: i32) -> ColumnKind {
 
 /// The server's reason for refusing a query; an error if the query is not at fault.
 fn refusal(error: Error) -> Result<String, CliError> {
-    let Some(reason) = error.as_db_error() else { return Err(failed(error)) };
+    let Some(reason) = error.as_db_error() else {
+        return Err(CliError::Database { reason: reason(&error), at: None });
+    };
     Ok(match reason.hint() {
         Some(hint) => format!("{} ({})", reason.message(), hint.trim_end_matches('.')),
         None => reason.message().to_owned(),
     })
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
-    CliError::Database { reason: reason(&error), at: None }
+    // A server that ends the connection says so with an error, too.
+    const ENDS: &[SqlState] =
+        &[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    let Some(code) = error.code().filter(|code| !ENDS.contains(code)).cloned() else {
+        return CliError::Database { reason: reason(&error), at: None };
+    };
+    match refusal(error) {
+        Ok(reason) => CliError::Answered { reason, remedy: remedy(&code) },
+        Err(error) => error,
+    }
+}
+
+/// What to do about an error of a statement.
+fn remedy(code: &SqlState) -> &'static str {
+    match *code {
+        SqlState::UNDEFINED_TABLE
+        | SqlState::UNDEFINED_COLUMN
+        | SqlState::UNDEFINED_FUNCTION
+        | SqlState::UNDEFINED_OBJECT
+        | SqlState::INVALID_SCHEMA_NAME => {
+            "run `portcullis bindings check`, and look at the connection's `search_path`"
+        }
+        SqlState::QUERY_CANCELED => {
+            "a statement may take ten seconds: run `portcullis bindings check` with --explain"
+        }
+        SqlState::INSUFFICIENT_PRIVILEGE => "connect as a role that may read the tables of the bindings",
+        _ => "run `portcullis bindings check` to compare the bindings with the database",
+    }
 }

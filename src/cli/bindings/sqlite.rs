@@ -206,9 +206,14 @@ fn index_ddl(table: &str, column: &str) -> String {
     format!("CREATE INDEX {index} ON {} ({});", quoted(table), quoted(column))
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "it is passed to `map_err`")]
 fn failed(error: Error) -> CliError {
-    CliError::Database { reason: error.to_string(), at: None }
+    match error {
+        Error::SqlInputError { msg: reason, .. } => CliError::Answered {
+            reason,
+            remedy: "run `portcullis bindings check` to compare the bindings with the database",
+        },
+        error => CliError::Database { reason: error.to_string(), at: None },
+    }
 }
 
 #[cfg(test)]

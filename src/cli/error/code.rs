@@ -80,7 +80,7 @@ codes! {
     UnexpectedAnswer = "unexpected_answer",
     /// The PostgreSQL of the store does not answer, or does not let the command in.
     StoreUnreachable = "store_unreachable",
-    /// The caller's own database does not answer.
+    /// The caller's own database does not answer, or answers with an error.
     DatabaseError = "database_error",
 }
 
@@ -135,7 +135,7 @@ impl CliError {
             Self::Restore(RestoreError::Served(_)) => CommandCode::EnvironmentInUse,
             Self::NoEnvironment(_) => CommandCode::UnknownEnvironment,
             Self::FolderInUse(_) => CommandCode::EnvironmentInUse,
-            Self::Database { .. } => CommandCode::DatabaseError,
+            Self::Database { .. } | Self::Answered { .. } => CommandCode::DatabaseError,
         };
         code.as_str().into()
     }

@@ -226,6 +226,14 @@ pub(super) enum CliError {
         /// Where the command looked for it.
         at: Option<String>,
     },
+    /// The caller's database answers a statement with an error.
+    #[error("the database answers with an error: {reason}; {remedy}")]
+    Answered {
+        /// What the database reports.
+        reason: String,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The engine refused or failed.
     #[error(transparent)]
     Engine(EngineError),

@@ -180,11 +180,19 @@ fn what_the_database_or_the_document_refuses_is_said_without_secrets() {
         err
     };
     let without_tables = refused(&sqlite(folder.path(), "CREATE TABLE other (id integer)"));
-    assert!(without_tables.contains("no such table"), "{without_tables}");
+    let said = "the database answers with an error: no such table";
+    assert!(without_tables.contains(said), "{without_tables}");
     fs::write(folder.path().join("bindings.yaml"), BINDINGS).unwrap();
     let other = refused(&sqlite(folder.path(), ""));
     assert!(other.contains("postgresql") && other.contains("sqlite"), "{other}");
-    refused("postgresql://ada:zqx@127.0.0.1:1/app");
+    let silent = refused("postgresql://ada:zqx@127.0.0.1:1/app");
+    assert!(
+        silent.contains("the database does not answer") && silent.contains("check its address"),
+        "{silent}"
+    );
+    let without_tables = refused(&postgresql("why_without_tables", ""));
+    let said = "the database answers with an error: relation \"docs\" does not exist; run `portcullis bindings check`";
+    assert!(without_tables.contains(said), "{without_tables}");
     assert_eq!(run(folder.path(), &["policy.polar", question, "--database", "sqlite:app.db"]).0, 2);
     assert_eq!(run(folder.path(), &["policy.polar", question, "--bindings", "bindings.yaml"]).0, 2);
 }
