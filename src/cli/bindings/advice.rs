@@ -3,8 +3,8 @@
 //! A finding is about the document. Advice is about the database, and none of it is wrong, so it counts as
 //! neither an error nor a warning.
 
-use super::database::{ColumnKind, ColumnOrigin, Jit};
-use super::judge::is_entity;
+use super::database::{ColumnKind, ComputedColumn, Jit};
+use super::judge::{is_always_text, is_entity};
 use super::live::Live;
 use super::report::ReportRow;
 use serde_json::{Value, json};
@@ -37,12 +37,20 @@ impl Advice {
         let mut unknown_tables = BTreeSet::new();
         for entry in entries {
             for (ty, column) in &entry.columns {
+                if is_entity(ty)
+                    && let Some(ComputedColumn { place, indexed: false, index_ddl: Some(ddl) }) =
+                        &column.computed
+                {
+                    advice.want_index(ty, (ddl, place.clone()), &entry.key);
+                }
                 let Some(origin) = &column.origin else { continue };
                 if origin.analysed == Some(false) {
                     unknown_tables.insert(origin.table.clone());
                 }
-                if is_entity(ty) && origin.indexed == Some(false) && column.ty.kind != ColumnKind::Caseless {
-                    advice.want_index(ty, origin, &entry.key);
+                let can_use = column.ty.kind != ColumnKind::Caseless && !is_always_text(&column.ty);
+                if is_entity(ty) && origin.indexed == Some(false) && can_use {
+                    let place = format!("{}.{}", origin.table, origin.column);
+                    advice.want_index(ty, (&origin.index_ddl, place), &entry.key);
                 }
             }
         }
@@ -56,14 +64,13 @@ impl Advice {
         advice
     }
 
-    fn want_index(&mut self, ty: &str, origin: &ColumnOrigin, key: &str) {
-        let ColumnOrigin { index_ddl: ddl, table, column, .. } = origin;
-        match self.indexes.iter_mut().find(|known| known.ddl == *ddl) {
+    fn want_index(&mut self, ty: &str, (ddl, place): (&str, String), key: &str) {
+        match self.indexes.iter_mut().find(|known| known.ddl == ddl) {
             Some(known) if known.keys.iter().any(|known| known == key) => {}
             Some(known) => known.keys.push(key.to_owned()),
             None => self.indexes.push(IndexAdvice {
-                ddl: ddl.clone(),
-                place: format!("{table}.{column}"),
+                ddl: ddl.to_owned(),
+                place,
                 ty: ty.to_owned(),
                 keys: vec![key.to_owned()],
             }),

@@ -34,9 +34,39 @@ pub(super) struct Column {
     pub(super) ty: ColumnType,
     /// The table column that it is read from; `None` if it is computed.
     pub(super) origin: Option<ColumnOrigin>,
+    /// What is known of an index on it, if it is computed from columns of one table.
+    pub(super) computed: Option<ComputedColumn>,
+}
+
+/// A column that is computed from columns of one table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ComputedColumn {
+    /// The table and the expression, as the query writes them.
+    pub(super) place: String,
+    /// Whether an index on the expression has every row that the query reads.
+    pub(super) indexed: bool,
+    /// The statement that creates one; `None` if the database might refuse it.
+    pub(super) index_ddl: Option<String>,
+}
+
+/// An index that begins with an expression.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ExpressionIndex {
+    /// The expression, as the database prints it.
+    pub(super) expression: String,
+    /// The predicate, if it has only some rows.
+    pub(super) predicate: Option<String>,
 }
 
 impl Column {
+    /// Whether a look-up by it can use an index, if that is known.
+    pub(super) fn indexed(&self) -> Option<bool> {
+        match (&self.origin, &self.computed) {
+            (Some(origin), _) => origin.indexed,
+            (None, computed) => computed.as_ref().map(|computed| computed.indexed),
+        }
+    }
+
     /// Where it is from: its table and column, or its name in the query.
     pub(super) fn place(&self) -> String {
         match &self.origin {
@@ -106,6 +136,8 @@ pub(super) struct ColumnOrigin {
     pub(super) not_null: Option<bool>,
     /// Whether it leads an index over all rows.
     pub(super) indexed: Option<bool>,
+    /// The predicates of the indexes over other rows that it leads, as the database prints them.
+    pub(super) partial: Vec<String>,
     /// The columns before it, for each index over all rows in which it is not the first.
     pub(super) behind: Vec<Vec<String>>,
     /// Whether no two rows share a value, at any moment.
@@ -242,6 +274,17 @@ impl Database {
         match (self, table.last()) {
             (Self::Sqlite(database), Some(name)) => database.is_view(name.folded()),
             (Self::Sqlite(_), None) | (Self::Postgresql(_), _) => Ok(false),
+        }
+    }
+
+    /// The indexes of a table that begin with an expression, if the database reports them.
+    pub(super) async fn expression_indexes(
+        &self,
+        table: &str,
+    ) -> Result<Option<Vec<ExpressionIndex>>, CliError> {
+        match self {
+            Self::Postgresql(database) => database.expression_indexes(table).await.map(Some),
+            Self::Sqlite(_) => Ok(None),
         }
     }
 

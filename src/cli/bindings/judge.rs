@@ -277,6 +277,7 @@ fn undeclared(ty: &str, column: &Column) -> Option<Finding> {
             ColumnKind::Integer | ColumnKind::Numeric(Fraction::Never) | ColumnKind::Uuid => {
                 "indexes are used and an id of another form is not an error"
             }
+            _ if is_always_text(&column.ty) => "an id of another form is not an error",
             _ => "indexes are used",
         };
         let remedy = match kind {
@@ -325,12 +326,41 @@ fn is_tested(binding: &Binding, column: ColumnId) -> bool {
     plain.name(column).is_some_and(|name| plain.not_null.contains(name))
 }
 
+/// Whether no entry in `sql_types` makes a look-up use the column's own operator and index.
+pub(super) fn is_always_text(ty: &ColumnType) -> bool {
+    match ty.kind {
+        ColumnKind::Enum
+        | ColumnKind::Numeric(Fraction::Always)
+        | ColumnKind::Boolean
+        | ColumnKind::OfSession => true,
+        // In SQLite such a column may contain whole numbers.
+        ColumnKind::Other => !["numeric", "decimal"].iter().any(|number| ty.name.starts_with(number)),
+        ColumnKind::Text
+        | ColumnKind::Caseless
+        | ColumnKind::Padded
+        | ColumnKind::Integer
+        | ColumnKind::Numeric(Fraction::Never | Fraction::Sometimes)
+        | ColumnKind::Uuid
+        | ColumnKind::Address
+        | ColumnKind::Unknown => false,
+    }
+}
+
 fn index(column: &Column) -> Option<Finding> {
     if column.ty.kind == ColumnKind::Caseless {
         let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";
         return Some(Finding::of(FindingCode::UnusedIndex, Severity::Warning, column, message));
     }
+    if is_always_text(&column.ty) {
+        let message = format!(
+            "is `{}`, which is compared as text with and without an entry in `sql_types`, so its index is not used: \
+             give it a text, integer or uuid type if rows are looked up by it",
+            column.ty.name
+        );
+        return Some(Finding::of(FindingCode::UnusedIndex, Severity::Warning, column, message));
+    }
     match &column.origin {
+        None if column.indexed() == Some(true) => None,
         None => {
             let message = "is computed, so no index of a column is used, only one on this very expression: select a \
                            table's own column, and write its type under `sql_types`";

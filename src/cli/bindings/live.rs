@@ -3,10 +3,11 @@
 //! In: a document and an open database. Out: the columns of every bound query and promised table, and the
 //! declared types that the database knows. Judging them, and correcting the document, needs no database.
 
-use super::database::{Column, Database, Jit};
+use super::database::{Column, ColumnKind, ComputedColumn, Database, ExpressionIndex, Jit};
 use super::judge::{self, SqlTypes};
+use super::predicate;
 use crate::cli::error::CliError;
-use portcullis_compiler::bindings::{Binding, Bindings, PlainQuery, RowTable, SqlName};
+use portcullis_compiler::bindings::{Binding, Bindings, PlainColumn, PlainQuery, RowPart, RowTable, SqlName};
 use portcullis_compiler::catalog::{BindingId, ColumnId};
 use portcullis_compiler::id_vec::IdVec;
 use std::collections::BTreeMap;
@@ -67,6 +68,8 @@ async fn bound(database: &Database, binding: &Binding) -> Result<Described, CliE
         if let Some(plain) = &binding.query.plain {
             doubt_views(database, &plain.table, columns)?;
             use_fixed_columns(plain, columns);
+            use_partial_indexes(plain, columns);
+            computed(database, plain, columns).await?;
         }
     }
     Ok(described.map(IdVec::from))
@@ -91,6 +94,62 @@ fn use_fixed_columns(plain: &PlainQuery, columns: &mut [Column]) {
     let is_fixed = |name: &String| plain.fixed.iter().any(|fixed| fixed.folded() == name);
     for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
         if origin.behind.iter().any(|names| !names.is_empty() && names.iter().all(is_fixed)) {
+            origin.indexed = Some(true);
+        }
+    }
+}
+
+/// Finds out which computed columns have an index, and which could have one.
+async fn computed(database: &Database, plain: &PlainQuery, columns: &mut [Column]) -> Result<(), CliError> {
+    let table = SqlName::path(&plain.table);
+    for (column, selected) in columns.iter_mut().zip(&plain.columns) {
+        let PlainColumn::Computed(parts) = selected else { continue };
+        let Some(indexes) = database.expression_indexes(&table).await? else { return Ok(()) };
+        let serves = |index: &ExpressionIndex| {
+            let has_rows = index.predicate.iter().all(|rows| predicate::implies(&plain.condition, rows, ""));
+            has_rows && predicate::is_same(parts, &index.expression)
+        };
+        let expression: String = parts.iter().map(written).collect();
+        let can_index = can_index(database, &table, parts).await?;
+        column.computed = Some(ComputedColumn {
+            indexed: indexes.iter().any(serves),
+            index_ddl: can_index.then(|| format!("CREATE INDEX ON {table} (({expression}));")),
+            place: format!("{table} ({expression})"),
+        });
+    }
+    Ok(())
+}
+
+fn written(part: &RowPart) -> String {
+    match part {
+        RowPart::Text(text) => text.clone(),
+        RowPart::Column(name) => name.to_string(),
+    }
+}
+
+/// Whether an index on an expression is surely allowed: PostgreSQL refuses one whose value may depend on
+/// settings, as with `concat`, with `||` of a number, or with a cast. Of texts no other function of a plain
+/// query does.
+async fn can_index(database: &Database, table: &str, parts: &[RowPart]) -> Result<bool, CliError> {
+    let names = parts.iter().filter_map(|part| match part {
+        RowPart::Column(name) => Some(name.to_string()),
+        RowPart::Text(_) => None,
+    });
+    let query = format!("SELECT {} FROM {table}", names.collect::<Vec<_>>().join(", "));
+    let depends = |part: &RowPart| {
+        let text = written(part).to_lowercase();
+        ["concat", "cast", "::"].iter().any(|word| text.contains(word))
+    };
+    let may_depend = parts.iter().any(depends);
+    let columns = database.columns(&query).await?.unwrap_or_default();
+    Ok(!may_depend && !columns.is_empty() && columns.iter().all(|found| found.ty.kind == ColumnKind::Text))
+}
+
+/// An index over some rows serves if the query demands that a row is one of them.
+fn use_partial_indexes(plain: &PlainQuery, columns: &mut [Column]) {
+    for origin in columns.iter_mut().filter_map(|column| column.origin.as_mut()) {
+        let serves = |index: &String| predicate::implies(&plain.condition, index, &origin.column);
+        if origin.indexed == Some(false) && origin.partial.iter().any(serves) {
             origin.indexed = Some(true);
         }
     }

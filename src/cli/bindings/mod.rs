@@ -26,6 +26,7 @@ mod judge;
 mod live;
 mod policy;
 mod postgresql;
+mod predicate;
 mod report;
 mod sqlite;
 

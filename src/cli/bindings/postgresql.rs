@@ -4,7 +4,8 @@
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
 use super::database::{
-    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Jit, PostgresqlPlan, TableSize,
+    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, ExpressionIndex, Fraction, Jit, PostgresqlPlan,
+    TableSize,
 };
 use crate::cli::error::CliError;
 use crate::libpq::{self, place, reason};
@@ -47,7 +48,12 @@ const ORIGIN: &str = "
              SELECT FROM pg_index i JOIN pg_partitioned_table p ON p.partrelid = i.indrelid
              WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indpred IS NULL
                AND ARRAY(SELECT k FROM unnest(i.indkey) WITH ORDINALITY u (k, n) WHERE n <= i.indnkeyatts)
-                   <@ (p.partattrs::int2[] || $2))
+                   <@ (p.partattrs::int2[] || $2)),
+           ARRAY(
+             SELECT pg_get_expr(i.indpred, i.indrelid)
+             FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+             WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indisvalid AND i.indpred IS NOT NULL
+               AND m.amname IN ('btree', 'hash'))
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
@@ -63,6 +69,12 @@ const SIZE: &str = "
            CASE WHEN c.reltuples >= 0 THEN c.reltuples ELSE pg_relation_size(c.oid) / 100 END::float8
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE n.nspname = $1 AND c.relname = $2";
+
+/// The indexes of a table that begin with an expression.
+const EXPRESSIONS: &str = "
+    SELECT pg_get_indexdef(i.indexrelid, 1, true), pg_get_expr(i.indpred, i.indrelid)
+    FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
+    WHERE i.indrelid = to_regclass($1) AND i.indkey[0] = 0 AND i.indisvalid AND m.amname IN ('btree', 'hash')";
 
 /// The columns of the tables and views that the role may read, with names as a query writes them.
 const SCHEMA: &str = "
@@ -123,7 +135,7 @@ impl Postgresql {
             };
             let name = self.type_name(column.type_().oid(), column.type_modifier()).await?;
             let ty = ColumnType { name, kind: kind(column.type_(), column.type_modifier()) };
-            columns.push(Column { name: column.name().to_owned(), ty, origin });
+            columns.push(Column { name: column.name().to_owned(), ty, origin, computed: None });
         }
         Ok(columns)
     }
@@ -146,6 +158,7 @@ impl Postgresql {
             index_ddl: row.try_get(9)?,
             behind: row.try_get::<_, Vec<String>>(10)?.iter().map(|names| column_names(names)).collect(),
             is_unique_in_partitions: row.try_get(11)?,
+            partial: row.try_get(12)?,
             collation,
         }))
     }
@@ -155,6 +168,14 @@ impl Postgresql {
         // A query with a column of this type; the parser of the bindings has read the name.
         let found = self.columns(&format!("SELECT CAST(NULL AS {name})")).await?;
         Ok(found.ok().and_then(|columns| columns.into_iter().next()).map(|column| column.ty))
+    }
+
+    /// The indexes of a table that begin with an expression.
+    pub(super) async fn expression_indexes(&self, table: &str) -> Result<Vec<ExpressionIndex>, CliError> {
+        let rows = self.client.query(EXPRESSIONS, &[&table]).await.map_err(failed)?;
+        let index =
+            |row: &Row| Ok(ExpressionIndex { expression: row.try_get(0)?, predicate: row.try_get(1)? });
+        rows.iter().map(index).collect::<Result<_, _>>().map_err(failed)
     }
 
     /// The compiler of statements, if it is on.

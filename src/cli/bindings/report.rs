@@ -95,7 +95,7 @@ impl Report {
             json!({
                 "name": column.name, "type": column.ty.name, "ids_of": ty,
                 "nullable": origin.and_then(|origin| origin.not_null).map(|not_null| !not_null),
-                "indexed": origin.and_then(|origin| origin.indexed),
+                "indexed": column.indexed(),
                 "unique": origin.and_then(|origin| origin.unique),
             })
         };
@@ -132,7 +132,7 @@ fn table(entries: &[ReportRow]) -> String {
             let (line, key) = head.take().unwrap_or_default();
             let known = |get: fn(&ColumnOrigin) -> Option<bool>| column.origin.as_ref().and_then(get);
             let null = said(known(|origin| origin.not_null.map(|not_null| !not_null)));
-            let index = if is_entity(ty) { said(known(|origin| origin.indexed)) } else { "-" };
+            let index = if is_entity(ty) { said(column.indexed()) } else { "-" };
             rows.push([line, key, column.name.clone(), column.ty.name.clone(), null.into(), index.into()]);
         }
         if let Some((line, key)) = head {

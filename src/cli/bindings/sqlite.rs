@@ -99,7 +99,7 @@ impl Sqlite {
                 },
                 (Some(_) | None, Some(_) | None) => (computed, None),
             };
-            Ok(Column { name: column.name().to_owned(), ty, origin })
+            Ok(Column { name: column.name().to_owned(), ty, origin, computed: None })
         });
         columns.collect::<Result<Vec<_>, Error>>().map(Ok).map_err(failed)
     }
@@ -132,6 +132,7 @@ impl Sqlite {
             unique: Some(unique || is_rowid),
             // Without statistics SQLite still prefers an index.
             analysed: None,
+            partial: Vec::new(),
             behind: Vec::new(),
             is_unique_in_partitions: false,
             index_ddl: index_ddl(table, column),

@@ -1,7 +1,7 @@
 //! What is known about the tables and columns that a plan mentions.
 
 use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Jit, TableSize};
-use crate::cli::bindings::judge::is_entity;
+use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
 use std::collections::BTreeMap;
@@ -53,7 +53,7 @@ impl KnownDatabase {
                 let is_simple =
                     matches!(column.ty.kind, ColumnKind::Text | ColumnKind::Integer | ColumnKind::Uuid);
                 let lacking = correction.clone().or_else(|| (!is_declared && is_simple).then(own));
-                let lacking = lacking.filter(|_| is_entity(ty));
+                let lacking = lacking.filter(|_| is_entity(ty) && !judge::is_always_text(&column.ty));
                 columns.push(KnownColumn { origin, kind: column.ty.kind, ty: ty.to_owned(), lacking });
             }
         }

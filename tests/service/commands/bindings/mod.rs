@@ -11,6 +11,7 @@
 mod access;
 mod explain;
 mod fix;
+mod indexes;
 mod layouts;
 mod report;
 mod types;

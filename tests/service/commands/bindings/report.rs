@@ -161,7 +161,8 @@ fn facts_that_the_policy_does_not_read_are_named() {
     let database = postgresql("read_by", TABLES);
     let (code, found) = findings(folder.path(), &bindings, &database, &["--policy", "policy.polar"]);
     assert_eq!(code, 0);
-    assert_eq!(found.len(), 2, "{found:?}");
+    assert_eq!(found.len(), 3, "{found:?}");
+    assert!(found[2].starts_with("note Repo -: has no entry"), "{found:?}");
     assert!(found[0].starts_with("warning has_role(User:_, owner, Repo:_) -: no rule"), "{found:?}");
     assert!(found[1].starts_with("warning has_roll(User:_, String:_, Repo:_) -: no rule"), "{found:?}");
 }
