@@ -1,7 +1,7 @@
 //! The entries of a report: each part of the document with what the database reports about it, judged.
 
 use super::finding::{Finding, FindingCode, Severity};
-use super::fix::undecided_tables;
+use super::fix::{undecided_tables, unpromised_types};
 use super::judge;
 use super::live::{Described, Live};
 use super::policy;
@@ -30,6 +30,11 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
     }
     for (ty, columns) in undecided_tables(bindings, live) {
         entries.push(several_tables(&ty, &columns));
+    }
+    for (ty, reason) in unpromised_types(bindings, live, program) {
+        let message =
+            format!("has no entry, so a filter looks each id up in the set of all that pass: {reason}");
+        entries.push(alone("tables", &ty, Finding::new(FindingCode::NoPromise, Severity::Note, message)));
     }
     entries
 }

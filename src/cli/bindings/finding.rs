@@ -95,6 +95,8 @@ codes! {
     PromiseNullable = "promise_nullable",
     /// Several columns could be promised.
     SeveralTables = "several_tables",
+    /// No column could be promised.
+    NoPromise = "no_promise",
 }
 
 /// A finding.

@@ -1,12 +1,13 @@
 //! Decides what to correct: types first, because a cast column takes part in no promise.
 
 use super::outline::Outline;
-use super::{Corrections, casts, promises, types};
+use super::{Corrections, casts, promises, types, unpromised};
 use crate::cli::bindings::database::Column;
 use crate::cli::bindings::judge;
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::catalog::{BindingId, ColumnId};
+use portcullis_compiler::ir::Program;
 
 /// A column that contains ids of a type.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,15 @@ pub(super) fn corrections(bindings: &Bindings, live: &Live, outline: &Outline<'_
 /// The types without a promise for which several columns would keep one, and those columns.
 pub(in super::super) fn undecided_tables(bindings: &Bindings, live: &Live) -> Vec<(String, Vec<String>)> {
     promises::undecided(bindings, &columns_of_types(bindings, live))
+}
+
+/// The types without a promise that no column would keep, each with the reason.
+pub(in super::super) fn unpromised_types(
+    bindings: &Bindings,
+    live: &Live,
+    program: Option<&Program>,
+) -> Vec<(String, String)> {
+    unpromised::unpromised(bindings, &columns_of_types(bindings, live), program)
 }
 
 /// The types in the order in which the document first uses them.

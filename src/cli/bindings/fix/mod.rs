@@ -17,8 +17,9 @@ mod edit;
 mod outline;
 mod promises;
 mod types;
+mod unpromised;
 
-pub(super) use decide::undecided_tables;
+pub(super) use decide::{undecided_tables, unpromised_types};
 
 use super::live::Live;
 use crate::cli::error::CliError;

@@ -63,6 +63,11 @@ pub(super) fn undecided(bindings: &Bindings, types: &[TypeColumns<'_>]) -> Vec<(
     types.iter().filter_map(of_type).collect()
 }
 
+/// Whether some column of a type would keep a promise.
+pub(super) fn has_candidate(bindings: &Bindings, columns: &TypeColumns<'_>) -> bool {
+    !unique_columns(bindings, columns, &[]).is_empty()
+}
+
 /// Whether the database contradicts a promise.
 fn is_wrong(columns: &TypeColumns<'_>, live: &Live) -> bool {
     let Some(Ok(promised)) = live.tables.get(columns.ty) else { return true };

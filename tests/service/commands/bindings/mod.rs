@@ -13,6 +13,7 @@ mod explain;
 mod fix;
 mod indexes;
 mod layouts;
+mod promises;
 mod report;
 mod types;
 
