@@ -30,6 +30,15 @@ pub(super) fn mentions(condition: &str, alias: &str, column: &str) -> Vec<Mentio
     found
 }
 
+/// Whether a condition compares a column, as it is, with a value: a test whether it is NULL does not.
+pub(super) fn is_compared(condition: &str, alias: &str, column: &str) -> bool {
+    let mut tested = condition.to_owned();
+    for (alias, column) in spellings(alias, column) {
+        tested = tested.replace(&format!("({alias}.{column} IS NOT NULL)"), "()");
+    }
+    mentions(&tested, alias, column).contains(&Mention::Bare)
+}
+
 /// Whether a statement looks a column up, as text, in a set that is hashed: the plan then only names the set.
 pub(super) fn is_looked_up_as_text(statement: &str, alias: &str, column: &str) -> bool {
     let mut names = spellings(alias, column).into_iter();
@@ -77,7 +86,7 @@ fn function(before: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Mention, mentions};
+    use super::{Mention, is_compared, mentions};
 
     #[track_caller]
     fn check(condition: &str, expected: &[Mention]) {
@@ -90,6 +99,13 @@ mod tests {
         check("(t1.id = ANY ($0))", &[Mention::Bare]);
         check("((t1.id IS NOT NULL) AND (t2.x = t1.id))", &[Mention::Bare, Mention::Bare]);
         check("(\"t1\".\"id\" = 7)", &[Mention::Bare]);
+    }
+
+    #[test]
+    fn a_test_for_null_is_no_comparison() {
+        assert!(is_compared("((t1.id IS NOT NULL) AND (t1.id = 7))", "t1", "id"));
+        assert!(!is_compared("((t1.id IS NOT NULL) AND (t1.x = 7))", "t1", "id"));
+        assert!(!is_compared("((t1.id)::text = '7'::text)", "t1", "id"));
     }
 
     #[test]

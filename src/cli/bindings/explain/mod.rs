@@ -1,7 +1,8 @@
 //! `bindings check --explain`: what the service returns for each permission, and the database's plan for it.
 //!
 //! In: a policy, the document, and an open database. Out: for each permission of each resource type, for each
-//! type of actor, the SQL of a check and of a list with the database's plan, in which slow steps are marked.
+//! type of actor, the SQL of a check and of a list with the database's plan, in which slow steps are marked. If
+//! another actor gets another plan, it follows.
 //!
 //! ```text
 //! policy ─questions─▶ asked ─engine─▶ SQL ─EXPLAIN─▶ plan ─judge─▶ steps with what is slow ─report─▶ text, JSON
@@ -14,6 +15,7 @@
 
 mod known;
 mod mention;
+mod never;
 mod node;
 mod postgresql;
 mod questions;
@@ -50,6 +52,10 @@ pub(super) struct Explanations {
 struct ExplainedStatement {
     asked: PermissionQuestion,
     form: Form,
+    /// The actor's id.
+    actor: String,
+    /// Whether it is another one than the first.
+    is_last: bool,
     outcome: PlanOutcome,
 }
 
@@ -66,7 +72,7 @@ enum Form {
 #[derive(Debug)]
 enum PlanOutcome {
     /// No rule leads from this type of actor to the permission.
-    Never,
+    Never { reason: String },
     /// The service refuses it.
     Refused { code: ErrorCode, reason: String },
     /// There are no rows that a condition could filter.
@@ -101,6 +107,7 @@ pub(super) async fn explain(
 ) -> Result<Explanations, CliError> {
     let Subject { program, bindings, text, live, changes, runs } = subject;
     let mut known = KnownDatabase::new(bindings, live, changes);
+    let explainer = StatementExplainer { program, text, engine, database, runs };
     let mut found = Explanations { samples: BTreeMap::new(), statements: Vec::new() };
     for asked in questions::questions(program) {
         for ty in [&asked.actor, &asked.resource] {
@@ -114,42 +121,78 @@ pub(super) async fn explain(
             continue;
         };
         for form in [Form::Check, Form::List] {
-            let question = question(&asked, form, actor, resource);
-            let request = LocalRequest { bindings: text.to_owned(), question, context: Vec::new() };
-            let outcome = match engine.local(request).await {
-                Err(error) => {
-                    let reason = error.to_string();
-                    PlanOutcome::Refused { code: ErrorCode::from(error), reason }
-                }
-                Ok(sql) if is_never(&sql) => PlanOutcome::Never,
-                Ok(sql) => match statement(form, &sql, resource) {
-                    None => PlanOutcome::NoRows { sql },
-                    Some(statement) => {
-                        let listed = (form == Form::List).then_some(asked.resource.as_str());
-                        match plan(&statement, runs, listed, database, &mut known).await? {
-                            Ok(plan) => PlanOutcome::Planned { sql, statement, plan },
-                            Err(reason) => PlanOutcome::Failed { sql, statement, reason },
-                        }
-                    }
-                },
+            let first = explainer.explained(&asked, form, &actor.id, resource, &mut known).await?;
+            // The first actor may be one who may do more, or less, than most.
+            let last = match &actor.last {
+                Some(id) => Some(explainer.explained(&asked, form, id, resource, &mut known).await?),
+                None => None,
             };
-            found.statements.push(ExplainedStatement { asked: asked.clone(), form, outcome });
+            let last = last.filter(|last| last.has_another_plan(&first));
+            let last = last.map(|last| ExplainedStatement { is_last: true, ..last });
+            found.statements.extend([first].into_iter().chain(last));
         }
     }
     Ok(found)
 }
 
+/// Explains one statement at a time.
+struct StatementExplainer<'s> {
+    program: &'s Program,
+    text: &'s str,
+    engine: &'s Engine,
+    database: &'s Database,
+    runs: bool,
+}
+
+impl StatementExplainer<'_> {
+    async fn explained(
+        &self,
+        asked: &PermissionQuestion,
+        form: Form,
+        actor: &str,
+        resource: &Sample,
+        known: &mut KnownDatabase,
+    ) -> Result<ExplainedStatement, CliError> {
+        let question = question(asked, form, actor, resource);
+        let request = LocalRequest { bindings: self.text.to_owned(), question, context: Vec::new() };
+        let outcome = match self.engine.local(request).await {
+            Err(error) => {
+                let reason = error.to_string();
+                PlanOutcome::Refused { code: ErrorCode::from(error), reason }
+            }
+            Ok(sql) if is_never(&sql) => PlanOutcome::Never { reason: never::reason(self.program, asked) },
+            Ok(sql) => match statement(form, &sql, resource) {
+                None => PlanOutcome::NoRows { sql },
+                Some(statement) => {
+                    let listed = (form == Form::List).then_some(asked.resource.as_str());
+                    match plan(&statement, self.runs, listed, self.database, known).await? {
+                        Ok(plan) => PlanOutcome::Planned { sql, statement, plan },
+                        Err(reason) => PlanOutcome::Failed { sql, statement, reason },
+                    }
+                }
+            },
+        };
+        Ok(ExplainedStatement {
+            asked: asked.clone(),
+            form,
+            actor: actor.to_owned(),
+            is_last: false,
+            outcome,
+        })
+    }
+}
+
 /// What the service is asked.
-fn question(asked: &PermissionQuestion, form: Form, actor: &Sample, resource: &Sample) -> LocalQuestion {
-    let value = |sample: &Sample| Value { ty: sample.ty.clone(), id: sample.id.clone() };
+fn question(asked: &PermissionQuestion, form: Form, actor: &str, resource: &Sample) -> LocalQuestion {
+    let actor = Value { ty: asked.actor.clone(), id: actor.to_owned() };
     match form {
         Form::Check => LocalQuestion::Authorize {
-            actor: value(actor),
+            actor,
             action: asked.action.clone(),
-            resource: value(resource),
+            resource: Value { ty: resource.ty.clone(), id: resource.id.clone() },
         },
         Form::List => LocalQuestion::List {
-            actor: value(actor),
+            actor,
             action: asked.action.clone(),
             resource_type: asked.resource.clone(),
             column: resource.rows.as_ref().map_or_else(|| "id".to_owned(), |rows| rows.column.clone()),

@@ -5,13 +5,16 @@
 //! many rows are read in total.
 
 use super::known::{KnownColumn, KnownDatabase};
-use super::mention::{Mention, is_looked_up_as_text, mentions};
+use super::mention::{Mention, is_compared, is_looked_up_as_text, mentions};
 use super::node::{Node, StatementPlan};
 use super::step::{DatabasePlan, Measured, Slow, Step, counted};
-use crate::cli::bindings::database::ColumnKind;
+use crate::cli::bindings::database::{ColumnKind, TableSize};
 
 /// From how many rows on reading them all is worth a remark.
 const MANY_ROWS: f64 = 10_000.0;
+
+/// An index helps if one of this many rows passes.
+const FEW_OF: f64 = 10.0;
 
 /// By which factor an estimate must be too small for a remark.
 const MISJUDGED: f64 = 100.0;
@@ -109,14 +112,20 @@ impl<'a> Judge<'a> {
         let table = node.table().and_then(|table| self.known.table(table));
         if let Some(table) = table.filter(|table| node.reads_all() && table.n_rows * times >= MANY_ROWS) {
             let again = if times < 1.5 { String::new() } else { format!(" about {} times", counted(times)) };
+            let (help, casts) = (self.index(node), self.casts(node));
+            let because = if help.is_none() && casts.is_empty() {
+                format!(": {}", self.because(node, table))
+            } else {
+                String::new()
+            };
             let what = format!(
-                "reads all {} rows of `{}`{again}, of which {} are expected to pass",
+                "reads all {} rows of `{}`{again}, of which {} are expected to pass{because}",
                 counted(table.n_rows),
                 table.name,
                 counted(node.rows)
             );
-            slow.push(Slow { what, help: self.index(node) });
-            slow.extend(self.casts(node));
+            slow.push(Slow { what, help });
+            slow.extend(casts);
         }
         if node.compares_again() {
             let what = "compares each row that the indexes find with the arrays again, from end to end";
@@ -166,6 +175,31 @@ impl<'a> Judge<'a> {
             column.origin.indexed == Some(false) && *mention == Mention::Bare && column.is_entity()
         });
         lacking.map(|(column, _)| column.origin.index_ddl.clone())
+    }
+
+    /// Why a step reads its whole table, if neither an index on a bound column nor the document is at fault.
+    fn because(&self, node: &Node, table: &TableSize) -> String {
+        let alias = node.alias.as_deref().unwrap_or_default();
+        let compares = |condition: &str, column: &str| is_compared(condition, alias, column);
+        let mut served = Vec::new();
+        self.plan.for_each(&mut |step| {
+            for (_, condition) in step.conditions() {
+                let columns = self.known.columns(table).into_iter().map(|column| &column.origin);
+                let indexed = columns.filter(|column| column.indexed == Some(true));
+                served.extend(indexed.map(|it| it.column.as_str()).filter(|it| compares(condition, it)));
+            }
+        });
+        let is_by_index = |filter: &String| served.iter().any(|column| compares(filter, column));
+        match (&node.filter, served.first()) {
+            (Some(filter), _) if node.rows * FEW_OF <= table.n_rows && !is_by_index(filter) => {
+                "an index on the columns of its filter would find them".to_owned()
+            }
+            (_, Some(column)) => {
+                format!("PostgreSQL expects this to cost less than look-ups by the index on `{column}`")
+            }
+            (Some(_), None) => "many pass its filter, so no index helps".to_owned(),
+            (None, None) => "nothing filters them, so no index helps".to_owned(),
+        }
     }
 
     /// The known columns of a step's table that conditions mention, those of joins above it included.

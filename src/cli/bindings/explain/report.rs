@@ -22,7 +22,10 @@ impl Explanations {
     /// Which ids were taken, and what would help how many statements.
     fn summary(&self) -> String {
         let ids = self.samples.values().map(|sample| match &sample.read_from {
-            Some(place) => format!("\n  {}:{}  the first in {place}", sample.ty, sample.id),
+            Some(place) => {
+                let last = sample.last.as_ref().map(|last| format!(", {}:{last} the last", sample.ty));
+                format!("\n  {}:{}  the first in {place}{}", sample.ty, sample.id, last.unwrap_or_default())
+            }
             None => format!("\n  {}:{}  made up: the database has none", sample.ty, sample.id),
         });
         let mut text = format!("ids in the questions:{}\n", ids.collect::<String>());
@@ -65,7 +68,7 @@ impl Explanations {
 
     /// The explanations as JSON.
     pub(in crate::cli::bindings) fn json(&self) -> Value {
-        let id = |sample: &super::sample::Sample| json!({ "type": sample.ty, "id": sample.id, "read_from": sample.read_from });
+        let id = |sample: &super::sample::Sample| json!({ "type": sample.ty, "id": sample.id, "last": sample.last, "read_from": sample.read_from });
         let help = |(help, n): (String, usize)| json!({ "help": help, "statements": n });
         json!({
             "ids": self.samples.values().map(id).collect::<Vec<_>>(),
@@ -79,7 +82,7 @@ impl ExplainedStatement {
     fn plan(&self) -> Option<&DatabasePlan> {
         match &self.outcome {
             PlanOutcome::Planned { plan, .. } => Some(plan),
-            PlanOutcome::Never
+            PlanOutcome::Never { .. }
             | PlanOutcome::Refused { .. }
             | PlanOutcome::NoRows { .. }
             | PlanOutcome::Failed { .. } => None,
@@ -87,13 +90,24 @@ impl ExplainedStatement {
     }
 
     fn is_never(&self) -> bool {
-        matches!(self.outcome, PlanOutcome::Never)
+        self.never().is_some()
+    }
+
+    /// Why it is never allowed, if so.
+    fn never(&self) -> Option<&str> {
+        match &self.outcome {
+            PlanOutcome::Never { reason } => Some(reason),
+            PlanOutcome::Refused { .. }
+            | PlanOutcome::NoRows { .. }
+            | PlanOutcome::Failed { .. }
+            | PlanOutcome::Planned { .. } => None,
+        }
     }
 
     /// Its line in the summary.
     fn line(&self) -> String {
         let (cost, slow) = match &self.outcome {
-            PlanOutcome::Never => ("-".to_owned(), "never".to_owned()),
+            PlanOutcome::Never { .. } => ("-".to_owned(), "never".to_owned()),
             PlanOutcome::Refused { .. } => ("-".to_owned(), "refused".to_owned()),
             PlanOutcome::NoRows { .. } | PlanOutcome::Failed { .. } => ("-".to_owned(), "no plan".to_owned()),
             PlanOutcome::Planned { plan, .. } => {
@@ -101,7 +115,8 @@ impl ExplainedStatement {
                 (cost.map_or_else(|| "-".to_owned(), counted), plan.all_slow().count().to_string())
             }
         };
-        format!("{cost:>12}  {slow:>10}  {}", self.title())
+        let because = self.never().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("{cost:>12}  {slow:>10}  {}{because}", self.title())
     }
 
     fn is_slow(&self) -> bool {
@@ -111,7 +126,7 @@ impl ExplainedStatement {
     fn has_no_plan(&self) -> bool {
         match self.outcome {
             PlanOutcome::Refused { .. } | PlanOutcome::NoRows { .. } | PlanOutcome::Failed { .. } => true,
-            PlanOutcome::Never | PlanOutcome::Planned { .. } => false,
+            PlanOutcome::Never { .. } | PlanOutcome::Planned { .. } => false,
         }
     }
 
@@ -120,13 +135,26 @@ impl ExplainedStatement {
             Form::Check => "check",
             Form::List => "list",
         };
-        format!("{form}: {}", self.asked)
+        let of_last =
+            if self.is_last { format!(", for {}:{}", self.asked.actor, self.actor) } else { String::new() };
+        format!("{form}: {}{of_last}", self.asked)
+    }
+
+    /// Whether the database answers it in other steps, or differs in what is slow about them.
+    pub(super) fn has_another_plan(&self, other: &Self) -> bool {
+        let steps = |explained: &Self| {
+            let plan = explained.plan();
+            plan.map(|plan| {
+                plan.steps.iter().map(|step| (step.text.clone(), step.slow.len())).collect::<Vec<_>>()
+            })
+        };
+        steps(self) != steps(other)
     }
 
     fn text(&self) -> String {
         let title = self.title();
         match &self.outcome {
-            PlanOutcome::Never => format!("== {title} ==\nnever allowed"),
+            PlanOutcome::Never { reason } => format!("== {title} ==\nnever allowed: {reason}"),
             PlanOutcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
             PlanOutcome::NoRows { sql } => {
                 format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {}", self.asked.resource)
@@ -146,21 +174,21 @@ impl ExplainedStatement {
 
     fn json(&self) -> Value {
         let (sql, statement) = match &self.outcome {
-            PlanOutcome::Never | PlanOutcome::Refused { .. } => (None, None),
+            PlanOutcome::Never { .. } | PlanOutcome::Refused { .. } => (None, None),
             PlanOutcome::NoRows { sql } => (Some(sql), None),
             PlanOutcome::Failed { sql, statement, .. } | PlanOutcome::Planned { sql, statement, .. } => {
                 (Some(sql), Some(statement))
             }
         };
         let failure = match &self.outcome {
-            PlanOutcome::Never | PlanOutcome::NoRows { .. } | PlanOutcome::Planned { .. } => None,
+            PlanOutcome::Never { .. } | PlanOutcome::NoRows { .. } | PlanOutcome::Planned { .. } => None,
             PlanOutcome::Refused { code, reason } => Some((code.as_str(), reason)),
             PlanOutcome::Failed { reason, .. } => Some(("database_error", reason)),
         };
         json!({
             "question": match self.form { Form::Check => "check", Form::List => "list" },
-            "actor_type": self.asked.actor, "action": self.asked.action, "resource_type": self.asked.resource,
-            "is_never_allowed": self.is_never(),
+            "actor_type": self.asked.actor, "actor_id": self.actor, "action": self.asked.action, "resource_type": self.asked.resource,
+            "is_never_allowed": self.is_never(), "never_because": self.never(),
             "sql": sql, "explained": statement, "code": failure.map(|(code, _)| code),
             "error": failure.map(|(_, reason)| reason), "plan": self.plan(),
         })

@@ -1,4 +1,4 @@
-//! Where the ids of a type are, and the first of them.
+//! Where the ids of a type are, and the first and the last of them.
 //!
 //! An estimate depends on the values in a statement, so questions are asked about ids that the database has.
 
@@ -29,6 +29,8 @@ pub(super) struct Sample {
     pub(super) ty: String,
     /// The id; an invented one if there are no rows.
     pub(super) id: String,
+    /// The last id, if there are several.
+    pub(super) last: Option<String>,
     /// Where it was read; `None` if it was made up.
     pub(super) read_from: Option<String>,
     /// The rows that a list of this type filters.
@@ -42,17 +44,18 @@ impl IdRows {
         format!("{with}SELECT {column} FROM {table} WHERE {condition}")
     }
 
-    /// A query of the first id, as text.
-    fn first(&self) -> String {
+    /// A query of the first id in an order, `ASC` or `DESC`, as text.
+    fn first(&self, order: &str) -> String {
         let Self { with, table, column, .. } = self;
         format!(
-            "{with}SELECT CAST({column} AS TEXT) FROM {table} WHERE {column} IS NOT NULL ORDER BY {column} LIMIT 1"
+            "{with}SELECT CAST({column} AS TEXT) FROM {table} WHERE {column} IS NOT NULL ORDER BY {column} {order} \
+             LIMIT 1"
         )
     }
 }
 
 impl Sample {
-    /// The first id of a type.
+    /// The first and the last id of a type.
     pub(super) async fn read(
         ty: &str,
         bindings: &Bindings,
@@ -63,13 +66,17 @@ impl Sample {
             Some((rows, kind)) => (Some(rows), Some(kind)),
             None => (None, None),
         };
-        let first = match &rows {
-            Some(rows) => database.first_value(&rows.first()).await?,
-            None => None,
+        let (first, last) = match &rows {
+            Some(rows) => (
+                database.first_value(&rows.first("ASC")).await?,
+                database.first_value(&rows.first("DESC")).await?,
+            ),
+            None => (None, None),
         };
         let read_from = rows.as_ref().filter(|_| first.is_some()).map(|rows| rows.name.clone());
         let id = first.unwrap_or_else(|| made_up(kind).to_owned());
-        Ok(Self { ty: ty.to_owned(), id, read_from, rows })
+        let last = last.filter(|last| *last != id);
+        Ok(Self { ty: ty.to_owned(), id, last, read_from, rows })
     }
 }
 

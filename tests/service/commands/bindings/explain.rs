@@ -96,6 +96,7 @@ fn a_missing_index_is_named_where_it_is_missed() {
     assert_eq!(all["ids"][1]["read_from"], Json::Null, "no bound query has robots");
     let robot = statement(&all, "check", "Robot", "read");
     assert_eq!(robot["is_never_allowed"], true, "{robot}");
+    assert_eq!(robot["never_because"], "no rule grants \"read\" of a Doc to a Robot", "{robot}");
 }
 
 #[test]
@@ -129,8 +130,62 @@ fn the_text_marks_the_slow_step_and_counts_what_helps() {
     assert!(lines[plan + 4].trim_start().starts_with("! reads all 20,000 rows of `docs`"), "{list}");
     assert_eq!(lines[plan + 5].trim_start(), "help: CREATE INDEX ON docs (owner_id);");
     assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (1 statement)\n"), "{out}");
-    assert!(out.contains("\n           -       never  list: Robot \"read\" Doc\n"), "{out}");
+    let never =
+        "\n           -       never  list: Robot \"read\" Doc: no rule grants \"read\" of a Doc to a Robot\n";
+    assert!(out.contains(never), "{out}");
     assert!(out.ends_with("\n8 statements: 1 with slow parts, 0 without a plan\n"), "{out}");
+}
+
+/// A rule of `allow` replaces the implied one, for the types that it does not take, too.
+#[test]
+fn what_is_never_allowed_has_its_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("explained_never", SCHEMA);
+    let policies = [
+        ("", "a rule grants it, but the facts that it needs are neither bound nor stored"),
+        (
+            "allow(u: User, a: String, f: Folder) if has_permission(u, a, f);",
+            "no rule of `allow` takes a Doc, and the policy's own rules replace the implied one",
+        ),
+        (
+            "allow(u: User, \"read\", d: Doc) if has_permission(u, \"read\", d);",
+            "no rule of `allow` takes \"share\" with a User and a Doc, and the policy's own rules replace the implied one",
+        ),
+    ];
+    for (rule, reason) in policies {
+        fs::write(folder.path().join("policy.polar"), [POLICY, rule].concat()).unwrap();
+        let bindings = [FACTS.split("  has_role").next().unwrap(), TYPES, TABLES].concat();
+        let bindings = bindings
+            .replace("  has_relation(Doc:_, owner, User:_):\n    query: SELECT id, owner_id FROM docs\n", "");
+        let args = ["--policy", "policy.polar", "--explain", "--json"];
+        let (_, out, _) = check(folder.path(), &bindings, &database, &args);
+        let all = serde_json::from_str::<Json>(&out).unwrap()["explain"].take();
+        assert_eq!(statement(&all, "list", "User", "share")["never_because"], reason, "{all}");
+    }
+}
+
+/// Where another actor gets another plan, both are shown.
+#[test]
+fn the_plan_of_another_actor_follows_if_it_differs() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = "
+        CREATE TABLE docs (id integer PRIMARY KEY, owner_id integer NOT NULL, folder_id integer NOT NULL);
+        INSERT INTO docs SELECT n, CASE WHEN n < 19000 THEN 1 ELSE n END, 1 FROM generate_series(1, 20000) n;
+        CREATE INDEX ON docs (owner_id); ANALYZE;";
+    let database = postgresql("explained_twice", schema);
+    let facts = FACTS.split("  has_role").next().unwrap();
+    let all = explained(folder.path(), &[facts, TYPES, TABLES].concat(), &database, &[]);
+    let lists: Vec<&Json> = all["statements"].as_array().unwrap().iter().collect();
+    let lists = lists.into_iter().filter(|each| each["question"] == "list" && each["action"] == "share");
+    let of_users: Vec<_> = lists.filter(|list| list["actor_type"] == "User").collect();
+    let ids: Vec<&Json> = of_users.iter().map(|list| &list["actor_id"]).collect();
+    assert_eq!(ids, ["1", "20000"]);
+    let [(what, help)] = slow(of_users[0]).try_into().unwrap();
+    assert!(
+        what.ends_with("PostgreSQL expects this to cost less than look-ups by the index on `owner_id`"),
+        "{what}"
+    );
+    assert_eq!((help.as_str(), slow(of_users[1])), ("-", Vec::new()));
 }
 
 /// Nothing is run unless it is asked for, and what the database refuses does not stop the others.
