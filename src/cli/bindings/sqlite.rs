@@ -5,6 +5,7 @@
 
 use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, PlanLine};
 use crate::cli::error::CliError;
+use rusqlite::ffi::SQLITE_ERROR;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
 use std::time::Duration;
 
@@ -209,12 +210,16 @@ fn index_ddl(table: &str, column: &str) -> String {
 
 fn failed(error: Error) -> CliError {
     match error {
-        Error::SqlInputError { msg: reason, .. } => CliError::Answered {
-            reason,
-            remedy: "run `portcullis bindings check` to compare the bindings with the database",
-        },
+        Error::SqlInputError { msg, .. } => answered(msg),
+        Error::SqliteFailure(code, Some(msg)) if code.extended_code == SQLITE_ERROR => answered(msg),
         error => CliError::Database { reason: error.to_string(), at: None },
     }
+}
+
+/// SQLite's own reason for refusing a statement.
+fn answered(reason: String) -> CliError {
+    let remedy = "run `portcullis bindings check` to compare the bindings with the database";
+    CliError::Answered { reason, remedy }
 }
 
 #[cfg(test)]

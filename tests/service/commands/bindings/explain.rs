@@ -96,7 +96,10 @@ fn a_missing_index_is_named_where_it_is_missed() {
     assert_eq!(all["ids"][1]["read_from"], Json::Null, "no bound query has robots");
     let robot = statement(&all, "check", "Robot", "read");
     assert_eq!(robot["is_never_allowed"], true, "{robot}");
-    assert_eq!(robot["never_because"], "no rule grants \"read\" of a Doc to a Robot", "{robot}");
+    assert_eq!(
+        robot["never_because"], "a rule grants it, but the facts that it needs are neither bound nor stored",
+        "{robot}"
+    );
 }
 
 #[test]
@@ -130,8 +133,7 @@ fn the_text_marks_the_slow_step_and_counts_what_helps() {
     assert!(lines[plan + 4].trim_start().starts_with("! reads all 20,000 rows of `docs`"), "{list}");
     assert_eq!(lines[plan + 5].trim_start(), "help: CREATE INDEX ON docs (owner_id);");
     assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (1 statement)\n"), "{out}");
-    let never =
-        "\n           -       never  list: Robot \"read\" Doc: no rule grants \"read\" of a Doc to a Robot\n";
+    let never = "\n           -       never  list: Robot \"read\" Doc: a rule grants it, but the facts that it needs are neither bound nor stored\n";
     assert!(out.contains(never), "{out}");
     assert!(out.ends_with("\n8 statements: 1 with slow parts, 0 without a plan\n"), "{out}");
 }

@@ -66,7 +66,7 @@ fn each_finding_has_a_code() {
   has_relation(Repo:_, parent, Repo:_):
     query: SELECT id, parent_id FROM repos
   named(Slug:_, User:_):
-    query: SELECT lower(slug), owner FROM repos
+    query: SELECT upper(slug), owner FROM repos
 sql_types: {User: text, Repo: bigint, Thing: nothing}
 tables:
   User: members.user_id
