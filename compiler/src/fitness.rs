@@ -47,8 +47,8 @@ fn entry(program: &Program) -> Span {
     program.rules.iter().find(starts_check).map(|rule| rule.span).unwrap_or_default()
 }
 
-/// A check for each type of actor and resource, with the resource's first permission, or the first action that
-/// a rule of `allow` names for it.
+/// A check for each type of actor and resource, with the resource's first permission, or the first action
+/// that a rule of `allow` names for it.
 fn checks(program: &Program) -> impl Iterator<Item = Question> {
     let actors = program.types.iter().filter(|ty| ty.kind == TypeKind::Actor);
     actors.flat_map(|actor| {

@@ -328,8 +328,8 @@ impl Planner<'_> {
         is_written.then(|| name.to_owned())
     }
 
-    /// The rule that denies a predicate, if it is this one or the only one. Otherwise the denial is not named:
-    /// a goal does not say from which of the rules it comes that were put together.
+    /// The rule that denies a predicate, if it is this one or the only one. Otherwise the denial is not
+    /// named: a goal does not say from which of the rules it comes that were put together.
     pub(super) fn denying(&self, rule: Option<RuleId>, denied: String) -> (Option<RuleId>, Option<String>) {
         let denies = |id: &RuleId| {
             self.program.rules[*id].body.iter().any(|literal| match &literal.kind {

@@ -202,8 +202,8 @@ impl Tables {
         self.diagnostics.push(diagnostic);
     }
 
-    /// Adds a finding about a name, with a suggestion if a similar candidate exists. The finding's own help is
-    /// for when none does.
+    /// Adds a finding about a name, with a suggestion if a similar candidate exists. The finding's own help
+    /// is for when none does.
     pub(super) fn report_near<'n>(
         &mut self,
         diagnostic: Diagnostic,

@@ -1,7 +1,7 @@
 //! Compares conditions and expressions of a bound query with those of indexes, as PostgreSQL prints them.
 //!
-//! PostgreSQL prints `status IN ('a', 'b')` as `((status)::text = ANY (ARRAY['a'::text, 'b'::text]))`. So both
-//! texts are read as conditions of tests, without casts and without parentheses that only group. This decides
+//! PostgreSQL prints `status IN ('a', 'b')` as `((status)::text = ANY (ARRAY['a'::text, 'b'::text]))`. So
+//! both texts are read as conditions of tests, without casts and without parentheses that only group. This decides
 //! only whether an index is advised, and what is not recognised is advised.
 
 use portcullis_compiler::bindings::RowPart;

@@ -1,8 +1,8 @@
 //! `bindings check --explain`: what the service returns for each permission, and the database's plan for it.
 //!
 //! In: a policy, the document, and an open database. Out: for each permission of each resource type, for each
-//! type of actor, the SQL of a check and of a list with the database's plan, in which slow steps are marked. If
-//! another actor gets another plan, it follows.
+//! type of actor, the SQL of a check and of a list with the database's plan, in which slow steps are marked.
+//! If another actor gets another plan, it follows.
 //!
 //! ```text
 //! policy ─questions─▶ asked ─engine─▶ SQL ─EXPLAIN─▶ plan ─judge─▶ steps with what is slow ─report─▶ text, JSON
