@@ -13,6 +13,8 @@
 //! transaction has ended, and that row is there or it will never be. So a batch is acknowledged once and
 //! stored once.
 
+mod panicked;
+
 use super::address::Address;
 use super::error::{of_whole_group, passing};
 use super::keys;
@@ -135,7 +137,7 @@ impl BatchWriter {
         let mut state =
             WriterThread { is_closing: closing, source, connection: None, runtime: OwnRuntime::new()? };
         let serve = move || {
-            while let Some(first) = state.next(&batches) {
+            while let Some(first) = state.next_guarded(&batches) {
                 let mut weight = first.weight();
                 let mut group = vec![first];
                 while weight < GROUP_WEIGHT
@@ -144,13 +146,13 @@ impl BatchWriter {
                     weight += next.weight();
                     group.push(next);
                 }
-                state.write_all(group);
+                let _ = state.guarded(|state| state.write_all(group));
                 if state.is_closing.load(Ordering::SeqCst) && state.connection.is_none() {
                     // No server answers, and the process must end.
                     batches.try_iter().for_each(|batch| batch.reply(Err(StoreError::Closed)));
                 }
             }
-            state.save_uses(1);
+            let _ = state.guarded(|state| state.save_uses(1));
         };
         let thread = thread::Builder::new().name("store-writer".into()).spawn(serve);
         let thread = thread.map_err(|error| StoreError::no_thread(&error))?;
@@ -165,7 +167,8 @@ impl BatchWriter {
         let (reply, written) = oneshot::channel();
         let batch = QueuedBatch { work, queued: Instant::now(), reply };
         queue.send_async(batch).await.map_err(|_| StoreError::Closed)?;
-        written.await.map_err(|_| StoreError::Closed)?
+        // Queued batches get a reply, even if the store is closing.
+        written.await.map_err(|_| StoreError::Bug("the writer panicked: the log has the details".into()))?
     }
 
     /// Finishes the queued batches, then closes the connection. If no server answers, they fail.
@@ -268,6 +271,8 @@ impl WriterThread {
     /// alone: one that is too large for the server must not take the others with it. A group that may
     /// be stored must not be sent again.
     fn write_all(&mut self, mut group: Vec<QueuedBatch>) {
+        #[cfg(test)]
+        panicked::tests::panic_as_asked(&group);
         match self.write(&group) {
             Ok(outcomes) => group.into_iter().zip(outcomes).for_each(|(batch, written)| batch.reply(written)),
             Err(error) if of_whole_group(&error).is_some() => {
