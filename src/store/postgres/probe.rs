@@ -135,7 +135,8 @@ mod tests {
     use super::super::connect::{WantedServer, connect};
     use super::*;
     use portcullis_testkit::cluster::Cluster;
-    use std::net::TcpListener;
+    use std::io::{Read, Write};
+    use std::net::{TcpListener, TcpStream};
 
     fn address(ports: &[u16]) -> Address {
         let hosts: Vec<String> = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
@@ -162,6 +163,78 @@ mod tests {
             sleep(Duration::from_millis(20)).await;
         }
         assert_eq!(known.count(), 1);
+    }
+
+    /// A server, or a pooler, that does this with each connection; it ends with the process.
+    fn stand_in(serve: impl Fn(TcpStream) + Send + Sync + 'static) -> Address {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let serve = Arc::new(serve);
+        thread::spawn(move || {
+            for stream in listener.incoming().map_while(Result::ok) {
+                let serve = Arc::clone(&serve);
+                thread::spawn(move || serve(stream));
+            }
+        });
+        Address::parse(&format!("postgres://postgres@127.0.0.1:{port}/postgres?sslmode=disable")).unwrap()
+    }
+
+    /// Passes on what comes, both ways.
+    fn pass_on(client: TcpStream, server: TcpStream) {
+        let (mut from, mut to) = (client.try_clone().unwrap(), server.try_clone().unwrap());
+        thread::spawn(move || std::io::copy(&mut from, &mut to));
+        let (mut from, mut to) = (server, client);
+        std::io::copy(&mut from, &mut to).unwrap_or_default();
+    }
+
+    /// An authentication service may take seconds. No probe was ever long enough for that.
+    #[tokio::test]
+    async fn a_login_slower_than_the_first_probe_ends_the_silence() {
+        let (_primary, port) = Cluster::with_port(&["shared_buffers=16MB"]).unwrap();
+        let address = stand_in(move |client| {
+            thread::sleep(PROBE_TIME + Duration::from_millis(500));
+            pass_on(client, TcpStream::connect(("127.0.0.1", port)).unwrap());
+        });
+        let began = Instant::now();
+        assert!(is_silent(&address).await, "nothing has answered");
+        let known = &address.silence;
+        while known.is_on() {
+            assert!(began.elapsed() < 8 * PROBE_TIME, "it answers each login");
+            sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(known.count(), 1);
+    }
+
+    /// The connections that the node has get answers: it is only a new one that waits.
+    #[tokio::test]
+    async fn a_pooler_that_keeps_new_connections_waiting_is_not_silent() {
+        let address = stand_in(|client| {
+            thread::sleep(Duration::from_mins(1));
+            drop(client);
+        });
+        let answered = async {
+            sleep(PROBE_TIME / 4).await;
+            address.silence.unless_on(std::future::ready(Ok(()))).await
+        };
+        let (is_silent, answered) = tokio::join!(is_silent(&address), answered);
+        assert!(answered.is_ok() && !is_silent);
+        assert_eq!(address.silence.count(), 0);
+    }
+
+    /// A pooler, or a server, with as many connections as it takes.
+    #[tokio::test]
+    async fn a_pooler_that_refuses_because_it_is_full_is_not_silent() {
+        let address = stand_in(|mut client| {
+            let _startup = client.read(&mut [0; 1024]).unwrap();
+            let fields = b"SFATAL\0VFATAL\0C53300\0Mno more connections allowed\0\0";
+            let length = u32::try_from(fields.len() + 4).unwrap();
+            client.write_all(&[b"E", &length.to_be_bytes()[..], fields].concat()).unwrap();
+        });
+        let began = Instant::now();
+        assert!(!is_silent(&address).await);
+        assert!(began.elapsed() < PROBE_TIME && address.silence.count() == 0);
+        let refused = connect(&address, WantedServer::ReadWrite).await.map(|_| ()).unwrap_err();
+        assert!(refused.to_string().contains("53300"), "{refused}");
     }
 
     /// Where a failover leaves the old server silent, each connection would otherwise wait for it.
