@@ -85,6 +85,21 @@ pub(super) enum ApiError {
     UpgradeRequired(String),
 }
 
+/// What helps against an error; a cause is for the log.
+#[derive(Clone, Copy, Debug)]
+enum Remedy<'e> {
+    /// Another request: this one is at fault.
+    OtherRequest,
+    /// The same request after this wait.
+    Later(Duration),
+    /// The same request soon, to this node or another one.
+    Retry(&'e str),
+    /// A new start of the service.
+    Restart(&'e str),
+    /// A correction of the service.
+    Correction(&'e str),
+}
+
 impl ApiError {
     /// Its code, which determines the status.
     fn code(&self) -> ErrorCode {
@@ -188,17 +203,9 @@ impl ApiError {
         (self.code().status(), self.into_message())
     }
 
-    /// Logs faults of the service.
-    fn log(&self) {
+    /// Who has to do something about it.
+    fn remedy(&self) -> Remedy<'_> {
         match self {
-            Self::Internal(cause) => tracing::error!(cause, "request failed"),
-            Self::Unavailable(cause)
-            | Self::CannotStore(cause)
-            | Self::RestartRequired(cause)
-            | Self::UpgradeRequired(cause) => tracing::warn!(cause, "request temporarily refused"),
-            Self::WritesStopped(cause) | Self::FilesMoved(cause) => {
-                tracing::warn!(cause, "request refused until the next start");
-            }
             Self::InvalidJson(_)
             | Self::BadRequest(_)
             | Self::Refused(_)
@@ -215,41 +222,34 @@ impl ApiError {
             | Self::LostWrite(_)
             | Self::SlowBody(_)
             | Self::TooLarge(_)
-            | Self::UnsupportedMediaType
-            | Self::TooManyRequests { .. }
-            | Self::TooManySignIns(_) => {}
+            | Self::UnsupportedMediaType => Remedy::OtherRequest,
+            Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Remedy::Later(*wait),
+            Self::Internal(cause) => Remedy::Correction(cause),
+            // Another node may answer what this one cannot.
+            Self::Unavailable(cause)
+            | Self::CannotStore(cause)
+            | Self::RestartRequired(cause)
+            | Self::UpgradeRequired(cause) => Remedy::Retry(cause),
+            Self::WritesStopped(cause) | Self::FilesMoved(cause) => Remedy::Restart(cause),
+        }
+    }
+
+    /// Logs faults of the service.
+    fn log(&self) {
+        match self.remedy() {
+            Remedy::OtherRequest | Remedy::Later(_) => {}
+            Remedy::Correction(cause) => tracing::error!(cause, "request failed"),
+            Remedy::Retry(cause) => tracing::warn!(cause, "request temporarily refused"),
+            Remedy::Restart(cause) => tracing::warn!(cause, "request refused until the next start"),
         }
     }
 
     /// After how many seconds the client may try again, if that can help.
     fn retry_after(&self) -> Option<u64> {
-        match self {
-            Self::TooManyRequests { wait, .. } | Self::TooManySignIns(wait) => Some(whole_seconds(*wait)),
-            // Another node may answer what this one cannot.
-            Self::Unavailable(_)
-            | Self::CannotStore(_)
-            | Self::RestartRequired(_)
-            | Self::UpgradeRequired(_) => Some(RETRY_SECONDS),
-            Self::WritesStopped(_)
-            | Self::FilesMoved(_)
-            | Self::Internal(_)
-            | Self::InvalidJson(_)
-            | Self::BadRequest(_)
-            | Self::Refused(_)
-            | Self::UnknownPredicate(_)
-            | Self::Timeout(_)
-            | Self::InvalidBindings(_)
-            | Self::Contradiction(_)
-            | Self::InvalidPolicy(_)
-            | Self::Unauthorized(_)
-            | Self::Forbidden
-            | Self::ForeignPage(_)
-            | Self::NotFound(_)
-            | Self::MethodNotAllowed
-            | Self::LostWrite(_)
-            | Self::SlowBody(_)
-            | Self::TooLarge(_)
-            | Self::UnsupportedMediaType => None,
+        match self.remedy() {
+            Remedy::Later(wait) => Some(whole_seconds(wait)),
+            Remedy::Retry(_) => Some(RETRY_SECONDS),
+            Remedy::OtherRequest | Remedy::Correction(_) | Remedy::Restart(_) => None,
         }
     }
 
