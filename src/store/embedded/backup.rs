@@ -219,10 +219,26 @@ fn place_new(from: &Path, to: &Path) -> Result<(), StoreError> {
             return Err(StoreError::FileExists(to.into()));
         }
         // Some file systems have no links.
-        Err(_) if !to.exists() => return rename(from, to),
-        Err(error) => return Err(StoreError::io(to, &error)),
+        Err(_) => return place_without_links(from, to),
     }
     sync_folder_of(to)
+}
+
+/// The same without links: an empty file takes the name first, and the renamed one replaces it.
+fn place_without_links(from: &Path, to: &Path) -> Result<(), StoreError> {
+    match File::create_new(to) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            return Err(StoreError::FileExists(to.into()));
+        }
+        Err(error) => return Err(StoreError::io(to, &error)),
+    }
+    let renamed = rename(from, to);
+    if renamed.is_err() && from.exists() {
+        // It holds nothing but the name.
+        let _ = remove(to);
+    }
+    renamed
 }
 
 fn sync_folder_of(file: &Path) -> Result<(), StoreError> {
@@ -234,6 +250,23 @@ fn sync_folder_of(file: &Path) -> Result<(), StoreError> {
 mod tests {
     use super::*;
     use crate::store::{Store, StoreOptions};
+
+    #[test]
+    fn without_links_a_file_that_was_made_meanwhile_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let [part, file] = ["part", "file"].map(|name| folder.path().join(name));
+        fs::write(&part, "new").unwrap();
+        place_without_links(&part, &file).unwrap();
+        assert_eq!(fs::read_to_string(&file).unwrap(), "new");
+        fs::write(&part, "newer").unwrap();
+        assert!(matches!(place_without_links(&part, &file), Err(StoreError::FileExists(_))));
+        assert_eq!((fs::read_to_string(&file).unwrap(), part.exists()), ("new".to_owned(), true));
+        // What cannot be renamed leaves no empty file.
+        let folder_in_the_way = folder.path().join("folder");
+        fs::create_dir(&folder_in_the_way).unwrap();
+        let other = folder.path().join("other");
+        assert!(place_without_links(&folder_in_the_way, &other).is_err() && !other.exists());
+    }
 
     #[tokio::test]
     async fn what_is_unpacked_is_what_was_checked() {
