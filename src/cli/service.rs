@@ -256,14 +256,20 @@ fn is_loopback(host: &str) -> bool {
     host.eq_ignore_ascii_case("localhost") || address.is_ok_and(|address| address.is_loopback())
 }
 
+/// Whether a response is the service's own: it has all of these headers, of which proxies add some.
+fn is_of_service(response: &Response<Body>) -> bool {
+    let headers = response.headers();
+    let is_json = headers.get("content-type").is_some_and(|form| form.as_bytes() == b"application/json");
+    is_json && headers.contains_key("x-request-id") && headers.contains_key("server-timing")
+}
+
 /// How long the service asks to wait, if it does.
 pub(super) fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
     match response.status() {
         StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE => {
             let Some(header) = response.headers().get("retry-after") else {
                 // The service itself says how long, unless waiting cannot help. A proxy says nothing.
-                let is_of_service = response.headers().contains_key("x-request-id");
-                return (!is_of_service).then_some(Duration::from_secs(1));
+                return (!is_of_service(response)).then_some(Duration::from_secs(1));
             };
             let seconds = header.to_str().ok().and_then(|text| text.trim().parse().ok());
             Some(Duration::from_secs(seconds.unwrap_or(1)))
@@ -360,9 +366,12 @@ mod tests {
             asked_to_wait(&response.body(Body::builder().data("")).unwrap()).map(|wait| wait.as_secs())
         };
         assert_eq!(asked(&[("X-Request-ID", "1"), ("Retry-After", "7")]), Some(7));
-        assert_eq!(asked(&[("X-Request-ID", "1")]), None);
+        let timing = ("Server-Timing", "oso;dur=1");
+        assert_eq!(asked(&[("X-Request-ID", "1"), timing, ("Content-Type", "application/json")]), None);
         // Of a proxy.
         assert_eq!(asked(&[]), Some(1));
+        assert_eq!(asked(&[("X-Request-ID", "1"), ("Content-Type", "text/html")]), Some(1));
+        assert_eq!(asked(&[("X-Request-ID", "1"), ("Content-Type", "application/json")]), Some(1));
     }
 
     #[test]
