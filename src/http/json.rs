@@ -18,7 +18,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{DeserializeOwned, Error, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -92,6 +92,10 @@ fn explain<T: DeserializeOwned>(text: &str, quick: &serde_json::Error) -> ApiErr
     if quick.is_syntax() || quick.is_eof() {
         return ApiError::InvalidJson(format!("malformed JSON: {quick}"));
     }
+    // The first wrong value may come before the place where the text ends too early.
+    if let Err(broken) = serde_json::from_str::<IgnoredAny>(text) {
+        return ApiError::InvalidJson(format!("malformed JSON: {broken}"));
+    }
     let mut json = serde_json::Deserializer::from_str(text);
     ApiError::BadRequest(in_plain_words(match serde_path_to_error::deserialize::<_, T>(&mut json) {
         Err(error) if error.path().iter().len() > 0 => format!("`{}`: {}", error.path(), error.inner()),
@@ -114,6 +118,8 @@ const PLAIN_WORDS: &[(&str, &str)] = &[
 fn in_plain_words(message: String) -> String {
     let Some((found, rest)) = message.rsplit_once(", expected ") else { return message };
     let (expected, place) = rest.find(" at line ").map_or((rest, ""), |at| rest.split_at(at));
+    // The decoder's place for the body as a whole.
+    let place = if place == " at line 1 column 0" { "" } else { place };
     let plain = PLAIN_WORDS.iter().find(|(word, _)| *word == expected).map_or(expected, |(_, plain)| plain);
     let plain = if plain.starts_with("struct ") { "an object" } else { plain };
     let (start, form) = found.rsplit_once("invalid type: ").unwrap_or((found, ""));
@@ -240,7 +246,7 @@ mod tests {
             "`parts[1]`: invalid type: string \"x\", expected a whole number from 0 on at line 1 column 26"
         );
         assert_eq!(message(r#"{"parts":[]}"#), "missing field `name` at line 1 column 12");
-        assert_eq!(message(r#"["a",[1]]"#), "invalid type: array, expected an object at line 1 column 0");
+        assert_eq!(message(r#"["a",[1]]"#), "invalid type: array, expected an object");
     }
 
     #[test]
@@ -249,7 +255,7 @@ mod tests {
             Err(ApiError::BadRequest(message)) => message,
             other => format!("{other:?}"),
         };
-        assert_eq!(stated("{}"), "invalid type: object, expected an array at line 1 column 0");
+        assert_eq!(stated("{}"), "invalid type: object, expected an array");
         assert!(stated("[{}]").ends_with("invalid type: object, expected an array at line 1 column 1"));
         assert!(stated("[[-1]]").contains("integer `-1`, expected a whole number from 0 on at line"));
         let quoted = r#"[["invalid type: map, expected usize"]]"#;
@@ -276,7 +282,9 @@ mod tests {
         assert_eq!(message(""), "a JSON body is expected");
         assert!(message(r#"{"name":"a""#).starts_with("malformed JSON: EOF"));
         assert!(message(r#"{"name":"a","parts":[]} x"#).starts_with("malformed JSON: trailing characters"));
-        assert!(message(&"[".repeat(100_000)).contains("invalid type: array"));
+        assert!(message("[{").starts_with("malformed JSON: EOF"), "although an object is expected");
+        assert!(message(&"[".repeat(100_000)).starts_with("malformed JSON: EOF"));
+        assert!(message("[]").contains("invalid type: array"));
     }
 
     #[test]
