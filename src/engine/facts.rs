@@ -148,9 +148,13 @@ fn value_bytes(value: &Value) -> usize {
     value.ty.capacity() + value.id.capacity()
 }
 
-/// Refuses a pattern with a value that no fact can have.
+/// Refuses a pattern with a value, or a number of arguments, that no fact can have.
 pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;
+    if pattern.args.len() > MAX_ARGS {
+        let n = pattern.args.len();
+        return Err(bad(format!("a fact has 1 to {MAX_ARGS} arguments, this pattern has {n}")));
+    }
     pattern.args.iter().try_for_each(|arg| match arg {
         ArgPattern::Typed(ty) if ty.contains('\0') => {
             Err(bad(format!("the type `{}` contains a NUL character: remove it", visible(ty))))
