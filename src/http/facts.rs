@@ -8,8 +8,8 @@ use super::error::ApiError;
 use super::headers::Offset;
 use super::json::{Json, Message, Object};
 use super::openapi::BatchItem;
-use super::params::{FactsQuery, MAX_ARGS, pairs};
-use super::values::{FactIn, FactOut, FactsIn, PatternIn, PatternsIn, facts, patterns};
+use super::params::{FactsQuery, MAX_ARGS, pairs, twice};
+use super::values::{DeletedIn, DeletesIn, FactIn, FactOut, FactsIn, PatternIn, facts, patterns};
 use super::{AppState, stream};
 use crate::engine::{ArgPattern, Change, Fact, FactPattern, FoundFacts, Value};
 use crate::share::Account;
@@ -40,7 +40,7 @@ pub(super) fn router() -> OpenApiRouter<Arc<AppState>> {
 #[derive(Debug, Deserialize)]
 struct GroupIn {
     inserts: FactsIn,
-    deletes: PatternsIn,
+    deletes: DeletesIn,
 }
 
 /// One group of a batch: exactly one of the two.
@@ -93,7 +93,7 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 struct BulkIn {
     /// The facts to delete, first.
     #[schema(value_type = Option<Vec<PatternIn>>)]
-    delete: PatternsIn,
+    delete: DeletesIn,
     /// The facts to add, afterwards.
     #[schema(value_type = Option<Vec<FactIn>>)]
     tell: FactsIn,
@@ -142,7 +142,7 @@ async fn bulk_load(access: WriteAccess, Json(sent): Json<Vec<Object<FactIn>>>) -
     request_body(content = Vec<PatternIn>, example = json!([{"predicate": "is_banned", "args": [{"type": "User"}, null]}])),
     responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
 )]
-async fn bulk_delete(access: WriteAccess, Json(sent): Json<Vec<Object<PatternIn>>>) -> Done {
+async fn bulk_delete(access: WriteAccess, Json(sent): Json<Vec<Object<DeletedIn>>>) -> Done {
     done(access, vec![Change::Delete(patterns(Some(sent)))]).await
 }
 
@@ -179,7 +179,7 @@ async fn add(
     request_body(content = PatternIn, example = json!({"predicate": "is_banned", "args": [null, null]})),
     responses((status = 200, description = "Done", body = Message, example = json!({"message": "The facts were updated."}))),
 )]
-async fn delete(access: WriteAccess, Json(sent): Json<Object<PatternIn>>) -> Done {
+async fn delete(access: WriteAccess, Json(sent): Json<Object<DeletedIn>>) -> Done {
     done(access, vec![Change::Delete(vec![sent.into()])]).await
 }
 
@@ -243,8 +243,8 @@ fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
     let mut predicate = None;
     let mut args: Vec<(Option<&str>, Option<&str>)> = Vec::new();
     for (name, value) in pairs {
-        if name == "predicate" {
-            predicate = Some(value.as_str()).filter(|value| *value != "_").map(str::to_owned);
+        if name == "predicate" && predicate.replace(value.as_str()).is_some() {
+            return Err(twice(name));
         }
         let Some((position, part)) = name.strip_prefix("args.").and_then(|rest| rest.split_once('.')) else {
             continue;
@@ -255,10 +255,13 @@ fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
         if args.len() <= position {
             args.resize(position + 1, (None, None));
         }
-        match (args.get_mut(position), part) {
-            (Some((ty, _)), "type") => *ty = Some(value),
-            (Some((_, id)), "id") => *id = Some(value),
-            (Some(_) | None, _) => {}
+        let former = match (args.get_mut(position), part) {
+            (Some((ty, _)), "type") => ty.replace(value),
+            (Some((_, id)), "id") => id.replace(value),
+            (Some(_) | None, _) => None,
+        };
+        if former.is_some() {
+            return Err(twice(name));
         }
     }
     let args = (0..).zip(args).map(|(position, arg)| match arg {
@@ -269,6 +272,7 @@ fn pattern(pairs: &[(String, String)]) -> Result<FactPattern, ApiError> {
             "`args.{position}.id`: an id without a type: add `args.{position}.type`"
         ))),
     });
+    let predicate = predicate.filter(|name| *name != "_").map(str::to_owned);
     Ok(FactPattern { predicate, args: args.collect::<Result<_, _>>()?, open_arity: true })
 }
 
@@ -305,5 +309,12 @@ mod tests {
         assert!(of("args.5.type=x").unwrap_err().contains("0 to 4"));
         assert!(of("args.99999999999999999999.type=x").unwrap_err().contains("0 to 4"));
         assert!(of("args.-1.type=x").is_err());
+        for twice in [
+            "predicate=p&predicate=q",
+            "args.0.type=T&args.0.type=T",
+            "args.0.type=T&args.0.id=1&args.0.id=2",
+        ] {
+            assert!(of(twice).unwrap_err().contains("is given twice"), "{twice}");
+        }
     }
 }

@@ -4,7 +4,7 @@
 //! out, and one of a single type as `{"type":"User"}`, with or without a null `id`. All of them become an
 //! [`ArgPattern`]. If a fact must be concrete, the decoder itself refuses wildcards, so the message names the
 //! argument. An id is always a JSON string, even that of an Integer. Unknown fields are ignored, because
-//! newer clients send more of them.
+//! newer clients send more of them; but in a value of a pattern to delete they are refused.
 
 use super::json::Object;
 use super::openapi::{AnsweredValue, Name, Text, ValuePattern};
@@ -62,6 +62,29 @@ impl TryFrom<Nullable> for Wild {
     }
 }
 
+/// What a [`Loose`] is in a pattern to delete: a misspelt `id` would make it match more.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Exact {
+    #[serde(rename = "type")]
+    ty: Option<String>,
+    id: Option<String>,
+}
+
+/// A value, a typed wildcard or a wildcard without any other field.
+#[derive(Debug, Deserialize)]
+#[serde(try_from = "Option<Object<Exact>>")]
+struct ExactWild(ArgPattern);
+
+impl TryFrom<Option<Object<Exact>>> for ExactWild {
+    type Error = &'static str;
+
+    fn try_from(sent: Option<Object<Exact>>) -> Result<Self, Self::Error> {
+        let sent = sent.map(|Object(Exact { ty, id })| Object(Loose { ty, id }));
+        Wild::try_from(sent).map(|Wild(arg)| Self(arg))
+    }
+}
+
 /// A fact: a predicate with values.
 ///
 /// The active policy must use it.
@@ -81,7 +104,7 @@ impl From<Object<FactIn>> for Fact {
     }
 }
 
-/// A fact with wildcards: a pattern to delete or to ask for.
+/// A fact with wildcards: a pattern to ask for.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = FactPattern)]
 pub(super) struct PatternIn {
@@ -98,11 +121,25 @@ impl From<Object<PatternIn>> for FactPattern {
     }
 }
 
+/// A fact with wildcards: a pattern to delete.
+#[derive(Debug, Deserialize)]
+pub(super) struct DeletedIn {
+    predicate: String,
+    args: Vec<ExactWild>,
+}
+
+impl From<Object<DeletedIn>> for FactPattern {
+    fn from(Object(pattern): Object<DeletedIn>) -> Self {
+        let args = pattern.args.into_iter().map(|ExactWild(arg)| arg).collect();
+        Self { predicate: Some(pattern.predicate), args, open_arity: false }
+    }
+}
+
 /// A list of facts; `null` is the empty list, as some clients write it.
 pub(super) type FactsIn = Option<Vec<Object<FactIn>>>;
 
-/// A list of patterns; `null` is the empty list.
-pub(super) type PatternsIn = Option<Vec<Object<PatternIn>>>;
+/// A list of patterns to delete; `null` is the empty list.
+pub(super) type DeletesIn = Option<Vec<Object<DeletedIn>>>;
 
 /// Decoded facts as plain data.
 pub(super) fn facts(sent: FactsIn) -> Vec<Fact> {
@@ -110,7 +147,7 @@ pub(super) fn facts(sent: FactsIn) -> Vec<Fact> {
 }
 
 /// Decoded patterns as plain data.
-pub(super) fn patterns(sent: PatternsIn) -> Vec<FactPattern> {
+pub(super) fn patterns(sent: DeletesIn) -> Vec<FactPattern> {
     sent.unwrap_or_default().into_iter().map(FactPattern::from).collect()
 }
 
@@ -254,6 +291,24 @@ mod tests {
         let form = r#"{"id":"ada","new":[1],"type":"User"}"#;
         assert_eq!(pattern(form), Ok(ArgPattern::Exact(value.clone())));
         assert_eq!(concrete(form), Ok(value));
+    }
+
+    #[test]
+    fn a_misspelt_key_does_not_delete_more() {
+        let deleted = |arg: &str| {
+            let text = format!(r#"{{"predicate":"p","args":[{arg}],"extra":1}}"#);
+            let decoded = serde_json::from_str::<Object<DeletedIn>>(&text);
+            decoded
+                .map(|decoded| FactPattern::from(decoded).args.remove(0))
+                .map_err(|error| error.to_string())
+        };
+        for form in ["null", "{}", r#"{"type":"User"}"#, r#"{"type":"User","id":"ada"}"#, r#"{"id":null}"#] {
+            assert_eq!(deleted(form), pattern(form), "{form}");
+        }
+        let misspelt = r#"{"type":"User","Id":"ada"}"#;
+        assert_eq!(pattern(misspelt), Ok(ArgPattern::Typed("User".into())));
+        assert!(deleted(misspelt).unwrap_err().contains("unknown field `Id`"));
+        assert!(deleted(r#"{"id":"ada"}"#).unwrap_err().contains("an id without a type"));
     }
 
     #[test]
