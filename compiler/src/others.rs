@@ -1,5 +1,4 @@
-//! The entries around one of a list. With them, what was found in a list is replaced without looking it up
-//! again.
+//! An entry of a list together with its siblings, so that it is replaced without looking it up again.
 
 /// The entries of a list before and after one of them.
 #[derive(Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! What the settings of the service say to its engines.
+//! Derives the engines' settings from the service's.
 
 use crate::config::Config;
 use crate::engine::EngineSettings;

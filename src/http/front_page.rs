@@ -1,4 +1,4 @@
-//! Where a browser gets that opens the address of the service.
+//! Redirects a browser that opens the bare address to the studio or the page of the API.
 
 use super::PREFIX;
 use axum::extract::Request;

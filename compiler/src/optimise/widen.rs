@@ -1,5 +1,4 @@
-//! An alternative of a decision that asks what another one asks, but with more literals and under one more
-//! condition, is asked together with it.
+//! Merges an alternative of a decision into a wider one, which has more literals, under an extra condition.
 //!
 //! A maintainer closes an issue, and so does a reader who created it:
 //!

@@ -1,4 +1,4 @@
-//! Why a command got nothing from a running service.
+//! Errors of commands that talk to a running service.
 
 use super::CommandCode;
 use super::code::said_by_service;

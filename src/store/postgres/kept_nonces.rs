@@ -1,4 +1,4 @@
-//! The random numbers by which a server knows the batches of revisions.
+//! The nonces of recent revisions, by which a write that was lost in a failover is noticed.
 
 use super::session::value;
 use crate::store::error::StoreError;

@@ -1,4 +1,4 @@
-//! How old a state of the primary is.
+//! Recent clocks of the primary, which bound the age of a replica's answer.
 
 use crate::store::token::Token;
 use std::collections::VecDeque;

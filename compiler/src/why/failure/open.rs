@@ -1,4 +1,4 @@
-//! Attempts before those that differ only in types are one. Data types only.
+//! Attempts that are not yet merged by type. Data types only.
 
 use super::super::claim::Sought;
 use super::super::explanation::{Atom, Lack, MetCondition};
