@@ -2,7 +2,7 @@
 
 use super::{Clause, Goal, RelId, ScanArg, Term};
 use crate::ir::{Polarity, VarId};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Clause {
     /// The relations that the clause calls, positively or not.
@@ -87,22 +87,25 @@ impl ScanArg {
 pub(crate) fn ignore_singletons(mut clause: Clause, keep: &[Term]) -> Clause {
     let mut count: FxHashMap<Term, usize> = FxHashMap::default();
     let mut order: Vec<Term> = Vec::new();
-    clause.for_each_term_mut(&mut |term| {
-        let seen = count.entry(*term).or_default();
+    let mut note = |term: Term| {
+        let seen = count.entry(term).or_default();
         *seen += 1;
         if *seen == 1 && matches!(term, Term::Var(_)) {
-            order.push(*term);
+            order.push(term);
         }
-    });
+    };
+    clause.head.iter().copied().for_each(&mut note);
+    clause.goals.iter().for_each(|goal| goal.for_each_term(&mut note));
     let is_singleton =
         |term: &Term| matches!(term, Term::Var(_)) && count.get(term) == Some(&1) && !keep.contains(term);
+    let mut ignored: FxHashSet<Term> = FxHashSet::default();
     for goal in &mut clause.goals {
         if let Goal::Scan { polarity: Polarity::Positive, .. }
         | Goal::Call { polarity: Polarity::Positive, .. } = goal
         {
             goal.for_each_term_mut(&mut |term| {
                 if is_singleton(term) && !clause.head.contains(term) {
-                    order.retain(|other| other != term);
+                    ignored.insert(*term);
                     *term = Term::Ignored;
                 }
             });
@@ -111,6 +114,7 @@ pub(crate) fn ignore_singletons(mut clause: Clause, keep: &[Term]) -> Clause {
     if !keep.is_empty() {
         return clause;
     }
+    order.retain(|term| !ignored.contains(term));
     let names = order.iter().map(|term| clause.name(*term).clone()).collect();
     let places: FxHashMap<Term, usize> =
         order.iter().enumerate().map(|(place, term)| (*term, place)).collect();
