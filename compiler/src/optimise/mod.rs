@@ -143,7 +143,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "show-row",
         does: "replaces look-ups of the caller's row with the row itself, and inlines tables that return such rows",
-        applies: |setting| setting.row.is_some(),
+        applies: |setting| setting.row.is_some() && setting.bindings.is_some(),
         keeps: Keeps::EqualsInSelects,
         run: |draft, setting| {
             if let (Some(row), Some(bindings)) = (setting.row, setting.bindings) {
@@ -154,7 +154,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "share-rows",
         does: "reads once a row that many parts of a check look up by its key",
-        applies: |setting| setting.flattens(),
+        applies: |setting| setting.flattens() && setting.bindings.is_some(),
         keeps: Keeps::Once,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
