@@ -15,6 +15,7 @@
 )]
 
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::question::{Question, QuestionVar, Shape};
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{StoreDialect, check, compile_for_store};
@@ -46,8 +47,11 @@ fn main() {
             ],
         );
         let shape = Shape::of(&program, &question);
-        let cold =
-            || drop(black_box(compile_for_store(&program, &catalog, &shape, StoreDialect::Sqlite).unwrap()));
+        let cold = || {
+            let compiled =
+                compile_for_store(&program, &catalog, &shape, StoreDialect::Sqlite, Deadline::NEVER);
+            drop(black_box(compiled.unwrap()));
+        };
         println!("question, {what:<16} {} cold", median(200, cold));
         println!(
             "its shape                {} warm",

@@ -182,7 +182,7 @@ settings! {
     /// parsed and planned each time, and a condition that needs more should be bound to a table.
     embedded_values: usize = 10_000;
     /// How long one question may run; the limit of Oso Cloud. Exceeding it is the fault of the
-    /// question, so it gets 400.
+    /// question, so it gets 400. Compiling a question whose shape is new may take as long before that.
     query_time: Duration = Duration::from_secs(20);
     /// How long a long question may wait for its turn before it runs; as long as a question may run, so that
     /// at least one turn passes. A question that got no turn is not at fault, so it gets 503.

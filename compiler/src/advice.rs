@@ -13,7 +13,8 @@ use crate::refusal::Refusal;
 /// The refusal with the advice that helps.
 ///
 /// # Errors
-/// [`CompileError::Bug`] if a question with a value breaks an invariant.
+/// [`CompileError::Bug`] if a question with a value breaks an invariant, [`CompileError::OutOfTime`] after
+/// the deadline.
 pub(crate) fn helpful(request: &Request<'_>, refusal: Refusal) -> Result<Refusal, CompileError> {
     refusal.advise(|refusal, var| helps(request, refusal, var))
 }
@@ -22,9 +23,9 @@ pub(crate) fn helpful(request: &Request<'_>, refusal: Refusal) -> Result<Refusal
 pub(crate) fn helpful_error(request: &Request<'_>, error: CompileError) -> CompileError {
     match error {
         CompileError::Refused(refusal) => {
-            helpful(request, refusal).map_or_else(|bug| bug, CompileError::Refused)
+            helpful(request, refusal).map_or_else(|error| error, CompileError::Refused)
         }
-        bug @ CompileError::Bug(_) => bug,
+        error @ (CompileError::OutOfTime(_) | CompileError::Bug(_)) => error,
     }
 }
 
@@ -45,7 +46,7 @@ fn helps(request: &Request<'_>, refusal: &Refusal, var: QuestionVarId) -> Result
     match planned {
         Ok(None) => Ok(true),
         Ok(Some(other)) | Err(CompileError::Refused(other)) => Ok(!refusal.has_cause_of(&other)),
-        Err(bug @ CompileError::Bug(_)) => Err(bug),
+        Err(error @ (CompileError::OutOfTime(_) | CompileError::Bug(_))) => Err(error),
     }
 }
 
@@ -81,7 +82,7 @@ mod tests {
         let refusal = match crate::compile(&program, &catalog, &shape, Dialect::Postgresql) {
             Ok(statement) => statement.refused_if.expect("a reason to refuse").refusal,
             Err(CompileError::Refused(refusal)) => refusal,
-            Err(CompileError::Bug(bug)) => panic!("{bug}"),
+            Err(error @ (CompileError::OutOfTime(_) | CompileError::Bug(_))) => panic!("{error:?}"),
         };
         question.refused(refusal).message
     }

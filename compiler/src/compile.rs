@@ -84,9 +84,9 @@ pub(crate) fn planned_statement(
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
 pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
-    let Request { program, catalog, shape } = *request;
-    let specialised = specialise::specialise(program, catalog, shape)?;
-    rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}).map_err(CompileError::Bug)
+    let Request { program, catalog, shape, deadline } = *request;
+    let specialised = specialise::specialise(program, catalog, shape, deadline)?;
+    rewrite::forms(specialised, &Context { program, catalog, deadline }, &mut |_, _| {})
 }
 
 /// Optimises and prints a plan; `observe` sees it after each step.
@@ -100,8 +100,8 @@ pub(crate) fn finish(
     observe: &mut dyn FnMut(Finishing<'_>, &Plan),
 ) -> Result<Statement, CompileError> {
     let Target { purpose, features, ref values } = *target;
-    let setting =
-        Setting { purpose, catalog: request.catalog, features, bindings: None, row: None, prefix: "" };
+    let Request { catalog, deadline, .. } = *request;
+    let setting = Setting { purpose, catalog, features, bindings: None, row: None, prefix: "", deadline };
     let verifier =
         Verifier::of(request.program, request.catalog, &planned.extra_constants, &request.shape.vars);
     let mut draft = Draft { plan: planned.plan, embedded: Vec::new() };
@@ -135,9 +135,12 @@ pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Liter
 
 #[cfg(test)]
 mod tests {
-    use super::{Context, LiteralValue, Pass, RoleForm, literal, optimise, rewrite, specialise};
+    use super::{
+        CompileError, Context, LiteralValue, Pass, RoleForm, literal, optimise, rewrite, specialise,
+    };
     use crate::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
     use crate::check;
+    use crate::deadline::Deadline;
     use crate::pass::Rewritable;
     use crate::question::{Question, QuestionVar, QuestionVarId, Shape, Slot};
     use crate::source::SourceMap;
@@ -210,10 +213,12 @@ mod tests {
             let question =
                 Question::atom("allow", vec![QuestionVar::given("who", "User", "ada"), action, doc]);
             let shape = Shape::of(program, &question);
-            let specialised = specialise::specialise(program, catalog, &shape).expect("a program");
+            let specialised =
+                specialise::specialise(program, catalog, &shape, Deadline::NEVER).expect("a program");
             let mut passes = Vec::new();
             let observe = &mut |pass: &'static Pass<RoleForm>, _: &RoleForm| passes.push(pass.name);
-            rewrite::forms(specialised, &Context { program, catalog }, observe).expect("a sound program");
+            rewrite::forms(specialised, &Context { program, catalog, deadline: Deadline::NEVER }, observe)
+                .expect("a sound program");
             passes
         };
         let names = |lists: &[&[Pass<RoleForm>]]| -> Vec<&str> {
@@ -246,7 +251,8 @@ mod tests {
         let relations: Vec<Relation> = (0..n).map(|at| relation(&format!("a{at}"), &["Doc"])).collect();
         let question = Question::atom("open", vec![QuestionVar::given("what", "Doc", "7")]);
         let catalog = Catalog { relations: relations.into() };
-        let specialised = specialise::specialise(program, &catalog, &Shape::of(program, &question));
+        let shape = Shape::of(program, &question);
+        let specialised = specialise::specialise(program, &catalog, &shape, Deadline::NEVER);
         assert_eq!(specialised.expect("a program").roots.len(), 1);
     }
 
@@ -257,12 +263,14 @@ mod tests {
         let catalog = &Catalog { relations: vec![relation("a", &["Doc"]), relation("b", &["Doc"])].into() };
         let question = Question::atom("open", vec![QuestionVar::given("what", "Doc", "7")]);
         let shape = Shape::of(program, &question);
-        let mut specialised = specialise::specialise(program, catalog, &shape).expect("a program");
+        let mut specialised =
+            specialise::specialise(program, catalog, &shape, Deadline::NEVER).expect("a program");
         for relation in &mut specialised.relations {
             relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
         }
-        let fault =
-            rewrite::forms(specialised, &Context { program, catalog }, &mut |_, _| {}).expect_err("a fault");
+        let context = &Context { program, catalog, deadline: Deadline::NEVER };
+        let fault = rewrite::forms(specialised, context, &mut |_, _| {}).expect_err("a fault");
+        let CompileError::Bug(fault) = fault else { panic!("{fault:?}") };
         assert!(fault.contains("another number of columns than its relation"), "{fault}");
     }
 }

@@ -8,6 +8,7 @@
 use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, is_abstract};
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
 use crate::compile::{self, Target};
+use crate::deadline::Deadline;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::dialect::StoreDialect;
 use crate::ir::{Program, Rule, Signature, SignatureArg, Term, TypeKind, VarType};
@@ -20,16 +21,17 @@ use std::collections::BTreeSet;
 /// How many checks are tried; the first that fits is enough.
 const MOST_TRIED: usize = 16;
 
-/// A lint if every check is refused; `None` if one fits, or if there is nothing to check.
-pub(crate) fn check(program: &Program) -> Option<Diagnostic> {
+/// A lint if every check is refused; `None` if one fits, if there is nothing to check, or if it is not known
+/// in time.
+pub(crate) fn check(program: &Program, deadline: Deadline) -> Option<Diagnostic> {
     let catalog = every_kind(program);
     let target = Target::store(StoreDialect::STRICTEST);
     let mut refused = None;
     for question in checks(program).take(MOST_TRIED) {
         let shape = &Shape::of(program, &question);
-        match compile::statement(&Request { program, catalog: &catalog, shape }, &target) {
+        match compile::statement(&Request { program, catalog: &catalog, shape, deadline }, &target) {
             Err(CompileError::Refused(refusal)) => refused = Some(question.refused(refusal).message),
-            Ok(_) | Err(CompileError::Bug(_)) => return None,
+            Ok(_) | Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => return None,
         }
     }
     let title = "with facts of every kind, no check of this policy can be answered";

@@ -12,6 +12,7 @@ pub mod catalog;
 pub mod compact;
 mod compile;
 mod datalog;
+pub mod deadline;
 pub mod diagnostic;
 pub mod dialect;
 mod fitness;
@@ -44,6 +45,7 @@ pub mod why;
 
 use catalog::Catalog;
 use compile::Target;
+use deadline::Deadline;
 use diagnostic::{Diagnostic, Severity};
 pub use dialect::{Dialect, StoreDialect};
 use ir::Program;
@@ -82,7 +84,7 @@ pub fn check_tree(source: &SourceMap, policy: &Policy, mut diagnostics: Vec<Diag
         if has_error(&diagnostics) {
             program = None;
         } else {
-            diagnostics.extend(fitness::check(resolved));
+            diagnostics.extend(fitness::check(resolved, Deadline::after_seconds(limits::FITNESS_SECONDS)));
         }
     }
     Checked { program, diagnostics: diagnostic::settle(diagnostics) }
@@ -99,21 +101,22 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let target = Target::tables(dialect, Values::Parameters);
-    advised(&Request { program, catalog, shape }, &target)
+    advised(&Request { program, catalog, shape, deadline: Deadline::NEVER }, &target)
 }
 
 /// Compiles the shape of a question to a statement for a store, whose tables, parameters and answers hold
 /// values in the form of its dialect, the [current time](question::Slot::Now) included.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile`]; [`CompileError::OutOfTime`] after the deadline.
 pub fn compile_for_store(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
     store: StoreDialect,
+    deadline: Deadline,
 ) -> Result<Statement, CompileError> {
-    advised(&Request { program, catalog, shape }, &Target::store(store))
+    advised(&Request { program, catalog, shape, deadline }, &Target::store(store))
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -132,7 +135,7 @@ pub fn compile_text(
     let value = |slot| compile::literal(question, now, slot);
     let shape = &Shape::of(program, question);
     let target = Target::tables(dialect, Values::Literals(&value));
-    advised(&Request { program, catalog, shape }, &target)
+    advised(&Request { program, catalog, shape, deadline: Deadline::NEVER }, &target)
 }
 
 /// The statement of a question. What a refusal advises is tried first.
@@ -148,15 +151,15 @@ fn advised(request: &Request<'_>, target: &Target<'_>) -> Result<Statement, Comp
 /// Compiles a question and returns the result of each stage.
 ///
 /// # Errors
-/// As [`compile`].
+/// As [`compile_for_store`].
 pub fn explain(
     program: &Program,
     catalog: &Catalog,
     question: &Question,
     dialect: Dialect,
+    deadline: Deadline,
 ) -> Result<Explained, CompileError> {
     let shape = &Shape::of(program, question);
-    let request = &Request { program, catalog, shape };
-    stages::explain(program, catalog, question, dialect)
-        .map_err(|error| advice::helpful_error(request, error))
+    let request = &Request { program, catalog, shape, deadline };
+    stages::explain(request, question, dialect).map_err(|error| advice::helpful_error(request, error))
 }

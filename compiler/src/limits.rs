@@ -9,6 +9,10 @@
 /// Bytes of policy text. Real policies stay below 100 kB.
 pub const SOURCE_BYTES: usize = 1_000_000;
 
+/// Seconds for which checks of a policy are tried, to tell its author if none can be answered. The largest
+/// real policies take less than one.
+pub const FITNESS_SECONDS: u64 = 20;
+
 /// Nested brackets, and `not`s before one condition. The passes recurse on expressions, and a thread of the
 /// service has 2 MB of stack.
 pub const NESTING: usize = 64;

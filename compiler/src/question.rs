@@ -6,6 +6,7 @@
 //! serves every question of the shape; the [`Statement`] says which value goes into which parameter.
 
 use crate::catalog::{ColumnId, ContextId};
+use crate::deadline::OutOfTime;
 use crate::id_vec::IdVec;
 pub use crate::ir::QuestionVarId;
 use crate::ir::{ConstId, Program, TypeId};
@@ -269,8 +270,16 @@ pub enum AnswerColumn {
 pub enum CompileError {
     /// The answer cannot be enumerated, bound or expressed.
     Refused(Refusal),
+    /// The time in which it had to be compiled is over.
+    OutOfTime(OutOfTime),
     /// An internal invariant did not hold; never the caller's fault.
     Bug(String),
+}
+
+impl From<OutOfTime> for CompileError {
+    fn from(out_of_time: OutOfTime) -> Self {
+        Self::OutOfTime(out_of_time)
+    }
 }
 
 impl CompileError {
@@ -285,7 +294,7 @@ impl CompileError {
             Self::Refused(Refusal::TooLarge { limit, rule: None }) => {
                 Self::Refused(Refusal::TooLarge { limit, rule: at })
             }
-            error @ (Self::Refused(_) | Self::Bug(_)) => error,
+            error @ (Self::Refused(_) | Self::OutOfTime(_) | Self::Bug(_)) => error,
         }
     }
 }

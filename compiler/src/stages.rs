@@ -3,15 +3,14 @@
 //! In: a question and how its statement was planned. Out: the stages in their order, each as text. Nothing is
 //! recorded while questions are compiled: the stages run once more, with an observer.
 
-use crate::catalog::Catalog;
 use crate::compile::{self, Finishing, Target};
 use crate::datalog::print::Names;
 use crate::dialect::Dialect;
 use crate::id_vec::IdVec;
-use crate::ir::{self, Program};
+use crate::ir;
 use crate::pass::{Pass, Rewritable};
 use crate::plan::{Approach, Planned, Request, plan};
-use crate::question::{CompileError, Question, QuestionVar, QuestionVarId, Shape};
+use crate::question::{CompileError, Question, QuestionVar, QuestionVarId};
 use crate::rewrite::{self, Context, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
@@ -84,20 +83,18 @@ impl Changes {
 /// # Errors
 /// As [`compile::statement`].
 pub(crate) fn explain(
-    program: &Program,
-    catalog: &Catalog,
+    request: &Request<'_>,
     question: &Question,
     dialect: Dialect,
 ) -> Result<Explained, CompileError> {
-    let shape = &Shape::of(program, question);
-    let request = Request { program, catalog, shape };
+    let Request { program, catalog, .. } = *request;
     let target = Target::tables(dialect, Values::Parameters);
-    let (approach, _) = compile::planned_statement(&request, &target)?;
-    let (mut stages, planned) = to_plan(&request, &question.vars, approach)?;
+    let (approach, _) = compile::planned_statement(request, &target)?;
+    let (mut stages, planned) = to_plan(request, &question.vars, approach)?;
     let extra_constants = &planned.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, question_vars: &question.vars };
     let mut changes = Changes::since(names.plan(&planned.plan));
-    let statement = compile::finish(&request, &target, planned, &mut |step, plan| {
+    let statement = compile::finish(request, &target, planned, &mut |step, plan| {
         changes.finishing(step, names.plan(plan));
     })?;
     stages.append(&mut changes.stages);
@@ -114,16 +111,15 @@ pub(crate) fn to_plan(
     question_vars: &IdVec<QuestionVarId, QuestionVar>,
     approach: Approach,
 ) -> Result<(Vec<Stage>, Planned), CompileError> {
-    let Request { program, catalog, shape } = *request;
-    let specialised = specialise(program, catalog, shape)?;
+    let Request { program, catalog, shape, deadline } = *request;
+    let specialised = specialise(program, catalog, shape, deadline)?;
     let extra_constants = &specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, question_vars };
     let rules = names.specialised(&specialised);
     let mut passes: Vec<(&'static Pass<RoleForm>, RoleForm)> = Vec::new();
-    let forms = rewrite::forms(specialised, &Context { program, catalog }, &mut |pass, form| {
+    let forms = rewrite::forms(specialised, &Context { program, catalog, deadline }, &mut |pass, form| {
         passes.push((pass, form.clone()));
-    })
-    .map_err(CompileError::Bug)?;
+    })?;
     let planned = plan(request, &forms, approach)?;
     let mut stages = vec![
         Stage::new("the policy as typed rules", ir::print::program(program)),
@@ -145,6 +141,7 @@ pub(crate) fn to_plan(
 mod tests {
     use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
     use crate::check;
+    use crate::deadline::Deadline;
     use crate::dialect::Dialect;
     use crate::question::{Question, QuestionVar};
     use crate::source::SourceMap;
@@ -169,7 +166,8 @@ mod tests {
         };
         let catalog = Catalog { relations: vec![decided].into() };
         let question = Question::atom("p0", vec![QuestionVar::given("who", "User", "ada")]);
-        let explained = crate::explain(&program, &catalog, &question, Dialect::Sqlite).expect("a statement");
+        let explained = crate::explain(&program, &catalog, &question, Dialect::Sqlite, Deadline::NEVER);
+        let explained = explained.expect("a statement");
         explained.stages.into_iter().map(|stage| stage.title).collect()
     }
 

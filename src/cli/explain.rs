@@ -10,6 +10,7 @@ use crate::engine::{
     EngineError, LocalEmbedded, LocalExplanation, LocalProbe, LocalRule, LocalSet, LocalSlow, review_tables,
 };
 use crate::http::ExplanationOut;
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::{Dialect, Explained, Stage, explain};
 use serde_json::{Value as Json, json};
 use std::path::PathBuf;
@@ -53,7 +54,7 @@ pub(super) fn run(args: &Args) -> Result<Verdict, CliError> {
         return Ok(Verdict::Good);
     }
     let (question, program) = compile::read(&args.question, &args.policy)?;
-    let explanation = explain(&program, &review_tables(&program)?, &question, args.dialect)
+    let explanation = explain(&program, &review_tables(&program)?, &question, args.dialect, Deadline::NEVER)
         .map_err(|error| EngineError::uncompiled(error, &question))?;
     output::to_stdout(&match args.output.format() {
         Format::Text => text(&explanation),

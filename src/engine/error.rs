@@ -6,6 +6,7 @@
 
 use super::report::TestReport;
 use crate::store::StoreError;
+use portcullis_compiler::deadline::OutOfTime;
 use portcullis_compiler::question::{CompileError, Question, QuestionVarId, RefusedQuestion};
 
 /// Why the engine refused or failed.
@@ -43,7 +44,7 @@ pub enum EngineError {
     /// Over a limit, 413; the text names it.
     #[error("{0}")]
     TooLarge(String),
-    /// A question took too long, 400.
+    /// A question took too long to compile or to run, 400.
     #[error("{0}")]
     Timeout(String),
     /// The store failed, 500 or 503.
@@ -137,7 +138,16 @@ impl EngineError {
     ) -> Self {
         match error {
             CompileError::Refused(refusal) => Self::Refused(Box::new(question.refused_over(refusal, column))),
+            CompileError::OutOfTime(out_of_time) => out_of_time.into(),
             CompileError::Bug(text) => Self::Bug(text),
         }
+    }
+}
+
+impl From<OutOfTime> for EngineError {
+    fn from(OutOfTime { limit }: OutOfTime) -> Self {
+        Self::Timeout(format!(
+            "the question took longer than {limit:?} to compile: ask for less at once, simplify the rules that it reads, or raise `query_time`"
+        ))
     }
 }

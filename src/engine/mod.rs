@@ -357,8 +357,9 @@ impl Engine {
             return Ok(Arc::clone(known));
         }
         let policy = Arc::new(Active::empty()?);
-        let (store, bytes) = (self.store().dialect(), self.settings().plan_bytes / 16);
-        let plans = Arc::new(Plans::new(policy, Arc::default(), store, bytes));
+        let (store, settings) = (self.store().dialect(), self.settings());
+        let (bytes, time) = (settings.plan_bytes / 16, settings.query_time);
+        let plans = Arc::new(Plans::new(policy, Arc::default(), store, bytes, time));
         Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 
@@ -370,6 +371,7 @@ impl Engine {
     }
 
     fn new_plans(&self, policy: Arc<Active>, relations: Arc<Relations>) -> Plans {
-        Plans::new(policy, relations, self.store().dialect(), self.settings().plan_bytes)
+        let settings = self.settings();
+        Plans::new(policy, relations, self.store().dialect(), settings.plan_bytes, settings.query_time)
     }
 }

@@ -16,8 +16,9 @@ use super::local::{Document, LocalKey, TextKey};
 use super::versions::Active;
 use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{self, LocalPlan, SqlForm, Template};
+use portcullis_compiler::local::{self, LocalPlan, PlanOptions, SqlForm, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::why::Rules;
 use portcullis_compiler::{StoreDialect, compile_for_store};
@@ -25,6 +26,7 @@ use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::hash::Hash;
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 /// A compiled question, or why the compiler refused it.
 pub(super) type Compiled = Result<Arc<Statement>, CompileError>;
@@ -44,6 +46,8 @@ pub(super) struct Plans {
     relations: Arc<Relations>,
     stored: Vec<Relation>,
     store: StoreDialect,
+    /// How long a question may be compiled.
+    time: Duration,
     cache: Cache<PlanKey, Compiled, Bytes>,
     why: Cache<PlanKey, Traced, Bytes>,
     local: LocalPlans,
@@ -100,6 +104,7 @@ impl Plans {
         relations: Arc<Relations>,
         store: StoreDialect,
         bytes: u64,
+        time: Duration,
     ) -> Self {
         let stored = catalog::stored(&policy.program, &relations);
         let local = LocalPlans {
@@ -110,7 +115,12 @@ impl Plans {
         };
         // Statements of typical policies are 1 to 4 KiB long.
         let (why, cache) = (cache(bytes / 8, 32 << 10), cache(bytes, 2 << 10));
-        Self { policy, relations, stored, store, cache, why, local, facts: OnceLock::new() }
+        Self { policy, relations, stored, store, time, cache, why, local, facts: OnceLock::new() }
+    }
+
+    /// When a question that is compiled now must be compiled.
+    pub(super) fn deadline(&self) -> Deadline {
+        Deadline::after(self.time)
     }
 
     /// The rules of this shape for explanations, if they are cached.
@@ -121,7 +131,7 @@ impl Plans {
     /// Finds the rules of a shape for explanations and caches them, or the refusal.
     pub(super) fn rules(&self, key: PlanKey) -> Traced {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let rules = Rules::new(&self.policy.program, &catalog, &key.shape);
+        let rules = Rules::new(&self.policy.program, &catalog, &key.shape, self.deadline());
         keep(&self.why, key, rules.map(Arc::new))
     }
 
@@ -139,15 +149,9 @@ impl Plans {
         most_values: usize,
     ) -> PlannedLocal {
         let catalog = self.local_catalog(&key, document);
-        let planned = local::plan(
-            &self.policy.program,
-            &catalog,
-            &key.shape,
-            form,
-            &document.bindings,
-            self.store,
-            most_values,
-        );
+        let options = PlanOptions { store: self.store, most_rows: most_values, deadline: self.deadline() };
+        let program = &self.policy.program;
+        let planned = local::plan(program, &catalog, &key.shape, form, &document.bindings, options);
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
     }
@@ -172,7 +176,7 @@ impl Plans {
     /// [`Plans::rules`] over the relations of a document, too.
     pub(super) fn local_rules(&self, key: LocalKey, document: &Document) -> Traced {
         let catalog = self.local_catalog(&key, document);
-        let rules = Rules::new(&self.policy.program, &catalog, &key.shape);
+        let rules = Rules::new(&self.policy.program, &catalog, &key.shape, self.deadline());
         keep(&self.local.why, key, rules.map(Arc::new))
     }
 
@@ -206,12 +210,13 @@ impl Plans {
     /// Compiles a statement and caches it, or the refusal.
     pub(super) fn compile(&self, key: PlanKey) -> Compiled {
         let catalog = catalog::catalog(&self.stored, &key.context);
-        let compiled = compile_for_store(&self.policy.program, &catalog, &key.shape, self.store);
+        let (program, deadline) = (&self.policy.program, self.deadline());
+        let compiled = compile_for_store(program, &catalog, &key.shape, self.store, deadline);
         keep(&self.cache, key, compiled.map(Arc::new))
     }
 }
 
-/// Caches a result or a refusal, but not an internal error.
+/// Caches a result or a refusal, but neither an internal error nor that the time was over.
 fn keep<K: Eq + Hash, V>(
     cache: &Cache<K, Result<Arc<V>, CompileError>, Bytes>,
     key: K,
@@ -220,8 +225,9 @@ fn keep<K: Eq + Hash, V>(
 where
     Bytes: Weighter<K, Result<Arc<V>, CompileError>>,
 {
-    if !matches!(made, Err(CompileError::Bug(_))) {
-        cache.insert(key, made.clone());
+    match made {
+        Ok(_) | Err(CompileError::Refused(_)) => cache.insert(key, made.clone()),
+        Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => {}
     }
     made
 }
@@ -293,6 +299,7 @@ fn of_shape(shape: &Shape) -> usize {
 fn of_refusal(refusal: &CompileError) -> usize {
     match refusal {
         CompileError::Refused(refusal) => refusal.n_bytes(),
+        CompileError::OutOfTime(_) => 0,
         CompileError::Bug(text) => text.len(),
     }
 }
@@ -310,7 +317,9 @@ fn bytes(n: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Catalog, KeptPlan, Question, Relation, Shape, SqlForm, StoreDialect, local};
+    use super::{
+        Catalog, Deadline, KeptPlan, PlanOptions, Question, Relation, Shape, SqlForm, StoreDialect, local,
+    };
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{BindingId, RelationArg, RelationSource};
     use portcullis_compiler::check;
@@ -341,9 +350,8 @@ mod tests {
         let vars = vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")];
         let question = Question::atom("allow", vars);
         let (shape, form) = (Shape::of(&program, &question), SqlForm::Decision { name: "allowed".into() });
-        let plan =
-            local::plan(&program, &catalog, &shape, &form, &Bindings::default(), StoreDialect::Sqlite, 100)
-                .unwrap();
+        let options = PlanOptions { store: StoreDialect::Sqlite, most_rows: 100, deadline: Deadline::NEVER };
+        let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), options).unwrap();
         KeptPlan { catalog, plan }
     }
 

@@ -15,6 +15,7 @@ use super::error::PolicyRefusal;
 use super::versions::Active;
 use super::{Engine, EngineError, policy_tests};
 use crate::store::{PolicyDigest, Reader, StoreError, WriteMark, aside};
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::diagnostic::{Code, Diagnostic, Severity, render};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::source::SourceMap;
@@ -79,7 +80,8 @@ impl Engine {
         let source = SourceMap::new(&*filename, &*src);
         let time = self.settings().policy_test_time;
         // The turn ends with the work, which may be shortly after the request is gone.
-        let examined = aside(time, move |reader| Ok((examine(&source, options, reader), turn)));
+        let deadline = Deadline::after(time);
+        let examined = aside(time, move |reader| Ok((examine(&source, options, reader, deadline), turn)));
         let mut ending = self.shared.ending.subscribe();
         let (examined, turn) = tokio::select! {
             examined = examined => examined?,
@@ -143,6 +145,7 @@ fn examine(
     source: &SourceMap,
     options: PolicyOptions,
     reader: &Reader,
+    deadline: Deadline,
 ) -> Result<(Program, Vec<Diagnostic>), EngineError> {
     let Checked { program, diagnostics } = check(source);
     let (errors, lints): (Vec<_>, Vec<_>) =
@@ -152,7 +155,7 @@ fn examine(
         return Err(EngineError::Policy(PolicyRefusal::Validation { message: errors.join("\n\n"), errors }));
     };
     if !options.force {
-        let report = policy_tests::run_all(&program, options.fail_fast, reader)?;
+        let report = policy_tests::run_all(&program, options.fail_fast, reader, deadline)?;
         if !report.success() {
             return Err(EngineError::Policy(PolicyRefusal::Tests { message: report.message(), report }));
         }

@@ -28,6 +28,7 @@ use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::{Assertion, ConstId, PredId, Program, Test, TypeId};
 use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQuestion, Shape, Statement};
 use portcullis_compiler::{StoreDialect, compile_for_store};
@@ -46,7 +47,8 @@ impl Engine {
     ) -> Result<TestReport, EngineError> {
         let program = Arc::clone(program);
         let time = self.settings().policy_test_time;
-        aside(time, move |reader| Ok(run_all(&program, fail_fast, reader))).await?
+        let deadline = Deadline::after(time);
+        aside(time, move |reader| Ok(run_all(&program, fail_fast, reader, deadline))).await?
     }
 }
 
@@ -55,10 +57,11 @@ pub(super) fn run_all(
     program: &Program,
     fail_fast: bool,
     reader: &Reader,
+    deadline: Deadline,
 ) -> Result<TestReport, EngineError> {
     let mut report = TestReport::default();
     for test in &program.tests {
-        run(program, test, reader, &mut report)?;
+        run(&Bench::new(program, test, reader, deadline), test, &mut report)?;
         if fail_fast && !report.success() {
             break;
         }
@@ -67,8 +70,8 @@ pub(super) fn run_all(
 }
 
 /// Runs one test and adds its result to the report.
-fn run(program: &Program, test: &Test, reader: &Reader, report: &mut TestReport) -> Result<(), EngineError> {
-    let bench = Bench::new(program, test, reader);
+fn run(bench: &Bench<'_>, test: &Test, report: &mut TestReport) -> Result<(), EngineError> {
+    let program = bench.program;
     let total = test.assertions.len();
     let mut failures = Vec::new();
     for assertion in &test.assertions {
@@ -130,14 +133,16 @@ struct Bench<'a> {
     context: Context,
     catalog: Catalog,
     now: i64,
+    /// When all tests must be done.
+    deadline: Deadline,
 }
 
 impl<'a> Bench<'a> {
-    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader<'a>) -> Self {
+    fn new(program: &'a Program, test: &'a Test, reader: &'a Reader<'a>, deadline: Deadline) -> Self {
         let facts = facts(program, test);
         let context = Context::of(&facts, StoreDialect::Sqlite);
         let catalog = catalog::catalog(&[], &context.signatures);
-        Self { program, reader, context, catalog, now: unix_time() }
+        Self { program, reader, context, catalog, now: unix_time(), deadline }
     }
 
     /// Decides an assertion: what was found instead, or `None` if it holds.
@@ -206,10 +211,14 @@ impl<'a> Bench<'a> {
         self.reader.check()?;
         let shape = Shape::of(self.program, question);
         let refused = |refusal| Trouble::Refused(Box::new(question.refused(refusal)));
-        let statement = match compile_for_store(self.program, &self.catalog, &shape, StoreDialect::Sqlite) {
+        let (catalog, store) = (&self.catalog, StoreDialect::Sqlite);
+        let statement = match compile_for_store(self.program, catalog, &shape, store, self.deadline) {
             Ok(Statement { refused_if: Some(RefusedIf { refusal, .. }), .. })
             | Err(CompileError::Refused(refusal)) => return Err(refused(refusal)),
             Ok(statement) => statement,
+            Err(CompileError::OutOfTime(out_of_time)) => {
+                return Err(Trouble::Failed(out_of_time.into()));
+            }
             Err(CompileError::Bug(text)) => return Err(Trouble::Failed(EngineError::Bug(text))),
         };
         let binding = SlotValues { context: &self.context, now: self.now, window: None };

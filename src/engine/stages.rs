@@ -50,10 +50,12 @@ impl Engine {
             let program = &plans.policy.program;
             let tables = review_tables(program).map_err(|error| EngineError::TooLarge(error.to_string()))?;
             let failed = |error: CompileError| EngineError::uncompiled(error, &asked);
-            let explained = explain(program, &tables, &asked, dialect(store)).map_err(failed)?;
+            let explained =
+                explain(program, &tables, &asked, dialect(store), plans.deadline()).map_err(failed)?;
             let stored = catalog::catalog(&catalog::stored(program, &relations), &signatures);
             let shape = Shape::of(program, &asked);
-            let statement = compile_for_store(program, &stored, &shape, store).map_err(failed)?;
+            let statement = compile_for_store(program, &stored, &shape, store, plans.deadline());
+            let statement = statement.map_err(failed)?;
             Ok::<_, EngineError>((explained, statement))
         });
         let (Explained { stages, sql }, statement) = compiled.await??;

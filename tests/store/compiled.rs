@@ -4,6 +4,7 @@ use super::{Place, insert, relation};
 use portcullis::store::postgres::{AskedRead, PostgresStore};
 use portcullis::store::{Fact, Param, Reader, RowQuery, StoredArg, StoredRelation, Value};
 use portcullis_compiler::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{Domain, Question, Shape, Slot, Statement};
 use portcullis_compiler::{StoreDialect, compile_for_store};
@@ -56,7 +57,9 @@ fn compiled(
 ) -> (Statement, Vec<Param>) {
     let question = Question { paged: after.is_some(), ..notation::question(text).unwrap() };
     let shape = Shape::of(program, &question);
-    let statement = compile_for_store(program, &catalog(store), &shape, StoreDialect::Postgresql).unwrap();
+    let statement =
+        compile_for_store(program, &catalog(store), &shape, StoreDialect::Postgresql, Deadline::NEVER);
+    let statement = statement.unwrap();
     let param = |slot: &Slot| match slot {
         Slot::Given(var) => match &question.vars[*var].domain {
             Domain::Given(id) => Param::Value(id.clone()),

@@ -17,6 +17,7 @@ use super::reparse;
 use super::sql_limits;
 use answers::{answer, cells, outcome};
 use portcullis_compiler::catalog::RelationArg;
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::{
     self, CompileError, Domain, Question, RefusedIf, Shape, Slot, Statement,
@@ -178,7 +179,13 @@ impl<'p> Statements<'p> {
         let by_literal = self.has_literals().then_some(&self.by_literal);
         for placed in [&self.tables, &self.request].into_iter().chain(by_literal) {
             let shape = Shape::of(self.program, question);
-            let compiled = compile_for_store(self.program, &placed.catalog, &shape, StoreDialect::Sqlite);
+            let compiled = compile_for_store(
+                self.program,
+                &placed.catalog,
+                &shape,
+                StoreDialect::Sqlite,
+                Deadline::NEVER,
+            );
             let Ok(statement) = compiled else { continue };
             let refusal = statement.refused_if.as_ref().map(|refused_if| refused_if.sql.as_str());
             for sql in [statement.sql.as_str()].into_iter().chain(refusal) {
@@ -216,7 +223,9 @@ impl<'p> Statements<'p> {
         let (shape, catalog) = (Shape::of(self.program, question), &place.facts.catalog);
         match place.form {
             Form::Text => compile(self.program, catalog, &shape, Dialect::Postgresql),
-            Form::Bytes => compile_for_store(self.program, catalog, &shape, StoreDialect::Postgresql),
+            Form::Bytes => {
+                compile_for_store(self.program, catalog, &shape, StoreDialect::Postgresql, Deadline::NEVER)
+            }
         }
     }
 

@@ -201,6 +201,7 @@ mod tests {
     use super::*;
     use crate::catalog::{RelationArg, RelationSource, SourceId};
     use crate::datalog::{Output, RelId, Root};
+    use crate::deadline::Deadline;
     use crate::id_vec::IdVec;
     use crate::ir::CompareOp;
     use crate::question::{Question, QuestionVar, Shape};
@@ -241,7 +242,8 @@ allow(u: User, "read", d: Doc) if mine(u, d);
                 QuestionVar::wanted("resource", Some("Doc")),
             ],
         );
-        let mut program = specialise(&policy, &catalog, &Shape::of(&policy, &question)).unwrap();
+        let mut program =
+            specialise(&policy, &catalog, &Shape::of(&policy, &question), Deadline::NEVER).unwrap();
         change(&mut program);
         check(&policy, &catalog, &program, 1)
     }

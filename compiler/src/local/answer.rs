@@ -190,6 +190,7 @@ impl<'v> Formed<'v> {
             bindings: Some(request.bindings),
             row: filter::row(request),
             prefix: &self.prefix,
+            deadline: request.deadline,
         };
         let tests_each_row = self.variant.tests_each_row();
         match setting.row {
@@ -237,6 +238,7 @@ impl<'v> Formed<'v> {
             embedded,
             places: &places(request.program, &self.constants, request.question),
             prefix: &self.prefix,
+            deadline: request.deadline,
         };
         let outline = || {
             if request.detail == SqlDetail::Explained { statement.outline(plan) } else { Outline::default() }

@@ -11,9 +11,10 @@
 //! [1760000000,"5d1b…"]     | true   | NULL   |       a decision
 //! ```
 
-use super::request::{LocalError, SqlDetail, SqlForm, SqlRequest};
+use super::request::{LocalError, PlanOptions, SqlDetail, SqlForm, SqlRequest};
 use crate::bindings::Bindings;
 use crate::catalog::{Catalog, Relation, RelationArg};
+use crate::deadline::Deadline;
 use crate::dialect::quote::plain_literal;
 use crate::dialect::{Dialect, Escapes, StoreDialect};
 use crate::ir::Program;
@@ -81,7 +82,9 @@ pub fn fact_rows(
     let shape = Shape::of(facts, &question);
     // The store has no part of it, so its dialect does not matter.
     let store = StoreDialect::STRICTEST;
-    let plan = super::plan(facts, &catalog, &shape, &form, bindings, store, limits::PARAMETERS)?;
+    let (most_rows, deadline) = (limits::PARAMETERS, Deadline::NEVER);
+    let options = PlanOptions { store, most_rows, deadline };
+    let plan = super::plan(facts, &catalog, &shape, &form, bindings, options)?;
     let request = SqlRequest {
         program: facts,
         catalog: &catalog,
@@ -90,6 +93,7 @@ pub fn fact_rows(
         form: &form,
         now: 0,
         most_values: limits::PARAMETERS,
+        deadline,
         detail: SqlDetail::Sql,
     };
     let bug = |what: &str| CompileError::Bug(what.to_owned());

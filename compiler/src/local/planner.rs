@@ -6,7 +6,7 @@
 //! planned without it, since a small test of each row is better than a large plan that lists values.
 
 use super::plan::LocalPlan;
-use super::request::SqlForm;
+use super::request::{PlanOptions, SqlForm};
 use super::variant::Variant;
 use super::ways::Ways;
 use crate::advice;
@@ -24,28 +24,28 @@ use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar}
 use crate::refusal::{Limit, Refusal};
 use crate::rewrite::{RoleForm, RoleFormId};
 
-/// Plans a shape over a catalog with the relations of `bindings`; its parts are read from a `store`, and
-/// `most_rows` bounds what is read of each.
+/// Plans a shape over a catalog with the relations of `bindings`.
 ///
 /// # Errors
-/// [`CompileError::Refused`] if the question cannot be answered by one statement.
+/// [`CompileError::Refused`] if the question cannot be answered by one statement,
+/// [`CompileError::OutOfTime`] after the deadline.
 pub fn plan(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
     form: &SqlForm,
     bindings: &Bindings,
-    store: StoreDialect,
-    most_rows: usize,
+    options: PlanOptions,
 ) -> Result<LocalPlan, CompileError> {
+    let PlanOptions { store, most_rows, deadline } = options;
     let keys = Keys { catalog, bindings };
-    let request = Request { program, catalog, shape };
+    let request = Request { program, catalog, shape, deadline };
     let given = given_by_row(shape, form);
     let named = given.as_ref().map(|(var, _)| *var);
     let named = named.filter(|_| matches!(form, SqlForm::Filter { column, .. } if column.is_qualified()));
     let mut original = Rewritten { request, column: named, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
-        let request = Request { program, catalog, shape };
+        let request = Request { program, catalog, shape, deadline };
         Rewritten { request, column: Some(*column), forms: None }
     });
     let planner = |limits| LocalPlanner { keys, limits, store, most_rows };
@@ -267,7 +267,7 @@ impl LocalPlanner<'_> {
     ) -> Result<OriginalVariant, CompileError> {
         let refusal = planned.refusal.take().map(|(plan, reason)| {
             let refusing = Planned { plan, ..planned.clone() };
-            Ok((self.variant(question, refusing)?, reason))
+            self.variant(question, refusing).map(|variant| (variant, reason))
         });
         Ok((self.variant(question, planned)?, refusal.transpose()?))
     }
@@ -286,12 +286,12 @@ impl LocalPlanner<'_> {
     }
 }
 
-/// The result or the refusal; a bug stays an error.
+/// The result or the refusal; any other error stays one.
 fn or_refused<T>(made: Result<T, CompileError>) -> Result<Result<T, Refusal>, CompileError> {
     match made {
         Ok(made) => Ok(Ok(made)),
         Err(CompileError::Refused(refusal)) => Ok(Err(refusal)),
-        Err(bug @ CompileError::Bug(_)) => Err(bug),
+        Err(error @ (CompileError::OutOfTime(_) | CompileError::Bug(_))) => Err(error),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use crate::bindings::{Bindings, ColumnExpr};
 use crate::catalog::Catalog;
+use crate::deadline::Deadline;
+use crate::dialect::StoreDialect;
 use crate::ir::Program;
 use crate::question::{CompileError, Question, QuestionVarId};
 
@@ -41,6 +43,17 @@ pub enum SqlDetail {
     Explained,
 }
 
+/// How a question over a caller's database is planned.
+#[derive(Clone, Copy, Debug)]
+pub struct PlanOptions {
+    /// The store that its parts are read from.
+    pub store: StoreDialect,
+    /// The maximum number of rows that are read of each part.
+    pub most_rows: usize,
+    /// When it must be planned.
+    pub deadline: Deadline,
+}
+
 /// One question with everything that it needs to become SQL.
 #[derive(Clone, Copy, Debug)]
 pub struct SqlRequest<'a> {
@@ -58,6 +71,8 @@ pub struct SqlRequest<'a> {
     pub now: i64,
     /// The maximum number of embedded values in the SQL.
     pub most_values: usize,
+    /// When the SQL must be made.
+    pub deadline: Deadline,
     /// How much is wanted.
     pub detail: SqlDetail,
 }

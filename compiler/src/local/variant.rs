@@ -60,7 +60,7 @@ impl Variant {
         store: StoreDialect,
         most_rows: usize,
     ) -> Result<Self, CompileError> {
-        let Request { program, catalog, shape } = *request;
+        let Request { program, catalog, shape, .. } = *request;
         let (approach, constants) = (planned.approach, planned.extra_constants);
         let before = planned.plan;
         let residual = split::split(&before, keys, column, most_rows);

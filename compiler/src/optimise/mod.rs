@@ -33,6 +33,7 @@ pub(crate) use test_sets::test_sets_of;
 
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan, PlanAnswer};
+use crate::deadline::Deadline;
 use crate::dialect::State;
 use crate::id_vec::IdVec;
 use crate::pass::{self, Pass, Rewritable};
@@ -48,6 +49,10 @@ pub(crate) struct Draft {
 impl Rewritable for Draft {
     type Context<'c> = Setting<'c>;
     type Keeps = Keeps;
+
+    fn deadline(setting: &Setting<'_>) -> Deadline {
+        setting.deadline
+    }
 }
 
 const READ_ONCE: Pass<Draft> = Pass {
@@ -284,7 +289,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
 /// Runs the passes that apply; `observe` sees the plan after each of them.
 ///
 /// # Errors
-/// [`CompileError::Bug`] if a pass broke the plan.
+/// [`CompileError::Bug`] if a pass broke the plan, [`CompileError::OutOfTime`] after the deadline.
 pub(crate) fn optimise(
     draft: &mut Draft,
     verifier: &Verifier<'_>,

@@ -2,6 +2,7 @@
 
 use crate::bindings::{Bindings, RowTable};
 use crate::catalog::Catalog;
+use crate::deadline::Deadline;
 use crate::dialect::Features;
 use crate::question::QuestionVarId;
 
@@ -20,6 +21,8 @@ pub(crate) struct Setting<'s> {
     pub(crate) row: Option<Row<'s>>,
     /// The prefix of table names, which no name of the caller's queries begins with.
     pub(crate) prefix: &'s str,
+    /// When the statement must be compiled.
+    pub(crate) deadline: Deadline,
 }
 
 /// The row that a filter tests.

@@ -85,7 +85,7 @@ impl<'c> Candidates<'c> {
                         return Some(Ok(large));
                     }
                 }
-                Err(bug @ CompileError::Bug(_)) => return Some(Err(bug)),
+                Err(error @ (CompileError::OutOfTime(_) | CompileError::Bug(_))) => return Some(Err(error)),
             }
         }
         None
@@ -125,7 +125,7 @@ impl<'c> Candidates<'c> {
 /// The result of `fit` for the first plan that it does not refuse.
 ///
 /// # Errors
-/// What `fit` or the planner refuse the plans for, if they refuse all; [`CompileError::Bug`] at once.
+/// What `fit` or the planner refuse the plans for, if they refuse all; any other error at once.
 pub(crate) fn first_fit<T>(
     mut candidates: Candidates<'_>,
     mut fit: impl FnMut(Planned) -> Result<T, CompileError>,

@@ -114,7 +114,7 @@ impl Planner<'_> {
         for modes in self.modes(call, &classes) {
             match self.attempt(|this| this.separable(call, &classes, &modes)) {
                 Ok(closed) => return Ok(closed),
-                Err(bug @ PlanError::Bug(_)) => return Err(bug),
+                Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => return Err(error),
                 Err(error) => last = error,
             }
         }

@@ -38,6 +38,7 @@ impl Planner<'_> {
         let mut done = Vec::new();
         let mut open = vec![build];
         while let Some(build) = open.pop() {
+            self.deadline.check()?;
             self.n_branches += 1;
             let too_many = done.len() + open.len() > limits::SELECTS || self.n_branches > limits::BRANCHES;
             if too_many || self.depth > limits::DEPTH || self.tables.len() > limits::TABLES {
@@ -83,7 +84,9 @@ impl Planner<'_> {
                 Ok(rows) => rows,
                 // It has no source of values; in a branch the enclosing select binds its values.
                 Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. }) => Goal::call(rel, args),
-                Err(error @ (PlanError::TooLarge { .. } | PlanError::Bug(_))) => return Err(error),
+                Err(error @ (PlanError::TooLarge { .. } | PlanError::OutOfTime(_) | PlanError::Bug(_))) => {
+                    return Err(error);
+                }
             };
             build.goals.push(rows);
         }

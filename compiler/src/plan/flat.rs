@@ -183,7 +183,7 @@ impl Planner<'_> {
                 self.n_branches = n_branches;
                 Ok(None)
             }
-            Err(bug @ PlanError::Bug(_)) => Err(bug),
+            Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => Err(error),
         }
     }
 

@@ -33,6 +33,7 @@ use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
 use crate::catalog::Catalog;
 use crate::datalog::Specialised;
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::{Constant, Program, RuleId};
 use crate::question::{CompileError, Shape};
@@ -51,6 +52,8 @@ pub(crate) struct Request<'r> {
     pub(crate) catalog: &'r Catalog,
     /// The question, without its values.
     pub(crate) shape: &'r Shape,
+    /// When it must be compiled.
+    pub(crate) deadline: Deadline,
 }
 
 /// A plan, and the literals in it that the policy does not have.
@@ -87,11 +90,11 @@ pub(crate) fn plan(
 ) -> Result<Planned, CompileError> {
     let form = &forms[approach.form];
     let RoleForm { program: datalog, .. } = form;
-    let mut planner = Planner::new(request.program, request.catalog, form, approach);
+    let mut planner = Planner::new(request, form, approach);
     let mut answer = planner.answer(request.shape, &datalog.roots)?;
     let listed = planner.tested_and_listed();
     if !listed.is_empty() {
-        planner = Planner::new(request.program, request.catalog, form, approach);
+        planner = Planner::new(request, form, approach);
         planner.listed = listed;
         answer = planner.answer(request.shape, &datalog.roots)?;
     }

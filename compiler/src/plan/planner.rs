@@ -1,5 +1,6 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
+use super::Request;
 use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
@@ -15,6 +16,7 @@ use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Output, RelId, Root, Specialised};
+use crate::deadline::{Deadline, OutOfTime};
 use crate::id_vec::IdVec;
 use crate::ir::{PredId, Program, RuleId};
 use crate::limits;
@@ -51,8 +53,16 @@ pub(super) enum PlanError {
         /// The rule that was planned then.
         rule: Option<RuleId>,
     },
+    /// The time is over.
+    OutOfTime(OutOfTime),
     /// An invariant did not hold.
     Bug(&'static str),
+}
+
+impl From<OutOfTime> for PlanError {
+    fn from(out_of_time: OutOfTime) -> Self {
+        Self::OutOfTime(out_of_time)
+    }
 }
 
 /// What a closure of a whole component holds.
@@ -119,16 +129,14 @@ pub(super) struct Planner<'p> {
     wanted: Vec<QuestionVarId>,
     /// Whether the question asks for a decision or for values.
     pub(super) asks: Asks,
+    /// When it must end.
+    pub(super) deadline: Deadline,
 }
 
 impl<'p> Planner<'p> {
     /// Finds the recursive components of a program.
-    pub(super) fn new(
-        program: &'p Program,
-        catalog: &'p Catalog,
-        form: &'p RoleForm,
-        approach: Approach,
-    ) -> Self {
+    pub(super) fn new(request: &Request<'p>, form: &'p RoleForm, approach: Approach) -> Self {
+        let Request { program, catalog, deadline, .. } = *request;
         let RoleForm { program: datalog, shared, .. } = form;
         let Approach { shares, ends, column, .. } = approach;
         let is_decision = datalog.roots.iter().all(|root| {
@@ -163,6 +171,7 @@ impl<'p> Planner<'p> {
             column,
             has_other_end: false,
             asks: if is_decision { Asks::Whether } else { Asks::Values },
+            deadline,
         }
     }
 
@@ -374,6 +383,7 @@ impl<'p> Planner<'p> {
                 let rule = self.place(rule).map(RuleAtLimit::Reached);
                 CompileError::Refused(Refusal::TooLarge { limit, rule })
             }
+            PlanError::OutOfTime(out_of_time) => out_of_time.into(),
             PlanError::Bug(text) => CompileError::Bug(text.into()),
         }
     }

@@ -19,6 +19,7 @@
 
 use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
 use crate::ir::{CompareOp, Polarity};
 use indexmap::IndexSet;
@@ -36,12 +37,15 @@ const ALL_STEPS: usize = 100_000;
 const GOALS: usize = 32;
 
 /// Rewrites every relation.
-pub(super) fn drop_contained(program: &mut Specialised) {
+pub(super) fn drop_contained(program: &mut Specialised, deadline: Deadline) {
     let mut left = ALL_STEPS;
     let components = program.strata().into_iter().filter(|component| component.recursive);
     let recursive: IndexSet<RelId> =
         components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
     for rel in program.relations.ids() {
+        if deadline.is_over() {
+            return;
+        }
         let mut at = 0;
         while let Some(clause) = program.relations[rel].clauses.get(at).cloned() {
             let Some(replaced) = without_contained(program, rel, at, &clause, &recursive, &mut left) else {

@@ -18,9 +18,11 @@ mod unfold;
 
 use crate::catalog::Catalog;
 use crate::datalog::{RelId, Root, Specialised, Term, verify};
+use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
 use crate::ir::{Program, RuleId};
 use crate::pass::{self, Pass, Rewritable};
+use crate::question::CompileError;
 use indexmap::IndexSet;
 
 /// What the passes know in addition to the program that they rewrite.
@@ -30,6 +32,8 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
+    /// When they must have ended.
+    pub(crate) deadline: Deadline,
 }
 
 id!(/// A role form of a question's program, see [`RoleForm`].
@@ -62,6 +66,10 @@ impl Rewritable for RoleForm {
     /// Nothing: all passes keep the answers. [`verify`] checks that what they make is a program: after each
     /// pass in tests and debug builds, and in release builds once, before it is planned.
     type Keeps = ();
+
+    fn deadline(context: &Context<'_>) -> Deadline {
+        context.deadline
+    }
 }
 
 impl RoleForm {
@@ -86,7 +94,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
         does: "replaces a renaming by what it renames, unless that is a recursion by itself, and drops what larger clauses cover",
         applies: |_| true,
         keeps: (),
-        run: |form, _| unfold::unfold(&mut form.program),
+        run: |form, context| unfold::unfold(&mut form.program, context.deadline),
     },
     Pass {
         name: "merge-literals",
@@ -107,7 +115,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
         does: "drops clauses whose answers other clauses find anyway",
         applies: |_| true,
         keeps: (),
-        run: |form, _| contained::drop_contained(&mut form.program),
+        run: |form, context| contained::drop_contained(&mut form.program, context.deadline),
     },
 ];
 
@@ -159,16 +167,17 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
 /// The forms of a program that are worth planning, best first; `observe` sees each of them after each pass.
 ///
 /// # Errors
-/// A bug: what is wrong with the program that a pass made.
+/// [`CompileError::Bug`]: what is wrong with the program that a pass made; [`CompileError::OutOfTime`] after
+/// the deadline.
 pub(crate) fn forms(
     program: Specialised,
     context: &Context<'_>,
     observe: &mut dyn FnMut(&'static Pass<RoleForm>, &RoleForm),
-) -> Result<IdVec<RoleFormId, RoleForm>, String> {
+) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
     let n_outputs = program.roots.first().map_or(0, |root| root.outputs.len());
     let check = |pass: &str, program: &Specialised| {
         verify::check(context.program, context.catalog, program, n_outputs)
-            .map_err(|fault| format!("after `{pass}`: {fault}"))
+            .map_err(|fault| CompileError::Bug(format!("after `{pass}`: {fault}")))
     };
     let mut run = |passes, form: &mut RoleForm| {
         pass::run(passes, form, context, &mut |pass, form| {
@@ -176,7 +185,7 @@ pub(crate) fn forms(
                 check(pass.name, &form.program)?;
             }
             observe(pass, form);
-            Ok::<(), String>(())
+            Ok(())
         })
     };
     if cfg!(debug_assertions) {

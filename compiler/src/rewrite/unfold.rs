@@ -15,6 +15,7 @@
 
 use super::inclusion::{Inclusions, renamed};
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::Polarity;
 use crate::limits;
@@ -39,7 +40,7 @@ struct Unfolded {
 const COMPARED: usize = 64;
 
 /// Rewrites the relations that the question reaches, and empties all others.
-pub(super) fn unfold(program: &mut Specialised) {
+pub(super) fn unfold(program: &mut Specialised, deadline: Deadline) {
     let mut inclusions = Inclusions::new(program);
     let mut budget = limits::UNFOLDED_CLAUSES;
     let mut rewritten: IdVec<RelId, Option<Unfolded>> = IdVec::like(&program.relations, None);
@@ -47,7 +48,9 @@ pub(super) fn unfold(program: &mut Specialised) {
         represent(&mut root.clause, &inclusions);
     }
     let mut queue: Vec<RelId> = program.roots.iter().flat_map(|root| root.clause.callees()).collect();
-    while let Some(rel) = queue.pop() {
+    while let Some(rel) = queue.pop()
+        && !deadline.is_over()
+    {
         if rewritten[rel].is_none() {
             let unfolded = without_subsumed(program, rel, &mut inclusions, &mut budget);
             queue.extend(unfolded.clauses.iter().flat_map(Clause::callees));

@@ -3,6 +3,7 @@
 use super::index::Sources;
 use super::pattern::{CallId, Pattern, PatternArg};
 use super::specialiser::{Answerer, Choice, Origin, Specialiser};
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::{LiteralKind, Polarity, Program, Rule, Term, TypeId, VarType};
 use crate::ordered::OrderedSet;
@@ -36,7 +37,7 @@ const HEAD_PATTERNS: usize = 64;
 
 /// Returns the dependency graph of all rules, each called with the types and literals of its own head.
 pub(crate) fn dependencies(program: &Program) -> Result<Dependencies, CompileError> {
-    let mut work = Specialiser::new(program, Sources::of_signatures(program));
+    let mut work = Specialiser::new(program, Sources::of_signatures(program), Deadline::NEVER);
     for rule in &program.rules {
         for pattern in head_patterns(program, rule) {
             work.call(pattern, None);

@@ -66,6 +66,7 @@ impl Specialiser<'_> {
             let mut answers: OrderedMap<Vec<Adornment>, OrderedSet<C>> =
                 table.answers.iter().map(no_clauses).collect();
             for solution in &table.solutions {
+                self.deadline.check()?;
                 let Some(clauses) = answers.get_mut(&solution.adornments) else {
                     return Err(CompileError::Bug(
                         "a table has a solution that it does not answer with".into(),

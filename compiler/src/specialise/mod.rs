@@ -36,6 +36,7 @@ pub(crate) use traced::{ClauseId, GoalId, Traced, TracedClause};
 
 use crate::catalog::Catalog;
 use crate::datalog::{Relation, Specialised};
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::Program;
 use crate::question::{CompileError, Shape};
@@ -50,11 +51,13 @@ use specialiser::Specialiser;
 /// # Errors
 /// [`CompileError::Refused`] if the copies exceed
 /// [`SPECIALISATION_STEPS`](crate::limits::SPECIALISATION_STEPS) or what they deny
-/// [`DENIALS`](crate::limits::DENIALS), or a test needs the type of a variable that has none.
+/// [`DENIALS`](crate::limits::DENIALS), or a test needs the type of a variable that has none;
+/// [`CompileError::OutOfTime`] after the deadline.
 pub(crate) fn specialise(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
+    deadline: Deadline,
 ) -> Result<Specialised, CompileError> {
     let Some(question) = QuestionRule::new(program, shape) else {
         return Ok(Specialised {
@@ -63,7 +66,7 @@ pub(crate) fn specialise(
             extra_constants: IndexSet::new(),
         });
     };
-    let mut work = Specialiser::new(program, Sources::new(program, catalog));
+    let mut work = Specialiser::new(program, Sources::new(program, catalog), deadline);
     work.answer_all(&question)?;
     let roots = question.roots(&mut work)?;
     let relations = work.relations(emit::clause)?.into_iter();

@@ -5,6 +5,7 @@ use super::index::Sources;
 use super::pattern::{CallId, Pattern};
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
+use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
 use crate::ir::{BodyLiteralId, ConstId, Constant, MatchingRules, Program, RuleId};
 use crate::limits;
@@ -13,6 +14,9 @@ use crate::question::CompileError;
 use crate::refusal::Limit;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
+
+/// After how many steps it is checked whether the time is over: a step takes a microsecond or more.
+const STEPS_A_LOOK: usize = 32;
 
 id!(/// A call that relations of the catalog answer by themselves.
     pub(super) DirectId, "direct");
@@ -94,11 +98,13 @@ pub(super) struct Specialiser<'p> {
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
     pub(super) queue: VecDeque<CallId>,
     pub(super) steps: usize,
+    /// When it must end.
+    pub(super) deadline: Deadline,
 }
 
 impl<'p> Specialiser<'p> {
     /// Nothing was called yet.
-    pub(super) fn new(program: &'p Program, sources: Sources) -> Self {
+    pub(super) fn new(program: &'p Program, sources: Sources, deadline: Deadline) -> Self {
         Self {
             program,
             sources,
@@ -107,6 +113,7 @@ impl<'p> Specialiser<'p> {
             by_pattern: FxHashMap::default(),
             queue: VecDeque::new(),
             steps: 0,
+            deadline,
         }
     }
 
@@ -131,6 +138,7 @@ impl<'p> Specialiser<'p> {
     /// Runs queued tables until none grows.
     pub(super) fn fixpoint(&mut self) -> Result<(), CompileError> {
         while let Some(table) = self.queue.pop_front() {
+            self.deadline.check()?;
             let entry = &mut self.tables[table];
             entry.queued = false;
             let pattern = entry.pattern.clone();
@@ -182,9 +190,13 @@ impl<'p> Specialiser<'p> {
         }
     }
 
-    /// Counts work against the limit.
+    /// Counts work against the limit, and now and then looks at the clock.
     pub(super) fn step(&mut self, work: usize) -> Result<(), CompileError> {
+        let looks = self.steps / STEPS_A_LOOK;
         self.steps += work;
+        if self.steps / STEPS_A_LOOK > looks {
+            self.deadline.check()?;
+        }
         if self.steps > limits::SPECIALISATION_STEPS {
             return Err(CompileError::too_large(Limit::RuleCopies { most: limits::SPECIALISATION_STEPS }));
         }

@@ -11,6 +11,7 @@ use super::question_rule::QuestionRule;
 use super::specialiser::Specialiser;
 use super::traced::{Traced, TracedRelation};
 use crate::catalog::Catalog;
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::Program;
 use crate::question::{CompileError, Shape};
@@ -20,12 +21,17 @@ use indexmap::IndexSet;
 ///
 /// # Errors
 /// As [`super::specialise`].
-pub(crate) fn trace(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Traced, CompileError> {
+pub(crate) fn trace(
+    program: &Program,
+    catalog: &Catalog,
+    shape: &Shape,
+    deadline: Deadline,
+) -> Result<Traced, CompileError> {
     let Some(question) = QuestionRule::new(program, shape) else {
         let (relations, roots) = (IdVec::new(), IdVec::new());
         return Ok(Traced { relations, roots, extra_constants: IndexSet::new() });
     };
-    let mut work = Specialiser::new(program, Sources::new(program, catalog));
+    let mut work = Specialiser::new(program, Sources::new(program, catalog), deadline);
     work.answer_all(&question)?;
     let roots = question.traced_roots(&mut work)?;
     let relations = work.relations(emit::traced)?.into_iter();

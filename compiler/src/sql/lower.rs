@@ -11,6 +11,7 @@ use crate::algebra::{
 };
 use crate::catalog::{Catalog, ColumnId};
 use crate::datalog::constant;
+use crate::deadline::Deadline;
 use crate::dialect::Features;
 use crate::ir::{ConstId, Constant, Program};
 use crate::keys::Keys;
@@ -32,6 +33,8 @@ pub(super) struct Inputs<'l> {
     pub(super) features: &'static Features,
     /// What the bindings of a caller's database promise.
     pub(super) keys: Option<Keys<'l>>,
+    /// When the statement must be printed.
+    pub(super) deadline: Deadline,
 }
 
 /// Lowers the parts of a plan to one statement.
@@ -191,6 +194,7 @@ where
         names: &[String],
         unconstrained: Unconstrained,
     ) -> Result<SetExpr, CompileError> {
+        self.inputs.deadline.check()?;
         let at = at.inside(select);
         let mut projection = Vec::new();
         let mut names = names.iter();

@@ -52,11 +52,11 @@ pub(crate) fn to_sql(
     values: &Values<'_>,
     observe: &mut dyn FnMut(&Plan),
 ) -> Result<Statement, CompileError> {
-    let Request { program, catalog, shape } = *request;
+    let Request { program, catalog, shape, deadline } = *request;
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
     let constants = &planned.extra_constants;
-    let inputs = Inputs { program, catalog, constants, features, keys: None };
+    let inputs = Inputs { program, catalog, constants, features, keys: None, deadline };
     let print = |plan: &Plan| {
         verifier.check("sql", plan)?;
         let mut lowering = Lowering { inputs, target: Hosted::new(values) };

@@ -50,10 +50,8 @@ fn unordered(error: &CompileError) -> Diagnostic {
     let code = Code::TooManyCases;
     let refusal = match error {
         CompileError::Refused(refusal) => refusal,
-        CompileError::Bug(text) => {
-            let title = format!("the negations of this policy cannot be ordered: internal error: {text}");
-            return Diagnostic::new(code, title, Span::default(), "this is a fault of Portcullis: report it");
-        }
+        CompileError::Bug(text) => return unordered_by_fault(text),
+        CompileError::OutOfTime(_) => return unordered_by_fault("a deadline that nobody set is over"),
     };
     let span = refusal.place().map_or_else(Span::default, |at| at.span);
     let title = "the negations of this policy have too many cases to order";
@@ -63,6 +61,12 @@ fn unordered(error: &CompileError) -> Diagnostic {
             limits::SPECIALISATION_STEPS
         ))
         .with_help("give the variables of this rule narrower types, or negate facts instead of rules")
+}
+
+fn unordered_by_fault(text: &str) -> Diagnostic {
+    let title = format!("the negations of this policy cannot be ordered: internal error: {text}");
+    let label = "this is a fault of Portcullis: report it";
+    Diagnostic::new(Code::TooManyCases, title, Span::default(), label)
 }
 
 /// What each predicate reads, for all types and literals.

@@ -1,5 +1,6 @@
-//! What the unit tests of several modules need.
+//! What the unit tests of several modules need, and tests of the whole compiler.
 
+mod deadlines;
 #[expect(unreachable_pub, reason = "the test kit exports it")]
 #[path = "../../../tests/support/processor.rs"]
 pub(crate) mod processor;

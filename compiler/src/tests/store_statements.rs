@@ -3,7 +3,8 @@
 
 use crate::bindings;
 use crate::catalog::{BindingId, Catalog, ContextId, Relation, RelationArg, RelationSource, SourceId};
-use crate::local::{self, Fetched, SqlDetail, SqlForm, SqlRequest};
+use crate::deadline::Deadline;
+use crate::local::{self, Fetched, PlanOptions, SqlDetail, SqlForm, SqlRequest};
 use crate::question::{Domain, Question, QuestionVar, Shape, Slot, Statement};
 use crate::source::SourceMap;
 use crate::{StoreDialect, check, compile_for_store};
@@ -106,10 +107,13 @@ fn parts() -> String {
     let question = &Question::atom("has_role", vec![user(), role, folder]);
     let form = &SqlForm::Decision { name: "allowed".into() };
     let shape = Shape::of(program, question);
-    let plan = local::plan(program, catalog, &shape, form, bindings, StoreDialect::Postgresql, 100);
+    let (store, most_values, deadline) = (StoreDialect::Postgresql, 100, Deadline::NEVER);
+    let options = PlanOptions { store, most_rows: most_values, deadline };
+    let plan = local::plan(program, catalog, &shape, form, bindings, options);
     let mut parts = Vec::new();
     let detail = SqlDetail::Sql;
-    let request = SqlRequest { program, catalog, bindings, question, form, now: 0, most_values: 100, detail };
+    let request =
+        SqlRequest { program, catalog, bindings, question, form, now: 0, most_values, deadline, detail };
     let sql = plan.expect("a plan").sql(&request, &mut |statement, _| {
         parts.push(shown(statement));
         Ok::<_, ()>(Fetched::Rows(Vec::new()))
@@ -121,7 +125,8 @@ fn parts() -> String {
 fn printed(question: &Question) -> String {
     let program = check(&SourceMap::new("policy.polar", POLICY)).program.expect("a policy");
     let shape = Shape::of(&program, question);
-    let statement = compile_for_store(&program, &catalog(), &shape, StoreDialect::Postgresql);
+    let statement =
+        compile_for_store(&program, &catalog(), &shape, StoreDialect::Postgresql, Deadline::NEVER);
     shown(&statement.expect("a statement"))
 }
 

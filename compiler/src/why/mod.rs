@@ -39,6 +39,7 @@ pub use suggest::{SuggestionSearch, Suggestions};
 
 use crate::builtin::{ALLOW, HAS_PERMISSION, HAS_RELATION, HAS_ROLE};
 use crate::catalog::Catalog;
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::Program;
 use crate::ordered::OrderedSet;
@@ -93,17 +94,23 @@ impl Rules {
     /// The rules of a question's shape over the relations of a catalog.
     ///
     /// # Errors
-    /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
-    pub fn new(program: &Program, catalog: &Catalog, shape: &Shape) -> Result<Self, CompileError> {
+    /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing;
+    /// [`CompileError::OutOfTime`] after the deadline.
+    pub fn new(
+        program: &Program,
+        catalog: &Catalog,
+        shape: &Shape,
+        deadline: Deadline,
+    ) -> Result<Self, CompileError> {
         let n_stored = catalog.relations.len();
         let (extended, is_cut) = possible::with_possible(program, catalog);
-        let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape) {
+        let (catalog, traced, is_cut) = match specialise::trace(program, &extended, shape, deadline) {
             Ok(traced) => (extended, traced, is_cut),
             // Without the facts that only could exist there are fewer copies of rules, and
             // rules that only such facts reach do not apply: neither their number nor a test
             // in one of them prevents an explanation.
             Err(CompileError::Refused(Refusal::TooLarge { .. } | Refusal::Untyped { .. })) => {
-                (catalog.clone(), specialise::trace(program, catalog, shape)?, true)
+                (catalog.clone(), specialise::trace(program, catalog, shape, deadline)?, true)
             }
             Err(error) => return Err(error),
         };

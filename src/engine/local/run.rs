@@ -225,6 +225,7 @@ impl Planned {
             form: &self.wanted.form,
             now: self.view.now(),
             most_values: self.most_values,
+            deadline: self.plans.deadline(),
             detail,
         }
     }

@@ -10,6 +10,7 @@ use crate::engine::trial_values::trial_values;
 use crate::engine::why::rows::StoredRows;
 use crate::engine::{Engine, EngineError};
 use crate::store::{Reader, aside};
+use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::{Assertion, Program, RuleId, Test};
 use portcullis_compiler::question::{CompileError, Domain, Question, QuestionVar, Shape};
 use portcullis_compiler::source::Span;
@@ -63,7 +64,7 @@ fn coverage(program: &Program, reader: &Reader) -> Result<Coverage, EngineError>
         rules.map(|rule| rule.span).filter(|span| is_written(*span)).map(|span| (span, 0)).collect();
     let mut n_unexplained = 0;
     for test in &program.tests {
-        let bench = Bench::new(program, test, reader);
+        let bench = Bench::new(program, test, reader, Deadline::NEVER);
         for assertion in &test.assertions {
             let used = Used::of(&bench, test, assertion)?;
             n_unexplained += usize::from(!used.is_complete);
@@ -99,12 +100,13 @@ impl Used {
             bench.reader.check()?;
             let shape = Shape::of(program, &question);
             if !known.iter().any(|(known, _)| *known == shape) {
-                match Rules::new(program, &bench.catalog, &shape) {
+                match Rules::new(program, &bench.catalog, &shape, bench.deadline) {
                     Ok(rules) => known.push((shape.clone(), rules)),
                     Err(CompileError::Refused(_)) => {
                         used.is_complete = false;
                         continue;
                     }
+                    Err(CompileError::OutOfTime(out_of_time)) => return Err(out_of_time.into()),
                     Err(CompileError::Bug(text)) => return Err(EngineError::Bug(text)),
                 }
             }

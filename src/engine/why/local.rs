@@ -251,6 +251,7 @@ impl Engine {
             CompileError::Refused(refusal) => {
                 EngineError::Refused(Box::new(asking.question.refused(refusal)))
             }
+            CompileError::OutOfTime(out_of_time) => out_of_time.into(),
             CompileError::Bug(text) => EngineError::Bug(text),
         })
     }

@@ -67,7 +67,9 @@ pub(crate) fn complaints(policy: &str, facts: &str, asked: Vec<(String, String)>
                 complaints.push(format!("{text}: compiling took {taken:?}"));
             }
             match compiled {
-                Err(bug @ CompileError::Bug(_)) => complaints.push(format!("{text}: {bug:?}")),
+                Err(bug @ (CompileError::OutOfTime(_) | CompileError::Bug(_))) => {
+                    complaints.push(format!("{text}: {bug:?}"));
+                }
                 Err(CompileError::Refused(_)) => {}
                 Ok(statement) => complaints.extend(sql_limits::check(&statement.sql, dialect).err()),
             }

@@ -245,11 +245,29 @@ fn a_slow_body_is_408() {
 }
 
 #[test]
-fn a_question_over_its_time_is_400_and_the_server_serves_on() {
+fn a_question_of_any_kind_over_its_time_is_400_and_the_server_serves_on() {
     let server = Server::with(Config { query_time: Duration::ZERO, ..Config::default() });
     let answer = server.post("/api/policy", &json!({ "src": portcullis_testkit::server::POLICY }));
     assert_eq!(answer.status, 200, "{}", answer.text);
-    server.post("/api/authorize", &question("ada", "read", "a")).fails(400, "the question took longer than");
+    let check = question("ada", "read", "a");
+    let [user, action, repo] =
+        [("User", "ada"), ("String", "read"), ("Repo", "a")].map(|(ty, id)| json!({ "type": ty, "id": id }));
+    let allowed = json!({ "predicate": "allow", "args": [user, action, repo] });
+    let constraints = json!({ "r": { "type": "Repo", "ids": null } });
+    for (path, body) in [
+        ("authorize", check.clone()),
+        ("list", check.clone()),
+        ("actions", check.clone()),
+        ("query", json!({ "fact": allowed })),
+        ("evaluate_query", json!({ "predicate": ["is_public", ["r"]], "constraints": constraints })),
+        ("explain", check.clone()),
+        ("authorize_query", json!({ "query": check, "data_bindings": "" })),
+        ("list_query", json!({ "query": check, "column": "id", "data_bindings": "" })),
+    ] {
+        let answer = server.post(&format!("/api/{path}"), &body);
+        answer.fails(400, "the question took longer than 0ns to compile: ask for less at once");
+        assert_eq!(answer.code(), "timeout", "{path}");
+    }
     assert_eq!(server.get("/health").status, 200);
 }
 

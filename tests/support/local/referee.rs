@@ -66,7 +66,7 @@ impl Referee<'_> {
             DIALECTS.iter().any(|&dialect| match compile(self.program, &local.tables, &shape, dialect) {
                 Ok(statement) => statement.refused_if.is_some(),
                 Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),
-                Err(CompileError::Bug(_)) => false,
+                Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => false,
             })
         };
         let of_row = filtered(self.question, way).filter(|(ty, _)| ty != "String").map(|(_, var)| {

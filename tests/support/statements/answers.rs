@@ -24,6 +24,7 @@ pub(super) fn outcome(
             Err(message) => Outcome::Refused(NoAnswer::fault(message)),
         },
         Err(CompileError::Refused(refusal)) => Outcome::Refused(NoAnswer::refused(question, refusal.clone())),
+        Err(CompileError::OutOfTime(_)) => Outcome::Refused(NoAnswer::fault("out of time")),
         Err(CompileError::Bug(text)) => Outcome::Refused(NoAnswer::fault(text)),
     }
 }

@@ -8,6 +8,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse, Table};
 use crate::bindings::{ColumnExpr, RowTable};
+use crate::deadline::Deadline;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::{Setting, is_same_for_all_rows, test_sets_of};
@@ -43,6 +44,10 @@ enum Alternatives<'a> {
 impl Rewritable for Filter {
     type Context<'c> = Arranging<'c>;
     type Keeps = Keeps;
+
+    fn deadline(arranging: &Arranging<'_>) -> Deadline {
+        arranging.setting.deadline
+    }
 }
 
 /// All passes, in their order.

@@ -14,6 +14,7 @@ use crate::algebra::verify::Verifier;
 use crate::algebra::{Condition, Embedded, Plan, Select, SetUse};
 use crate::bindings::{Bindings, ColumnExpr, SqlName};
 use crate::catalog::{Catalog, ColumnId};
+use crate::deadline::Deadline;
 use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
 use crate::keys::Keys;
@@ -49,6 +50,8 @@ pub(crate) struct LocalStatement<'l> {
     pub(crate) places: &'l [ValuePlace],
     /// Prefix of generated names, see [`free_prefix`](super::caller::free_prefix).
     pub(crate) prefix: &'l str,
+    /// When it must be printed.
+    pub(crate) deadline: Deadline,
 }
 
 /// The caller's column as an expression.
@@ -267,9 +270,11 @@ impl<'l> LocalStatement<'l> {
         column: Option<GivenColumn>,
         row: Option<(String, SqlName)>,
     ) -> Lowering<'l, Local<'l>> {
-        let Self { program, catalog, constants, dialect, bindings, embedded, places, prefix, .. } = self;
+        let Self {
+            program, catalog, constants, dialect, bindings, embedded, places, prefix, deadline, ..
+        } = self;
         let keys = Some(Keys { catalog, bindings });
-        let inputs = Inputs { program, catalog, constants, features: dialect.features(), keys };
+        let inputs = Inputs { program, catalog, constants, features: dialect.features(), keys, deadline };
         let caller = Caller { inputs, bindings, embedded, places, prefix, column, row };
         Lowering { inputs, target: Local::of(caller, plan) }
     }

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
 use crate::check;
+use crate::deadline::Deadline;
 use crate::ir::Program;
 use crate::question::{Question, QuestionVar, Shape};
 use crate::source::SourceMap;
@@ -100,7 +101,7 @@ impl Bench {
         };
         let question = Question::atom(name, args.iter().enumerate().map(var).collect());
         let shape = Shape::of(&self.program, &question);
-        let rules = Rules::new(&self.program, &self.catalog, &shape).unwrap();
+        let rules = Rules::new(&self.program, &self.catalog, &shape, Deadline::NEVER).unwrap();
         let mut read = Read { rows: &self.rows, n_reads: 0 };
         let found: Result<Reasons, WhyError<String>> = rules.explain(
             &self.program,

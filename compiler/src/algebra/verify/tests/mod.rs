@@ -81,7 +81,7 @@ fn fault_with_column(
             assert!(text.starts_with("after the pass `some pass`: "), "{text}");
             Some(text)
         }
-        Err(CompileError::Refused(refusal)) => panic!("{refusal:?}"),
+        Err(error @ (CompileError::Refused(_) | CompileError::OutOfTime(_))) => panic!("{error:?}"),
     }
 }
 
