@@ -103,26 +103,27 @@ impl Postgresql {
         let (client, connection) = connected
             .map_err(|error| CliError::Database { reason: reason(&error), at: Some(places(&config)) })?;
         tokio::spawn(connection);
-        client.batch_execute(&format!("{BEGIN}'{MOST_SECONDS}s'")).await.map_err(failed)?;
+        client.batch_execute(&format!("{BEGIN}'{MOST_SECONDS}s'")).await.map_err(|error| failed(&error))?;
         Ok(Self { client })
     }
 
     /// The columns of the tables and views, up to this number.
     pub(super) async fn columns_of_tables(&self, most: usize) -> Result<Vec<[String; 2]>, CliError> {
-        let rows = self.client.query(&format!("{SCHEMA}{most}"), &[]).await.map_err(failed)?;
+        let rows =
+            self.client.query(&format!("{SCHEMA}{most}"), &[]).await.map_err(|error| failed(&error))?;
         let names = |row: &Row| Ok([row.try_get(0)?, row.try_get(1)?]);
-        rows.iter().map(names).collect::<Result<_, _>>().map_err(failed)
+        rows.iter().map(names).collect::<Result<_, _>>().map_err(|error| failed(&error))
     }
 
     /// The columns of a query, or the server's reason for refusing it.
     pub(super) async fn columns(&self, query: &str) -> Result<Result<Vec<Column>, String>, CliError> {
-        self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
+        self.client.batch_execute("SAVEPOINT query").await.map_err(|error| failed(&error))?;
         let prepared = self.client.prepare(query).await;
         let columns = match prepared {
-            Ok(statement) => Ok(self.described(&statement).await.map_err(failed)?),
-            Err(error) => Err(refusal(error)?),
+            Ok(statement) => Ok(self.described(&statement).await.map_err(|error| failed(&error))?),
+            Err(error) => Err(refusal(&error)?),
         };
-        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(failed)?;
+        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(|error| failed(&error))?;
         Ok(columns)
     }
 
@@ -172,21 +173,21 @@ impl Postgresql {
 
     /// The indexes of a table that begin with an expression.
     pub(super) async fn expression_indexes(&self, table: &str) -> Result<Vec<ExpressionIndex>, CliError> {
-        let rows = self.client.query(EXPRESSIONS, &[&table]).await.map_err(failed)?;
+        let rows = self.client.query(EXPRESSIONS, &[&table]).await.map_err(|error| failed(&error))?;
         let index =
             |row: &Row| Ok(ExpressionIndex { expression: row.try_get(0)?, predicate: row.try_get(1)? });
-        rows.iter().map(index).collect::<Result<_, _>>().map_err(failed)
+        rows.iter().map(index).collect::<Result<_, _>>().map_err(|error| failed(&error))
     }
 
     /// The compiler of statements, if it is on.
     pub(super) async fn jit(&self) -> Result<Option<Jit>, CliError> {
-        let row = self.client.query_one(JIT, &[]).await.map_err(failed)?;
-        let is_on: bool = row.try_get(0).map_err(failed)?;
+        let row = self.client.query_one(JIT, &[]).await.map_err(|error| failed(&error))?;
+        let is_on: bool = row.try_get(0).map_err(|error| failed(&error))?;
         if !is_on {
             return Ok(None);
         }
-        let above_cost = row.try_get(1).map_err(failed)?;
-        Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(failed)? }))
+        let above_cost = row.try_get(1).map_err(|error| failed(&error))?;
+        Ok(Some(Jit { above_cost, off_ddl: row.try_get(2).map_err(|error| failed(&error))? }))
     }
 
     /// The plan of a statement, or the server's reason for refusing it. If the statement runs too
@@ -200,13 +201,13 @@ impl Postgresql {
         if runs {
             match self.explain(", ANALYZE", statement).await? {
                 Err(error) if error.code() == Some(&SqlState::QUERY_CANCELED) => {}
-                Err(error) => return refusal(error).map(Err),
+                Err(error) => return refusal(&error).map(Err),
                 Ok(json) => return Ok(Ok(plan(false)(json))),
             }
         }
         match self.explain("", statement).await? {
             Ok(json) => Ok(Ok(plan(runs)(json))),
-            Err(error) => refusal(error).map(Err),
+            Err(error) => refusal(&error).map(Err),
         }
     }
 
@@ -223,7 +224,7 @@ impl Postgresql {
 
     /// The rows of a statement whose columns are text.
     pub(super) async fn rows(&self, statement: &str) -> Result<Vec<Vec<Option<String>>>, CliError> {
-        let messages = self.client.simple_query(statement).await.map_err(failed)?;
+        let messages = self.client.simple_query(statement).await.map_err(|error| failed(&error))?;
         let row = |message: &SimpleQueryMessage| match message {
             SimpleQueryMessage::Row(row) => {
                 Some((0..row.len()).map(|at| row.get(at).map(str::to_owned)).collect())
@@ -235,7 +236,7 @@ impl Postgresql {
 
     /// The first column of each row, or the server's error.
     async fn texts(&self, query: &str) -> Result<Result<Vec<String>, Error>, CliError> {
-        self.client.batch_execute("SAVEPOINT query").await.map_err(failed)?;
+        self.client.batch_execute("SAVEPOINT query").await.map_err(|error| failed(&error))?;
         let rows = match self.client.simple_query(query).await {
             Ok(messages) => {
                 let text = |message: &SimpleQueryMessage| match message {
@@ -245,19 +246,19 @@ impl Postgresql {
                 Ok(messages.iter().filter_map(text).collect())
             }
             Err(error) if error.as_db_error().is_some() => Err(error),
-            Err(error) => return Err(failed(error)),
+            Err(error) => return Err(failed(&error)),
         };
-        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(failed)?;
+        self.client.batch_execute("ROLLBACK TO SAVEPOINT query").await.map_err(|error| failed(&error))?;
         Ok(rows)
     }
 
     /// The size of a table, if there is one of this name.
     pub(super) async fn table_size(&self, schema: &str, name: &str) -> Result<Option<TableSize>, CliError> {
-        let row = self.client.query_opt(SIZE, &[&schema, &name]).await.map_err(failed)?;
+        let row = self.client.query_opt(SIZE, &[&schema, &name]).await.map_err(|error| failed(&error))?;
         let read = |row: Row| {
             Ok(TableSize { name: row.try_get(0)?, is_analysed: row.try_get(1)?, n_rows: row.try_get(2)? })
         };
-        row.map(read).transpose().map_err(failed)
+        row.map(read).transpose().map_err(|error| failed(&error))
     }
 
     async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {
@@ -309,9 +310,9 @@ fn kind(ty: &Type, modifier: i32) -> ColumnKind {
 }
 
 /// The server's reason for refusing a query; an error if the query is not at fault.
-fn refusal(error: Error) -> Result<String, CliError> {
+fn refusal(error: &Error) -> Result<String, CliError> {
     let Some(reason) = error.as_db_error() else {
-        return Err(CliError::Database { reason: reason(&error), at: None });
+        return Err(CliError::Database { reason: reason(error), at: None });
     };
     Ok(match reason.hint() {
         Some(hint) => format!("{} ({})", reason.message(), hint.trim_end_matches('.')),
@@ -319,12 +320,12 @@ fn refusal(error: Error) -> Result<String, CliError> {
     })
 }
 
-fn failed(error: Error) -> CliError {
+fn failed(error: &Error) -> CliError {
     // A server that ends the connection says so with an error, too.
     const ENDS: &[SqlState] =
         &[SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
     let Some(code) = error.code().filter(|code| !ENDS.contains(code)).cloned() else {
-        return CliError::Database { reason: reason(&error), at: None };
+        return CliError::Database { reason: reason(error), at: None };
     };
     match refusal(error) {
         Ok(reason) => CliError::Answered { reason, remedy: remedy(&code) },
