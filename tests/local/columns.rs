@@ -226,8 +226,8 @@ fn a_filter_over_integers_is_never_null() {
     }
 }
 
-/// What is no integer in its one form is in no fact, however deep in denials: there, too, a comparison with it is
-/// false and not NULL.
+/// What is no integer in its one form is in no fact, however deep in denials: there, too, a comparison with
+/// it is false and not NULL.
 #[test]
 fn what_is_no_integer_denies_nothing_inside_denials() {
     let policy = r#"

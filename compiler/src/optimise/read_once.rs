@@ -32,8 +32,8 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
     }
 }
 
-/// Merges the sources of a select and of its branches; `around` are those of the selects around it, which hold
-/// these equalities.
+/// Merges the sources of a select and of its branches; `around` are those of the selects around it, which
+/// hold these equalities.
 fn merge(
     select: &mut Select,
     around: &mut Vec<From>,

@@ -14,7 +14,8 @@
 use super::approach::Shares;
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
-use super::planner::{Asks, PlanError, Planner};
+use super::error::PlanError;
+use super::planner::{Asks, Planner};
 use super::scope::Enclosing;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;

@@ -9,8 +9,9 @@
 use super::approach::Shares;
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
+use super::error::PlanError;
 use super::next_goal::{GoalUse, is_ready};
-use super::planner::{Asks, PlanError, Planner};
+use super::planner::{Asks, Planner};
 use super::scope::Enclosing;
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;

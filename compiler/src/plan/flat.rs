@@ -18,7 +18,8 @@
 
 use super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::closure::{ClosureCall, KnownColumn};
-use super::planner::{Asks, FlatClosures, PlanError, Planner};
+use super::error::PlanError;
+use super::planner::{Asks, FlatClosures, Planner};
 use super::separable::static_term;
 use crate::algebra::{Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;

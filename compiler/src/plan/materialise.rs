@@ -2,8 +2,9 @@
 
 use super::body::{Goal, Term};
 use super::build::Build;
+use super::error::PlanError;
 use super::next_goal::is_wanted;
-use super::planner::{PlanError, Planner};
+use super::planner::Planner;
 use super::scope::Enclosing;
 use super::table_call::{TableArg, TableCall};
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};

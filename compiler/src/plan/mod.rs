@@ -19,42 +19,30 @@ pub(crate) mod candidates;
 mod closure;
 mod conjunction;
 mod ends;
+mod error;
 mod flat;
 mod materialise;
 mod next_goal;
 mod planner;
+mod request;
 mod scope;
 mod separable;
 mod table_call;
 
 pub(crate) use approach::{Approach, Ends};
+pub(crate) use request::Request;
 
 use crate::algebra::Plan;
 use crate::algebra::verify::Verifier;
-use crate::catalog::Catalog;
 use crate::datalog::Specialised;
-use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::{Constant, Program, RuleId};
-use crate::question::{CompileError, Shape};
+use crate::question::CompileError;
 use crate::refusal::{Place, Refusal, RuleAtLimit};
 use crate::rewrite::{RoleForm, RoleFormId};
 use indexmap::IndexSet;
 use planner::Planner;
 use std::collections::BTreeMap;
-
-/// A question to plan.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Request<'r> {
-    /// The policy.
-    pub(crate) program: &'r Program,
-    /// The relations that hold facts.
-    pub(crate) catalog: &'r Catalog,
-    /// The question, without its values.
-    pub(crate) shape: &'r Shape,
-    /// When it must be compiled.
-    pub(crate) deadline: Deadline,
-}
 
 /// A plan, and the literals in it that the policy does not have.
 #[derive(Clone, Debug)]

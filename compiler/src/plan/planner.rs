@@ -1,9 +1,10 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
-use super::Request;
 use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
+use super::error::PlanError;
+use super::request::Request;
 use super::scope::Enclosing;
 use super::table_call::TableCall;
 use crate::algebra::aliases::{TakenAliases, number_aliases};
@@ -16,7 +17,7 @@ use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Output, RelId, Root, Specialised};
-use crate::deadline::{Deadline, OutOfTime};
+use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::{PredId, Program, RuleId};
 use crate::limits;
@@ -26,44 +27,6 @@ use crate::rewrite::RoleForm;
 use indexmap::IndexSet;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
-
-/// Why a body cannot be planned in one way; another way may work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PlanError {
-    /// Nothing binds a variable that a test, a negation or the answer needs.
-    Unbound {
-        /// The variable.
-        var: VarName,
-        /// The rule that needs it.
-        rule: Option<RuleId>,
-        /// The predicate whose negation needs it, if it is one.
-        denied: Option<String>,
-    },
-    /// A walk would have to start from the middle of another fixpoint.
-    Unseeded {
-        /// The predicate that is walked.
-        pred: PredId,
-        /// The variable with whose values the walk would start.
-        var: VarName,
-        /// The rule that calls for it.
-        rule: Option<RuleId>,
-    },
-    /// More alternatives, branches or tables than [`crate::limits`] allows.
-    TooLarge {
-        /// The rule that was planned then.
-        rule: Option<RuleId>,
-    },
-    /// The time is over.
-    OutOfTime(OutOfTime),
-    /// An invariant did not hold.
-    Bug(&'static str),
-}
-
-impl From<OutOfTime> for PlanError {
-    fn from(out_of_time: OutOfTime) -> Self {
-        Self::OutOfTime(out_of_time)
-    }
-}
 
 /// What a closure of a whole component holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

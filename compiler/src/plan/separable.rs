@@ -5,7 +5,8 @@
 
 use super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::closure::{ClosureCall, KnownColumn, Mode};
-use super::planner::{PlanError, Planner};
+use super::error::PlanError;
+use super::planner::Planner;
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::RelId;

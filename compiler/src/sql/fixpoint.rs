@@ -60,8 +60,8 @@ where
         }
     }
 
-    /// All rows that a recursion starts from, as one arm. If they count as one row, each step is planned for ten,
-    /// and finds the next rows by an index where there is one.
+    /// All rows that a recursion starts from, as one arm. If they count as one row, each step is planned for
+    /// ten, and finds the next rows by an index where there is one.
     fn start(&self, at: At<'_>, table: &Table, base: &[Select], all: SetExpr) -> SetExpr {
         match RowStrategy::of_start(table, base, at.tables, &self.inputs) {
             RowStrategy::Arrays => as_few(all, table.n_columns),

@@ -31,7 +31,7 @@ pub(super) struct Inputs<'l> {
     pub(super) constants: &'l IndexSet<Constant>,
     /// What the database can do.
     pub(super) features: &'static Features,
-    /// What the bindings of a caller's database promise.
+    /// What the bindings promise of the tables that the sets of a filter read.
     pub(super) keys: Option<Keys<'l>>,
     /// When the statement must be printed.
     pub(super) deadline: Deadline,

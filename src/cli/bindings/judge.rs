@@ -9,7 +9,7 @@ use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::catalog::ColumnId;
 use portcullis_compiler::id_vec::IdVec;
-use portcullis_compiler::primitive::{INTEGER, Primitive};
+use portcullis_compiler::primitive::{BOOLEAN, INTEGER, Primitive};
 use std::collections::BTreeMap;
 
 /// The types in `sql_types`, as the database knows them.
@@ -244,9 +244,10 @@ fn without_scale(ty: &str, column: &Column) -> Finding {
     Finding::of(FindingCode::OtherSqlType, Severity::Error, column, message)
 }
 
-/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, regardless of `sql_types`.
+/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, regardless of `sql_types`. A
+/// truth value is compared as text in any case.
 fn untyped(ty: &str, column: &Column) -> Option<Finding> {
-    if !is_entity(ty) && ty != INTEGER {
+    if ty == BOOLEAN {
         return None;
     }
     let what = match &column.origin {

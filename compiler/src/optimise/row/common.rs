@@ -216,9 +216,9 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered by their depth, the branches of each test and their conditions in
-/// an order that depends on what they ask alone, and the kind of each source that exposes the row in place of
-/// its number. Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered by their depth, the branches of each test and their conditions
+/// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
+/// of its number. Equal conditions of different alternatives are equal so.
 fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
@@ -287,8 +287,8 @@ mod tests {
         Select { filter, ..Select::default() }
     }
 
-    /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the guard
-    /// is deeper.
+    /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the
+    /// guard is deeper.
     #[test]
     fn the_order_of_a_guard_does_not_matter() {
         let guard = |row, own: usize, swapped: bool| {

@@ -209,6 +209,11 @@ pub(in crate::sql) fn only_if(condition: Expr, value: Expr) -> Expr {
     }
 }
 
+/// Whether a value is there [only if](only_if) a condition holds, or never.
+pub(in crate::sql) fn is_conditional(value: &Expr) -> bool {
+    matches!(value, Expr::Case { .. }) || *value == null()
+}
+
 /// `expr SIMILAR TO 'pattern'`
 pub(in crate::sql) fn similar(expr: Expr, pattern: &str) -> Expr {
     Expr::SimilarTo {

@@ -67,8 +67,8 @@ impl Lowering<'_, Local<'_>> {
         })
     }
 
-    /// `left op right`, for integers. What is not an integer in its one form is false in any order, and not NULL:
-    /// a denial of it holds.
+    /// `left op right`, for integers. What is not an integer in its one form is false in any order, and not
+    /// NULL: a denial of it holds.
     fn ordered(
         &mut self,
         at: At<'_>,
@@ -82,9 +82,7 @@ impl Lowering<'_, Local<'_>> {
         let Features { strict_types, integer, .. } = *self.inputs.features;
         // Two columns of text would compare as text; a text and an integer are an error.
         let is_cast = are_of_caller && is_native && strict_types;
-        let may_be_null = [&left, &right]
-            .into_iter()
-            .any(|side| matches!(side, Sql::Case { .. }) || *side == build::null());
+        let may_be_null = [&left, &right].into_iter().any(build::is_conditional);
         let compared =
             build::binary(left, operator, if is_cast { build::cast(right, integer) } else { right });
         Ok(if may_be_null { build::is_true(build::nested(compared)) } else { compared })

@@ -1,9 +1,9 @@
 //! Integers in an order comparison.
 //!
 //! A policy's integers are texts of one form each, `7` and never `07`. A caller's column may hold anything. A
-//! value of a different form is not an integer, and its row is ignored: it is NULL here, and its comparison is
-//! false, so that the statement does not fail. A column that is declared as an integer of at most 64 bits is
-//! compared as it is.
+//! value of a different form is not an integer, and its row is ignored: it is NULL here, and its comparison
+//! is false, so that the statement does not fail. A column that is declared as an integer of at most 64 bits
+//! is compared as it is.
 
 use super::target::Local;
 use crate::algebra::{Expr, FromKind};

@@ -5,9 +5,9 @@ use crate::store::error::StoreError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 impl WriterThread {
-    /// Does some work; `None` if it panicked. Then the batches that it had get no reply, and the next ones are
-    /// written on a new connection: the server ends the transaction of the old one with it, and whatever it has
-    /// committed is found there.
+    /// Does some work; `None` if it panicked. Then the batches that it had get no reply, and the next ones
+    /// are written on a new connection: the server ends the transaction of the old one with it, and whatever
+    /// it has committed is found there.
     pub(super) fn guarded<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
         let done = catch_unwind(AssertUnwindSafe(|| work(self))).ok();
         if done.is_none() {
@@ -45,13 +45,13 @@ impl WriterThread {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use super::super::super::PostgresStore;
+    use super::super::super::address::Address;
+    use super::super::super::migrate::migrate;
+    use super::super::BatchWork;
     use super::*;
     use crate::store::key::Access;
     use crate::store::options::StoreOptions;
-    use crate::store::postgres::PostgresStore;
-    use crate::store::postgres::address::Address;
-    use crate::store::postgres::migrate::migrate;
-    use crate::store::postgres::writer::BatchWork;
     use portcullis_testkit::cluster::Cluster;
 
     /// The name of a key that the writer panics about.

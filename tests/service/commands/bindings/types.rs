@@ -129,7 +129,11 @@ facts:
     query: SELECT user, doc FROM marks
   weighed(Doc:_, Integer:_):
     query: SELECT doc || '', length(user) FROM marks
-sql_types: {Doc: integer, Integer: integer, User: text}
+  rated(User:_, String:_):
+    query: SELECT user, CASE WHEN doc > 2 THEN 3 ELSE 1 END FROM marks
+  known(User:_, Boolean:_):
+    query: SELECT user, doc > 2 FROM marks
+sql_types: {Doc: integer, Integer: integer, User: text, String: text, Boolean: boolean}
 ";
     let (code, found) = findings(folder.path(), bindings, &database, &[]);
     let remedy = |what: &str, ty: &str| {
@@ -142,6 +146,10 @@ sql_types: {Doc: integer, Integer: integer, User: text}
         format!("error marked(User:_, Doc:_) doc: {}", remedy("has no declared type", "Doc")),
         format!("error weighed(Doc:_, Integer:_) doc || '': {}", remedy("is computed", "Doc")),
         format!("error weighed(Doc:_, Integer:_) length(user): {}", remedy("is computed", "Integer")),
+        format!(
+            "error rated(User:_, String:_) CASE WHEN doc > 2 THEN 3 ELSE 1 END: {}",
+            remedy("is computed", "String")
+        ),
     ] {
         assert!(found.contains(&wrong), "{wrong}\n{found:#?}");
     }
