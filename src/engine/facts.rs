@@ -8,6 +8,7 @@ use super::EngineError;
 use crate::store::{ArgPattern, Change, Fact, FactPattern, Value};
 use portcullis_compiler::check;
 use portcullis_compiler::ir::Program;
+use portcullis_compiler::limits;
 use portcullis_compiler::primitive::Primitive;
 use portcullis_compiler::source::SourceMap;
 
@@ -148,12 +149,14 @@ fn value_bytes(value: &Value) -> usize {
     value.ty.capacity() + value.id.capacity()
 }
 
-/// Refuses a pattern with a value, or a number of arguments, that no fact can have.
+/// Refuses a pattern with a value that no fact can have, or with more arguments than a predicate can have: a
+/// query may be about derived predicates, which can have more than facts.
 pub(super) fn check_pattern(pattern: &FactPattern) -> Result<(), EngineError> {
     pattern.predicate.iter().try_for_each(|name| check_predicate_name(name))?;
-    if pattern.args.len() > MAX_ARGS {
-        let n = pattern.args.len();
-        return Err(bad(format!("a fact has 1 to {MAX_ARGS} arguments, this pattern has {n}")));
+    let n = pattern.args.len();
+    if n > limits::PARAMETERS {
+        let most = limits::PARAMETERS;
+        return Err(bad(format!("a predicate has at most {most} arguments, this pattern has {n}")));
     }
     pattern.args.iter().try_for_each(|arg| match arg {
         ArgPattern::Typed(ty) if ty.contains('\0') => {
