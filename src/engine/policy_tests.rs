@@ -28,7 +28,7 @@ use super::view::unix_time;
 use super::{Engine, EngineError, questions};
 use crate::store::{Fact, Param, Reader, StoreError, Value, aside};
 use portcullis_compiler::catalog::Catalog;
-use portcullis_compiler::deadline::Deadline;
+use portcullis_compiler::deadline::{Deadline, OutOfTime};
 use portcullis_compiler::ir::{Assertion, ConstId, PredId, Program, Test, TypeId};
 use portcullis_compiler::question::{CompileError, Question, RefusedIf, RefusedQuestion, Shape, Statement};
 use portcullis_compiler::{StoreDialect, compile_for_store};
@@ -216,8 +216,10 @@ impl<'a> Bench<'a> {
             Ok(Statement { refused_if: Some(RefusedIf { refusal, .. }), .. })
             | Err(CompileError::Refused(refusal)) => return Err(refused(refusal)),
             Ok(statement) => statement,
-            Err(CompileError::OutOfTime(out_of_time)) => {
-                return Err(Trouble::Failed(out_of_time.into()));
+            Err(CompileError::OutOfTime(OutOfTime { limit })) => {
+                return Err(Trouble::Failed(EngineError::Timeout(format!(
+                    "the policy and its tests took longer than {limit:?}: test less, simplify the rules, or raise `policy_test_time`"
+                ))));
             }
             Err(CompileError::Bug(text)) => return Err(Trouble::Failed(EngineError::Bug(text))),
         };

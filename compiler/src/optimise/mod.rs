@@ -89,7 +89,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         name: "merge-roles",
         does: "makes one alternative of those that differ in a literal, which a column of each equals",
         applies: |setting| setting.bindings.is_some(),
-        keeps: Keeps::Equals,
+        keeps: Keeps::EqualsInSelects,
         run: |draft, setting| roles::merge(&mut draft.plan, setting.catalog),
     },
     Pass {

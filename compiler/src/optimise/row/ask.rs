@@ -130,8 +130,7 @@ impl Asker<'_> {
                 !is_of_table
             });
             select.from.retain(|known| known.alias != from.alias);
-            let arms = arms.iter().map(|arm| self.arm(arm, from.alias, &conditions));
-            let arms = arms.filter(|arm| !arm.filter.iter().any(is_of_other_member)).collect();
+            let arms = arms.iter().map(|arm| self.arm(arm, from.alias, &conditions)).collect();
             select.filter.push(Condition::Any(arms));
         }
     }
@@ -176,12 +175,6 @@ impl Asker<'_> {
         }
         arm
     }
-}
-
-/// Whether a condition asks a row of one member of a recursion for another member. Such a row has values of
-/// other types.
-fn is_of_other_member(condition: &Condition) -> bool {
-    matches!(condition, Condition::Compare { op: CompareOp::Equal, left: Expr::Tag(left), right: Expr::Tag(right) } if left != right)
 }
 
 /// Whether a condition mentions a source.
