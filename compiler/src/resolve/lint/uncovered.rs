@@ -62,9 +62,8 @@ fn uncovered(block: &Block<'_>, first: Span) -> Option<Diagnostic> {
     let ty = &name.value;
     let title = format!("no check of a `{ty}` is ever allowed, because no rule of `allow` takes one");
     let label = format!("a check of its permission `{permission}` is always denied");
-    let help = format!(
-        "add `allow(actor: Actor, action: String, resource: {ty}) if has_permission(actor, action, resource);`"
-    );
+    let help =
+        "add a rule of `allow` for it, with the conditions that the others have, if it is to be checked";
     let found = Diagnostic::new(Code::NeverAllowed, title, name.span, label);
     Some(found.with_label(first, "the policy's own rules replace the implied one").with_help(help))
 }
