@@ -28,29 +28,21 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
     let of_tables = tables.iter_mut().filter(|table| !matches!(table.body, TableBody::WholeState { .. }));
     let selects = of_tables.flat_map(|table| table.body.selects_mut());
     for select in selects.chain([guard]).chain(answer.selects_mut()) {
-        merge(select, &mut Vec::new(), &Equalities::default(), setting.row, keys);
+        merge(select, &mut Vec::new(), setting.row, keys);
     }
 }
 
-/// Merges the sources of a select and of its branches; `around` are those of the selects around it, which
-/// hold these equalities.
-fn merge(
-    select: &mut Select,
-    around: &mut Vec<From>,
-    held: &Equalities,
-    row: Option<Row<'_>>,
-    keys: Keys<'_>,
-) {
+/// Merges the sources of a select and of its branches; `around` are those of the selects around it.
+fn merge(select: &mut Select, around: &mut Vec<From>, row: Option<Row<'_>>, keys: Keys<'_>) {
     let outside = around.len();
-    let mut equalities = held.clone();
-    equalities.demand(select);
+    let equalities = Equalities::of(select);
     let Select { from, filter, output } = select;
     Others::for_each_mut(from, |others, from| {
         if let Some((kind, same)) = seen(*from, around, &equalities, keys)
             && !(matches!(kind, FromKind::Again { .. }) && is_seen(from.alias, &others, filter))
         {
             from.kind = kind;
-            use_key(filter, output, same, held);
+            use_key(filter, output, same);
             if let (FromKind::Row { source, .. }, Some(row)) = (kind, row) {
                 filter.extend(fact_condition(source, row, keys));
             }
@@ -58,10 +50,7 @@ fn merge(
         around.push(*from);
     });
     for condition in filter {
-        // What a denial reads is asked for each row around it. A set is made once, and a test may become one.
-        let alone = Equalities::default();
-        let held = if matches!(condition, Condition::None(_)) { &equalities } else { &alone };
-        condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, held, row, keys));
+        condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, row, keys));
     }
     around.truncate(outside);
 }
@@ -111,14 +100,9 @@ fn seen(
 }
 
 /// Replaces the key of a row by the equal key of the same row, under which it is read. Conditions that
-/// then hold anyway, or are held around the select, or occur twice, are dropped: each would connect the row
-/// once more with what reads it.
-fn use_key(
-    filter: &mut Vec<Condition>,
-    output: &mut IdVec<ColumnId, Expr>,
-    (own, known): (Expr, Expr),
-    held: &Equalities,
-) {
+/// then hold anyway, or occur twice, are dropped: each would connect the row once more with what reads
+/// it.
+fn use_key(filter: &mut Vec<Condition>, output: &mut IdVec<ColumnId, Expr>, (own, known): (Expr, Expr)) {
     let mut replace = |expr: &mut Expr| {
         if *expr == own {
             *expr = known;
@@ -129,9 +113,8 @@ fn use_key(
     let mut seen: Vec<(Expr, Expr)> = Vec::new();
     filter.retain(|condition| match condition {
         Condition::Compare { op: CompareOp::Equal, left, right } if *left == known || *right == known => {
-            let is_new = !held.hold(*left, *right)
-                && !seen.contains(&(*left, *right))
-                && !seen.contains(&(*right, *left));
+            let is_new =
+                left != right && !seen.contains(&(*left, *right)) && !seen.contains(&(*right, *left));
             seen.push((*left, *right));
             is_new
         }

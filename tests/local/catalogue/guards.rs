@@ -204,6 +204,22 @@ used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 
                                      AND u.kind = q.kind AND u.most < 10))",
     },
     Pattern {
+        shape: "pattern-roles-that-a-row-denies-on-the-container",
+        title: "The same in a rule of the folder",
+        why: "The folder's rules are one table, of which one alternative is left.",
+        reads_each_row: false,
+        shorthand: r#""read" if sees_in(actor, resource);"#,
+        rule: "sees_in(u: User, d: Document) if has_relation(d, \"folder\", f) and sees(u, f);
+sees(u: User, f: Folder) if usable(u, \"view\", f);
+sees(u: User, f: Folder) if usable(u, \"edit\", f);
+usable(u: User, kind: String, f: Folder) if quota(u, f, kind, _) and not used_up(u, kind, f);
+used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 10;",
+        expert: "EXISTS (
+                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind IN ('view', 'edit')
+                     AND NOT EXISTS (SELECT 1 FROM quotas u WHERE u.user_id = ? AND u.folder_id = d.folder_id
+                                     AND u.kind = q.kind AND u.most < 10))",
+    },
+    Pattern {
         shape: "pattern-roles-under-guards-on-the-same-rows",
         title: "A role on the folder or a membership of its tenant, under guards on both",
         why: "What leads from the user to the folder stays a set, although the guards read the same folder and tenant.",

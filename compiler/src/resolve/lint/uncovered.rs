@@ -2,9 +2,11 @@
 //! none of them.
 //!
 //! A policy that defines `allow` has no implied one, which would take every type. Parameters count as they
-//! are written, and not as inferred: one without a type takes every type.
+//! are written, and not as inferred: one without a type takes every type. Permissions that other rules read,
+//! as those of a container that its contents inherit, need no check of their own.
 
-use crate::builtin::ALLOW;
+use super::unused::Used;
+use crate::builtin::{ALLOW, HAS_PERMISSION};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ir::TypeId;
 use crate::resolve::blocks::{Block, Blocks, NameKind};
@@ -31,10 +33,13 @@ pub(super) fn uncovered_types(tables: &mut Tables, blocks: &Blocks<'_>, policy: 
         }
     }
     let Some(first) = first else { return };
+    let read = Used::read(tables);
     let mut found = Vec::new();
     for block in &blocks.list {
         if !covered.contains(&block.ty) && !blocks.subtypes(block).any(|sub| covered.contains(&sub)) {
-            found.extend(uncovered(block, first));
+            found.extend(uncovered(block, first, |name| {
+                read.contains(tables, (HAS_PERMISSION, 3), name, block.ty)
+            }));
         }
     }
     for diagnostic in found {
@@ -54,10 +59,10 @@ fn taken(tables: &Tables, param: &Param) -> Option<Vec<TypeId>> {
     Some(tables.admits(ty).to_vec())
 }
 
-/// A block with permissions that no rule of `allow` takes.
-fn uncovered(block: &Block<'_>, first: Span) -> Option<Diagnostic> {
+/// A block with permissions that no rule of `allow` takes and no other rule reads.
+fn uncovered(block: &Block<'_>, first: Span, is_read: impl Fn(&str) -> bool) -> Option<Diagnostic> {
     let mut permissions = block.names.iter().filter(|(_, declared)| declared.kind == NameKind::Permission);
-    let (permission, _) = permissions.next()?;
+    let (permission, _) = permissions.find(|(name, _)| !is_read(name))?;
     let name = &block.ast.name;
     let ty = &name.value;
     let title = format!("no check of a `{ty}` is ever allowed, because no rule of `allow` takes one");

@@ -42,7 +42,7 @@ pub(super) fn unused_terms(tables: &mut Tables, blocks: &Blocks<'_>) {
 /// The roles and relations that rules read, and the permissions that they grant or name. A variable covers
 /// all names.
 #[derive(Default)]
-struct Used {
+pub(super) struct Used {
     by_name: FxHashMap<(PredId, Option<ConstId>), ResourceTypes>,
 }
 
@@ -54,16 +54,26 @@ struct ResourceTypes {
 }
 
 impl Used {
+    /// What rules read, grant or name.
     fn of(tables: &Tables) -> Self {
+        let mut used = Self::read(tables);
+        let permissions = [2, 3].map(|arity| tables.find_predicate(HAS_PERMISSION, arity));
+        for rule in tables.rules.iter().filter(|rule| permissions.contains(&Some(rule.head))) {
+            if rule.span != Span::default() {
+                used.add(tables, rule, (rule.head, &rule.params), 2);
+            }
+        }
+        used
+    }
+
+    /// What the conditions of rules read or name.
+    pub(super) fn read(tables: &Tables) -> Self {
         let mut used = Self::default();
         let roles = [2, 3].map(|arity| tables.find_predicate(HAS_ROLE, arity));
         let permissions = [2, 3].map(|arity| tables.find_predicate(HAS_PERMISSION, arity));
         let relations = [tables.find_predicate(HAS_RELATION, 3)];
         // The implied `allow` reads every permission, so it does not count as a use.
         for rule in tables.rules.iter().filter(|rule| rule.span != Span::default()) {
-            if permissions.contains(&Some(rule.head)) {
-                used.add(tables, rule, (rule.head, &rule.params), 2);
-            }
             for literal in &rule.body {
                 let LiteralKind::Atom { pred, args, .. } = &literal.kind else { continue };
                 let called = Some(*pred);
@@ -94,7 +104,14 @@ impl Used {
         }
     }
 
-    fn contains(&self, tables: &Tables, (predicate, arity): (&str, usize), name: &str, ty: TypeId) -> bool {
+    /// Whether a name of a predicate is used for a type of resources.
+    pub(super) fn contains(
+        &self,
+        tables: &Tables,
+        (predicate, arity): (&str, usize),
+        name: &str,
+        ty: TypeId,
+    ) -> bool {
         let Some(pred) = tables.find_predicate(predicate, arity) else { return false };
         let name = tables.find_string(name);
         let covers = |types: &ResourceTypes| types.any || types.types.contains(&ty);
