@@ -89,7 +89,7 @@ fn a_key_leaves_places_to_others() {
         .collect();
     // The service refuses those beyond the share of the key, and the others wait for their bodies.
     let refused = |mut stream: &TcpStream| {
-        stream.set_read_timeout(Some(Duration::from_millis(500))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(1500))).unwrap();
         let mut answer = [0; 12];
         stream.read_exact(&mut answer).is_ok() && answer.ends_with(b"503")
     };
