@@ -3,7 +3,7 @@
 //! A policy is untrusted, and the [limits](crate::limits) bound each stage by counts, not by time. A service
 //! gives a question a deadline as well: between passes, and in the loops of the stages that can be long, it
 //! is checked whether the time is over. A pass has no way to fail, so its loop just ends; what it leaves is
-//! never used, because a deadline that is over stays over, and [`crate::pass`] checks it after each pass.
+//! never used, because a deadline that is over stays over, and `pass` checks it after each pass.
 //!
 //! Walks over a plan inside one pass are not interrupted. This is the only module that reads a clock, and the
 //! time decides nothing but whether a question is refused.
