@@ -45,15 +45,24 @@ fn merge_all(selects: &mut Vec<Select>, catalog: &Catalog) {
     if selects.len() > MOST_ALTERNATIVES {
         return;
     }
-    while let Some(LiteralTwins { mut rest, value, literals }) = twins(selects, catalog) {
-        let tested = literals.values().copied().collect();
-        rest.filter.push(Condition::OneOf { expr: value, literals: tested });
-        // It replaces the first.
-        let mut merged = Some(rest);
+    loop {
+        let mut merged: IndexMap<usize, Option<Select>> = IndexMap::new();
+        for LiteralTwins { mut rest, value, literals } in twins(selects, catalog) {
+            if literals.keys().any(|at| merged.contains_key(at)) {
+                continue;
+            }
+            rest.filter
+                .push(Condition::OneOf { expr: value, literals: literals.values().copied().collect() });
+            // It replaces the first.
+            let mut rest = Some(rest);
+            merged.extend(literals.into_keys().map(|at| (at, rest.take())));
+        }
+        if merged.is_empty() {
+            return;
+        }
         let places = std::mem::take(selects).into_iter().enumerate();
-        *selects = places
-            .filter_map(|(at, select)| if literals.contains_key(&at) { merged.take() } else { Some(select) })
-            .collect();
+        *selects =
+            places.filter_map(|(at, select)| merged.swap_remove(&at).unwrap_or(Some(select))).collect();
     }
 }
 
@@ -80,8 +89,9 @@ struct LiteralTwins {
     literals: IndexMap<usize, ConstId>,
 }
 
-/// The first alternatives that differ in a literal.
-fn twins(selects: &[Select], catalog: &Catalog) -> Option<LiteralTwins> {
+/// All alternatives that differ in a literal. One may differ from some in one literal, and from others in
+/// another.
+fn twins(selects: &[Select], catalog: &Catalog) -> Vec<LiteralTwins> {
     let mut found: IndexMap<Select, LiteralTwins> = IndexMap::new();
     for (at, select) in selects.iter().enumerate() {
         for (others, condition) in Others::each(&select.filter) {
@@ -98,7 +108,7 @@ fn twins(selects: &[Select], catalog: &Catalog) -> Option<LiteralTwins> {
             twins.literals.entry(at).or_insert(literal);
         }
     }
-    found.into_values().find(|twins| twins.literals.len() > 1)
+    found.into_values().filter(|twins| twins.literals.len() > 1).collect()
 }
 
 /// The column of a relation that must equal a literal, and the literal, if both are Strings.

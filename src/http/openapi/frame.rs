@@ -129,7 +129,7 @@ const ELSEWHERE: &[ErrorExample] = &[
 const ABOUT: &str = "Portcullis compiles an authorization policy to SQL and answers with it: on its own store of \
 facts, or as SQL for the caller's own database.\n\nEvery error is a JSON object with a `message` for people and a `code` for programs, but the AuthZEN endpoints \
 return the message alone, as a JSON string. An unknown path returns 404, and a method that a path does not support 405. \
-Unknown fields and parameters are ignored, but for fields of a value in a pattern to delete. Every answer carries `X-Request-ID` and `Server-Timing`.";
+Unknown fields and parameters are ignored, except in the values of a pattern to delete. Every answer carries `X-Request-ID` and `Server-Timing`.";
 
 /// The finished document as text.
 pub(super) fn complete(described: &OpenApi) -> serde_json::Result<Vec<u8>> {

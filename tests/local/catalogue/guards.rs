@@ -198,10 +198,7 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relati
 has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and usable(u, \"edit\", f);
 usable(u: User, kind: String, f: Folder) if quota(u, f, kind, _) and not used_up(u, kind, f);
 used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 10;",
-        expert: "EXISTS (
-                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind IN ('view', 'edit')
-                     AND NOT EXISTS (SELECT 1 FROM quotas u WHERE u.user_id = ? AND u.folder_id = d.folder_id
-                                     AND u.kind = q.kind AND u.most < 10))",
+        expert: "USABLE",
     },
     Pattern {
         shape: "pattern-roles-that-a-row-denies-on-the-container",
@@ -214,10 +211,7 @@ sees(u: User, f: Folder) if usable(u, \"view\", f);
 sees(u: User, f: Folder) if usable(u, \"edit\", f);
 usable(u: User, kind: String, f: Folder) if quota(u, f, kind, _) and not used_up(u, kind, f);
 used_up(u: User, kind: String, f: Folder) if quota(u, f, kind, most) and most < 10;",
-        expert: "EXISTS (
-                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind IN ('view', 'edit')
-                     AND NOT EXISTS (SELECT 1 FROM quotas u WHERE u.user_id = ? AND u.folder_id = d.folder_id
-                                     AND u.kind = q.kind AND u.most < 10))",
+        expert: "USABLE",
     },
     Pattern {
         shape: "pattern-roles-under-guards-on-the-same-rows",

@@ -185,7 +185,8 @@ impl Pattern {
             .replace("TRUSTED", sets::TRUSTED)
             .replace("PRINCIPALS", sets::PRINCIPALS)
             .replace("CLOSED", sets::CLOSED)
-            .replace("KEPT", sets::KEPT);
+            .replace("KEPT", sets::KEPT)
+            .replace("USABLE", sets::USABLE);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let condition = condition.replace("NOW", &now.to_string()).replace('?', user);
         format!("({}) AND {name}.id IS NOT NULL", condition.replace("d.", &format!("{name}.")))

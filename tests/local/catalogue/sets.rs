@@ -11,6 +11,12 @@ pub(super) const DEPUTY: &str = "EXISTS (
     AND (q.user_id = ? OR q.user_id IN (SELECT user_id FROM deputies WHERE deputy_id = ? AND active = 1))
     AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id IN (?, q.user_id)))";
 
+/// A document in a folder of a quota that no quota of the same kind uses up.
+pub(super) const USABLE: &str = "EXISTS (
+  SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind IN ('view', 'edit')
+    AND NOT EXISTS (SELECT 1 FROM quotas u
+                    WHERE u.user_id = ? AND u.folder_id = d.folder_id AND u.kind = q.kind AND u.most < 10))";
+
 /// The folders in which the user is a viewer, and all below them.
 pub(super) const BELOW: &str = "
   WITH RECURSIVE below AS (
