@@ -247,9 +247,9 @@ fn step(table: &Table) -> &[Select] {
     }
 }
 
-/// Whether an alternative denies what it asks, and so never holds. Only what can mean one thing is looked at:
-/// of a relation that is read twice, one row may be asked for and another one denied, and of a table with
-/// several columns, one column and another.
+/// Whether an alternative never holds, because it equates two literals, such as the tags of two predicates, or
+/// denies what it asks. Of denials, only what can mean one thing is looked at: of a relation that is read twice,
+/// one row may be asked for and another one denied, and of a table with several columns, one column and another.
 fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let has_clear_columns = |source: &ReadFrom| match source {
         ReadFrom::Relation(_) => true,
@@ -269,7 +269,14 @@ fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
         }
     };
     let is_asked = |atom: &PlanAtom| alternative.contains(atom) && is_clear(atom);
-    alternative.iter().any(|atom| matches!(atom, PlanAtom::None(denied) if denied.iter().all(is_asked)))
+    alternative.iter().any(|atom| match atom {
+        PlanAtom::None(denied) => denied.iter().all(is_asked),
+        // A literal has one number in a plan.
+        PlanAtom::Compare(CompareOp::Equal, ValueOrigin::Const(left), ValueOrigin::Const(right)) => {
+            left != right
+        }
+        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => false,
+    })
 }
 
 /// Whether an alternative has all conditions of an old one, as far as the pass must keep them.

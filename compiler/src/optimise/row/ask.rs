@@ -130,7 +130,7 @@ impl Asker<'_> {
                 !is_of_table
             });
             select.from.retain(|known| known.alias != from.alias);
-            let arms = arms.iter().map(|arm| self.arm(arm, from.alias, &conditions)).collect();
+            let arms = arms.iter().filter_map(|arm| self.arm(arm, from.alias, &conditions)).collect();
             select.filter.push(Condition::Any(arms));
         }
     }
@@ -156,8 +156,10 @@ impl Asker<'_> {
         is_alone && asks_key
     }
 
-    /// One select of a table, with the conditions on the table's columns rewritten over the select's outputs.
-    fn arm(&mut self, arm: &Select, alias: Alias, conditions: &[Condition]) -> Select {
+    /// One select of a table, with the conditions on the table's columns rewritten over the select's outputs;
+    /// none if they ask for another literal than it returns, such as the tag of another predicate, whose
+    /// columns may have other types.
+    fn arm(&mut self, arm: &Select, alias: Alias, conditions: &[Condition]) -> Option<Select> {
         let mut arm = arm.clone();
         self.aliases.raise(&mut arm);
         self.aliases.add(&arm);
@@ -171,9 +173,20 @@ impl Asker<'_> {
                     *expr = output[column];
                 }
             });
-            arm.filter.push(condition);
+            match condition {
+                Condition::Compare {
+                    op: CompareOp::Equal,
+                    left: Expr::Const(left),
+                    right: Expr::Const(right),
+                } => {
+                    if left != right {
+                        return None;
+                    }
+                }
+                _ => arm.filter.push(condition),
+            }
         }
-        arm
+        Some(arm)
     }
 }
 

@@ -3,7 +3,8 @@
 use super::{ITSELF, LOCKED, OWNER, answer, column, equal, given, read, sound};
 use crate::algebra::verify::Keeps;
 use crate::algebra::verify::accounts::check as account;
-use crate::algebra::{Condition, Plan, Select};
+use crate::algebra::{Condition, Expr, Plan, Select};
+use crate::ir::ConstId;
 
 #[test]
 fn a_guard_may_be_for_one_alternative_only() {
@@ -35,6 +36,24 @@ fn a_guard_may_be_for_one_alternative_only() {
     // The guard would be for other rows than those of the alternative.
     assert!(check(&after(vec![is_given(1)])).is_err());
     assert!(check(&after(vec![is_given(0), is_given(1)])).is_err());
+}
+
+/// A select of one predicate is no row of another: their tags differ.
+#[test]
+fn an_alternative_that_equates_two_literals_may_be_left_out() {
+    let literal = |index| Expr::Const(ConstId::from_index(index));
+    let row = || equal(column(4, 0), given(0));
+    let tagged = |tag| read(&[], vec![row(), equal(literal(tag), literal(1))], Vec::new());
+    let of = |branches: Vec<Select>| {
+        let mut plan = sound();
+        answer(&mut plan).filter.push(Condition::Any(branches));
+        plan
+    };
+    let untagged = || read(&[], vec![row()], Vec::new());
+    let check = |before: &Plan, after: &Plan| account(Keeps::EqualsInSelects, before, after, &[]);
+    assert_eq!(check(&of(vec![tagged(0), untagged()]), &of(vec![untagged()])), Ok(()));
+    // The same literal on both sides says nothing: its alternative holds.
+    assert!(check(&of(vec![tagged(1), untagged()]), &of(vec![])).is_err());
 }
 
 /// It holds always, so it is not taken apart by that branch.
