@@ -22,6 +22,8 @@ pub(super) struct At<'p> {
     pub(super) under_or: bool,
     /// Whether it is denied, so that no index finds rows by it.
     pub(super) is_denied: bool,
+    /// What NULL in place of a condition does.
+    pub(super) null: NullCondition,
     /// What the columns of a select become.
     pub(super) output: SelectOutput<'p>,
     /// How a fixpoint's step reads the table that it extends.
@@ -48,6 +50,15 @@ pub(super) enum Siblings {
     Absent,
     /// There are others.
     Present,
+}
+
+/// What NULL in place of a condition does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum NullCondition {
+    /// It keeps no row, as false does: the condition is in a `WHERE`, and not under `NOT`.
+    KeepsNoRow,
+    /// It differs from false, as the value of a statement or filter, or under `NOT`.
+    Differs,
 }
 
 /// What the columns of a select become.
@@ -89,6 +100,7 @@ impl<'p> At<'p> {
             siblings: Siblings::Absent,
             under_or: false,
             is_denied: false,
+            null: NullCondition::Differs,
             output: SelectOutput::Values(&Representation::Text),
             itself: Itself::Absent,
             brings_tables: false,
@@ -106,6 +118,11 @@ impl<'p> At<'p> {
     pub(super) fn inside<'s>(&'s self, select: &'s Select) -> At<'s> {
         let scope = SourceScope { from: &select.from, outer: Some(&self.scope) };
         At { scope, siblings: Siblings::Absent, ..*self }
+    }
+
+    /// In the `WHERE` of a select.
+    pub(super) fn in_where<'s>(&'s self, select: &'s Select) -> At<'s> {
+        At { null: NullCondition::KeepsNoRow, ..self.inside(select) }
     }
 
     /// Whose column a value is.

@@ -31,7 +31,7 @@ pub(super) struct Inputs<'l> {
     pub(super) constants: &'l IndexSet<Constant>,
     /// What the database can do.
     pub(super) features: &'static Features,
-    /// What the bindings promise of the tables that the sets of a filter read.
+    /// What the bindings promise of the caller's tables; none for a store.
     pub(super) keys: Option<Keys<'l>>,
     /// When the statement must be printed.
     pub(super) deadline: Deadline,
@@ -195,7 +195,7 @@ where
         unconstrained: Unconstrained,
     ) -> Result<SetExpr, CompileError> {
         self.inputs.deadline.check()?;
-        let at = at.inside(select);
+        let at = at.in_where(select);
         let mut projection = Vec::new();
         let mut names = names.iter();
         for (column, expr) in select.output.enumerate() {

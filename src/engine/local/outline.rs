@@ -22,6 +22,7 @@ impl Words<'_> {
         let kind_name = match kind {
             SetKind::Recursion | SetKind::WholeState => "recursion",
             SetKind::Table { .. } => "table",
+            SetKind::Row => "row",
             SetKind::Array => "array",
             SetKind::Subquery => "subquery",
         };
@@ -40,6 +41,7 @@ impl Words<'_> {
             }
             SetKind::Table { n_readings: 1 } => "the plan joins it in one place".to_owned(),
             SetKind::Table { n_readings } => format!("it is read in {n_readings} places"),
+            SetKind::Row => "keys lead to at most one row".to_owned(),
             SetKind::Array => "it is made once, and an index can look its values up".to_owned(),
             SetKind::Subquery => "it is made once, and each row's value is looked up in it".to_owned(),
         };

@@ -66,7 +66,7 @@ struct SetOut {
     name: Option<String>,
     /// What it holds, if it has a name.
     holds: Option<String>,
-    /// `recursion`, `table`, `array` or `subquery`.
+    /// `recursion`, `table`, `row`, `array` or `subquery`.
     kind: &'static str,
     /// Why the SQL makes it, and what bounds it.
     why: String,

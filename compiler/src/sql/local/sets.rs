@@ -147,6 +147,7 @@ impl Lowering<'_, Local<'_>> {
 /// `value IN (query)`, as a strategy says.
 pub(in crate::sql) fn in_query(strategy: SetStrategy, value: Sql, query: Query) -> Sql {
     match strategy {
+        SetStrategy::OneRow => build::binary(value, BinaryOperator::Eq, build::scalar(query)),
         SetStrategy::Array => build::any_of(value, BinaryOperator::Eq, build::array_of(query)),
         SetStrategy::HashedElements => {
             build::in_query(value, build::query(build::elements_of(build::array_of(query))))

@@ -17,6 +17,7 @@ use crate::sql::build;
 use crate::sql::lower::{Lowering, column_name};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
+use crate::sql::strategy::OneRowTables;
 use indexmap::IndexMap;
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 
@@ -25,6 +26,8 @@ pub(in crate::sql) struct Local<'l> {
     pub(in crate::sql) caller: Caller<'l>,
     /// How each column of each of the plan's tables is represented.
     pub(in crate::sql) tables: Vec<IdVec<ColumnId, Representation>>,
+    /// Which of them have at most one row.
+    pub(in crate::sql) one_row: OneRowTables,
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
     pub(in crate::sql) read: IndexMap<BindingId, usize>,
@@ -33,7 +36,9 @@ pub(in crate::sql) struct Local<'l> {
 impl<'l> Local<'l> {
     /// A statement of a plan.
     pub(in crate::sql) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
-        Self { tables: caller.represent_tables(plan), caller, read: IndexMap::new() }
+        let one_row =
+            caller.inputs.keys.map_or_else(OneRowTables::default, |keys| OneRowTables::of(plan, keys));
+        Self { tables: caller.represent_tables(plan), one_row, caller, read: IndexMap::new() }
     }
 }
 

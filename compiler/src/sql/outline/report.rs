@@ -40,6 +40,8 @@ pub enum SetKind {
         /// The number of those places.
         n_readings: usize,
     },
+    /// A value of the one row that keys lead to.
+    Row,
     /// An array, which an index over the column can look up.
     Array,
     /// A subquery after `IN`, which the database may hash.

@@ -66,14 +66,16 @@ impl<'w, 'l> Walk<'w, 'l> {
             let start = self.start(starts);
             self.made(SetMade { name, kind, start, reads }, starts);
             for select in table.body.selects() {
-                self.conditions(top.in_table(id).inside(select), select, Frequency::Once);
+                self.conditions(top.in_table(id).in_where(select), select, Frequency::Once);
             }
         }
     }
 
     /// A select of a check or of rows.
     pub(super) fn select(&mut self, select: &Select) {
-        self.conditions(At::top(&self.plan.tables).inside(select), select, Frequency::Once);
+        let top = At::top(&self.plan.tables);
+        let at = if select.reads_nothing() { top.inside(select) } else { top.in_where(select) };
+        self.conditions(at, select, Frequency::Once);
     }
 
     /// The alternatives of a filter.
@@ -111,7 +113,9 @@ impl<'w, 'l> Walk<'w, 'l> {
         }
         let kind = match KeyStrategy::of(filter, looked_up, self.lowering.inputs.features) {
             KeyStrategy::Row | KeyStrategy::Set(SetStrategy::Array) => SetKind::Array,
-            KeyStrategy::Set(SetStrategy::HashedElements | SetStrategy::Subquery) => SetKind::Subquery,
+            KeyStrategy::Set(SetStrategy::OneRow | SetStrategy::HashedElements | SetStrategy::Subquery) => {
+                SetKind::Subquery
+            }
         };
         let rows: Vec<&Select> = rows.iter().collect();
         let reads = self.with_rows(&rows);
@@ -138,7 +142,7 @@ impl<'w, 'l> Walk<'w, 'l> {
             (TestStrategy::Bounded(_), Frequency::PerRow) => {
                 let reads = self.reads(&[select]);
                 self.made(SetMade { name: None, kind: SetKind::Subquery, start: Start::Values, reads }, &[]);
-                self.conditions(at.in_test().inside(select), select, Frequency::Once);
+                self.conditions(at.in_test().in_where(select), select, Frequency::Once);
             }
             (TestStrategy::Bounded(_), Frequency::Once)
             | (TestStrategy::Probe(_) | TestStrategy::LookedUp(_), _) => self.probe(at, select, frequency),
@@ -169,7 +173,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 self.outline.probes.push(probe);
             }
         }
-        self.conditions(at.in_test().inside(select), select, Frequency::Once);
+        self.conditions(at.in_test().in_where(select), select, Frequency::Once);
     }
 
     /// Notes the recursions that a test reads itself, not only in its sets.
@@ -203,8 +207,14 @@ impl<'w, 'l> Walk<'w, 'l> {
             Condition::In { expr, selects, used } => {
                 let parts = self.lowering.set_parts(at, &self.lowering.represent(at, *expr), selects, *used);
                 self.in_parts(at, *expr, &parts);
-                let is_array = parts.iter().all(|part| part.strategy == SetStrategy::Array);
-                let kind = if is_array { SetKind::Array } else { SetKind::Subquery };
+                let are_all = |strategy| parts.iter().all(|part| part.strategy == strategy);
+                let kind = if are_all(SetStrategy::OneRow) {
+                    SetKind::Row
+                } else if are_all(SetStrategy::Array) {
+                    SetKind::Array
+                } else {
+                    SetKind::Subquery
+                };
                 let around = mentions_around(condition);
                 let start = if around { Start::Row } else { self.start(selects) };
                 let reads = self.reads(&selects.iter().collect::<Vec<_>>());
@@ -215,7 +225,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 }
                 let at = At { access: RowAccess::ByIndex, ..at };
                 for select in selects {
-                    self.conditions(at.inside(select), select, Frequency::Once);
+                    self.conditions(at.in_where(select), select, Frequency::Once);
                 }
             }
             Condition::Any(branches) => {

@@ -3,7 +3,7 @@
 use crate::algebra::{Select, SetUse};
 use crate::dialect::Features;
 use crate::ir::CompareOp;
-use crate::sql::at::{At, SourceScope};
+use crate::sql::at::{At, NullCondition, SourceScope};
 use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
@@ -12,6 +12,8 @@ use crate::sql::representation::Representation;
 /// How a value is looked up in a query's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum SetStrategy {
+    /// `value = (query)`, for a query that has at most one row. It is NULL if there is none.
+    OneRow,
     /// `value = ANY(ARRAY(query))`, for a value that an index finds. Without one, each row would search the
     /// array from end to end.
     Array,
@@ -134,7 +136,9 @@ impl Lowering<'_, Local<'_>> {
                 // serve.
                 let is_joined = at.depth > 0 && !at.under_or;
                 let is_each_row = at.access == RowAccess::EveryRow && !is_joined;
-                let strategy = if is_tested || is_each_row {
+                let strategy = if self.is_one_row(at, &selects) {
+                    SetStrategy::OneRow
+                } else if is_tested || is_each_row {
                     SetStrategy::hashed(features)
                 } else {
                     SetStrategy::indexed(features)
@@ -143,5 +147,14 @@ impl Lowering<'_, Local<'_>> {
                 SetPart { selects, comparison, strategy, stays_test }
             })
             .collect()
+    }
+
+    /// Whether a set has at most one value, which the database then estimates as one. If a promised key is
+    /// not unique after all, the statement fails.
+    fn is_one_row(&self, at: At<'_>, selects: &[&Select]) -> bool {
+        let Some(keys) = self.inputs.keys else { return false };
+        self.inputs.features.arrays_are_looked_up
+            && at.null == NullCondition::KeepsNoRow
+            && matches!(selects, [only] if self.target.one_row.is_one_row(only, keys))
     }
 }

@@ -1,0 +1,109 @@
+//! Queries that have at most one row, because keys lead from given values to each row that they read.
+//!
+//! A database estimates such a query rightly if it reads the row's key in an equality. Where the row comes
+//! from an array it counts ten, and ten times as many rows of what is looked up by them. On tables without
+//! statistics these factors multiply, until the statement seems worth compiling to machine code.
+
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::{
+    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
+};
+use crate::ir::CompareOp;
+use crate::keys::Keys;
+use indexmap::IndexSet;
+
+/// What is known of a plan's tables.
+#[derive(Clone, Debug, Default)]
+pub(in crate::sql) struct OneRowTables(IndexSet<TableId>);
+
+impl OneRowTables {
+    /// Those of a plan, under these promises.
+    pub(in crate::sql) fn of(plan: &Plan, keys: Keys<'_>) -> Self {
+        let mut known = Self::default();
+        for (id, table) in TableId::enumerate(&plan.tables) {
+            if known.has_one(table, keys) {
+                known.0.insert(id);
+            }
+        }
+        known
+    }
+
+    fn has_one(&self, table: &Table, keys: Keys<'_>) -> bool {
+        match &table.body {
+            TableBody::Union(selects) => {
+                matches!(selects.as_slice(), [select] if self.is_one_row(select, keys))
+            }
+            TableBody::Recursive { .. } | TableBody::WholeState { .. } => false,
+        }
+    }
+
+    /// Whether a select has at most one row for each row around it.
+    pub(in crate::sql) fn is_one_row(&self, select: &Select, keys: Keys<'_>) -> bool {
+        let mut found: IndexSet<Alias> =
+            select.from.iter().filter(|from| self.is_one(**from)).map(|from| from.alias).collect();
+        let mut open: Vec<&Condition> = select.filter.iter().collect();
+        loop {
+            let before = found.len();
+            open.retain(|condition| {
+                let is_given = |alias: Alias, found: &IndexSet<Alias>| {
+                    found.contains(&alias) || select.from.iter().all(|from| from.alias != alias)
+                };
+                let mut unknown = free_aliases(condition);
+                unknown.retain(|alias| !is_given(*alias, &found));
+                let row = match unknown.as_slice() {
+                    [] => return false,
+                    [alias] => select.from.iter().find(|from| from.alias == *alias),
+                    _ => None,
+                };
+                // A condition is looked at once: when one row is all that it leaves open.
+                let Some(row) = row else { return true };
+                if self.finds_by_key(condition, *row, keys) {
+                    found.insert(row.alias);
+                }
+                false
+            });
+            if found.len() == before {
+                return found.len() == select.from.len();
+            }
+        }
+    }
+
+    fn is_one(&self, from: From) -> bool {
+        match from.kind {
+            FromKind::Table(TableRef::Table(id)) => self.0.contains(&id),
+            FromKind::Row { .. } | FromKind::Again { .. } => true,
+            FromKind::Table(TableRef::Itself)
+            | FromKind::Source(_)
+            | FromKind::Values(_)
+            | FromKind::Embedded(_) => false,
+        }
+    }
+
+    /// Whether a condition says that a row's key equals one value, and nothing of another row.
+    fn finds_by_key(&self, condition: &Condition, row: From, keys: Keys<'_>) -> bool {
+        let FromKind::Source(source) = row.kind else { return false };
+        let is_key = |value: Expr| match value {
+            Expr::Column { alias, column } => alias == row.alias && keys.is_key(source, column),
+            _ => false,
+        };
+        let is_own = |value: Expr| value.alias() == Some(row.alias);
+        match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } => {
+                is_key(*left) && !is_own(*right) || is_key(*right) && !is_own(*left)
+            }
+            Condition::In { expr, selects, .. } => match selects.as_slice() {
+                [set] => {
+                    let mut mentions_row = false;
+                    set.for_each_expr(&mut |value| mentions_row |= is_own(value));
+                    is_key(*expr) && !mentions_row && self.is_one_row(set, keys)
+                }
+                _ => false,
+            },
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::Any(_)
+            | Condition::None(_) => false,
+        }
+    }
+}
