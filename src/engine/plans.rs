@@ -18,7 +18,7 @@ use crate::store::Relations;
 use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{self, LocalPlan, PlanOptions, SqlForm, Template};
+use portcullis_compiler::local::{self, LocalPlan, PlanOptions, Template};
 use portcullis_compiler::question::{CompileError, Question, Shape, Statement};
 use portcullis_compiler::why::Rules;
 use portcullis_compiler::{StoreDialect, compile_for_store};
@@ -141,17 +141,11 @@ impl Plans {
     }
 
     /// Plans a question for a caller's database and caches the plan or the refusal.
-    pub(super) fn plan_local(
-        &self,
-        key: LocalKey,
-        document: &Document,
-        form: &SqlForm,
-        most_values: usize,
-    ) -> PlannedLocal {
+    pub(super) fn plan_local(&self, key: LocalKey, document: &Document, most_values: usize) -> PlannedLocal {
         let catalog = self.local_catalog(&key, document);
         let options = PlanOptions { store: self.store, most_rows: most_values, deadline: self.deadline() };
         let program = &self.policy.program;
-        let planned = local::plan(program, &catalog, &key.shape, form, &document.bindings, options);
+        let planned = local::plan(program, &catalog, &key.shape, key.filter, &document.bindings, options);
         let planned = planned.map(|plan| Arc::new(KeptPlan { catalog, plan }));
         keep(&self.local.plans, key, planned)
     }
@@ -317,9 +311,7 @@ fn bytes(n: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Catalog, Deadline, KeptPlan, PlanOptions, Question, Relation, Shape, SqlForm, StoreDialect, local,
-    };
+    use super::{Catalog, Deadline, KeptPlan, PlanOptions, Question, Relation, Shape, StoreDialect, local};
     use portcullis_compiler::bindings::Bindings;
     use portcullis_compiler::catalog::{BindingId, RelationArg, RelationSource};
     use portcullis_compiler::check;
@@ -349,9 +341,9 @@ mod tests {
         };
         let vars = vec![given("User", "ada"), given("String", "read"), given("Doc", "plan")];
         let question = Question::atom("allow", vars);
-        let (shape, form) = (Shape::of(&program, &question), SqlForm::Decision { name: "allowed".into() });
+        let shape = Shape::of(&program, &question);
         let options = PlanOptions { store: StoreDialect::Sqlite, most_rows: 100, deadline: Deadline::NEVER };
-        let plan = local::plan(&program, &catalog, &shape, &form, &Bindings::default(), options).unwrap();
+        let plan = local::plan(&program, &catalog, &shape, None, &Bindings::default(), options).unwrap();
         KeptPlan { catalog, plan }
     }
 

@@ -3,6 +3,7 @@
 use super::service::{Service, caller, column, rows};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
 
 /// Every fact is in the caller's tables, and the policy knows one user and one repository by id.
@@ -76,6 +77,38 @@ fn each_column_has_a_text_of_its_own() {
             assert!(filter.contains(name), "{filter}");
             let sql = format!("SELECT id FROM repositories r WHERE {filter} ORDER BY id");
             assert_eq!(column(&caller(Dialect::Postgresql), &sql), watched, "{sql}");
+        }
+    }
+}
+
+/// Inside a query over `bans`, `id` would be a column of `bans`. So a plan that was made for `memos.id` must not
+/// serve a question about `id`, nor the other way round.
+#[test]
+fn a_plan_for_a_qualified_column_serves_no_other() {
+    let policy = r#"
+actor User {}
+resource Memo { permissions = ["read"]; }
+allow(user: User, "read", memo: Memo) if not banned(user, memo);
+"#;
+    let document = "facts:\n  banned(User:_, Memo:_):\n    query: SELECT user_id, memo_id FROM bans\n";
+    let columns = ["memos.id", "id"];
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller
+            .script(
+                "CREATE TEMPORARY TABLE memos (id TEXT);
+                 CREATE TEMPORARY TABLE bans (id TEXT, user_id TEXT, memo_id TEXT);
+                 INSERT INTO memos VALUES ('a'), ('b');
+                 INSERT INTO bans VALUES ('7', 'ada', 'a')",
+            )
+            .unwrap();
+        for order in [columns, [columns[1], columns[0]]] {
+            let service = Service::new(policy, "", document);
+            for asked in order {
+                let filter = service.sql_for(dialect, "allow(User:ada, \"read\", Memo:?)", Way::List, asked);
+                let sql = format!("SELECT id FROM memos WHERE {filter}");
+                assert_eq!(column(&caller, &sql), "b", "{sql}");
+            }
         }
     }
 }

@@ -84,7 +84,7 @@ pub fn fact_rows(
     let store = StoreDialect::STRICTEST;
     let (most_rows, deadline) = (limits::PARAMETERS, Deadline::NEVER);
     let options = PlanOptions { store, most_rows, deadline };
-    let plan = super::plan(facts, &catalog, &shape, &form, bindings, options)?;
+    let plan = super::plan(facts, &catalog, &shape, form.filter_var(), bindings, options)?;
     let request = SqlRequest {
         program: facts,
         catalog: &catalog,

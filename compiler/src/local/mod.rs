@@ -37,7 +37,7 @@ pub use crate::sql::outline::{
 pub use fold::Fetched;
 pub use plan::LocalPlan;
 pub use planner::plan;
-pub use request::{LocalError, PlanOptions, SqlDetail, SqlForm, SqlRequest};
+pub use request::{FilterVar, LocalError, PlanOptions, SqlDetail, SqlForm, SqlRequest};
 pub use value_pattern::ValuePattern;
 pub use ways::{End, StartingEnd};
 

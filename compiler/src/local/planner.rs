@@ -6,7 +6,7 @@
 //! planned without it, since a small test of each row is better than a large plan that lists values.
 
 use super::plan::LocalPlan;
-use super::request::{PlanOptions, SqlForm};
+use super::request::{FilterVar, PlanOptions};
 use super::variant::Variant;
 use super::ways::Ways;
 use crate::advice;
@@ -33,16 +33,16 @@ pub fn plan(
     program: &Program,
     catalog: &Catalog,
     shape: &Shape,
-    form: &SqlForm,
+    filter: Option<FilterVar>,
     bindings: &Bindings,
     options: PlanOptions,
 ) -> Result<LocalPlan, CompileError> {
     let PlanOptions { store, most_rows, deadline } = options;
     let keys = Keys { catalog, bindings };
     let request = Request { program, catalog, shape, deadline };
-    let given = given_by_row(shape, form);
-    let named = given.as_ref().map(|(var, _)| *var);
-    let named = named.filter(|_| matches!(form, SqlForm::Filter { column, .. } if column.is_qualified()));
+    let given = filter.and_then(|filter| given_by_row(shape, filter.var));
+    let is_qualified = filter.is_some_and(|filter| filter.is_qualified);
+    let named = given.as_ref().map(|(var, _)| *var).filter(|_| is_qualified);
     let mut original = Rewritten { request, column: named, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
         let request = Request { program, catalog, shape, deadline };
@@ -86,8 +86,7 @@ fn attempts(features: &Features) -> impl Iterator<Item = PlanLimits> {
 
 /// The variable of a filter that a row can supply, and the shape of the question with its value given. The
 /// variable must be wanted, and not a String, because rules are copied for each String.
-fn given_by_row(shape: &Shape, form: &SqlForm) -> Option<(QuestionVarId, Shape)> {
-    let SqlForm::Filter { var, .. } = *form else { return None };
+fn given_by_row(shape: &Shape, var: QuestionVarId) -> Option<(QuestionVarId, Shape)> {
     let mut given = shape.clone();
     let ShapeVar { domain, ty, .. } = &mut given.vars[var];
     let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);

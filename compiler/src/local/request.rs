@@ -34,6 +34,28 @@ pub enum SqlForm {
     },
 }
 
+/// What a plan depends on in a filter's form: the key of a cached plan must have both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FilterVar {
+    /// The variable.
+    pub var: QuestionVarId,
+    /// Whether the column has the name of its table. Inside a query, a name without one may be a column of the
+    /// query's own tables.
+    pub is_qualified: bool,
+}
+
+impl SqlForm {
+    /// The variable of a filter.
+    pub fn filter_var(&self) -> Option<FilterVar> {
+        match self {
+            Self::Filter { var, column } => {
+                Some(FilterVar { var: *var, is_qualified: column.is_qualified() })
+            }
+            Self::Decision { .. } | Self::Rows { .. } | Self::List { .. } => None,
+        }
+    }
+}
+
 /// How much is wanted of a question's SQL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SqlDetail {

@@ -111,7 +111,7 @@ fn a_deadline_in_the_past_refuses_every_question_about_a_callers_database() {
         let shape = Shape::of(program, question);
         let plan = |deadline| {
             let options = PlanOptions { store: StoreDialect::Sqlite, most_rows: 100, deadline };
-            local::plan(program, catalog, &shape, form, bindings, options)
+            local::plan(program, catalog, &shape, form.filter_var(), bindings, options)
         };
         assert_eq!(plan(Deadline::after(OVER)).map(|_| ()), Err(out_of_time()), "{form:?}");
         let plan = plan(Deadline::NEVER).expect("a plan");

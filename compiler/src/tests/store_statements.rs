@@ -109,7 +109,7 @@ fn parts() -> String {
     let shape = Shape::of(program, question);
     let (store, most_values, deadline) = (StoreDialect::Postgresql, 100, Deadline::NEVER);
     let options = PlanOptions { store, most_rows: most_values, deadline };
-    let plan = local::plan(program, catalog, &shape, form, bindings, options);
+    let plan = local::plan(program, catalog, &shape, form.filter_var(), bindings, options);
     let mut parts = Vec::new();
     let detail = SqlDetail::Sql;
     let request =

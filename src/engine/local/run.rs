@@ -15,9 +15,9 @@ use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError, values};
 use portcullis_compiler::Stage;
 use portcullis_compiler::bindings::RowTable;
 use portcullis_compiler::local::{
-    Fetched, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
+    Fetched, FilterVar, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
 };
-use portcullis_compiler::question::{Answer, Question, QuestionVarId, Shape, Statement};
+use portcullis_compiler::question::{Answer, Question, Shape, Statement};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -28,8 +28,8 @@ pub(in crate::engine) struct LocalKey {
     pub(in crate::engine) context: Vec<ContextSignature>,
     /// The document's number.
     pub(in crate::engine) document: u64,
-    /// The variable of a filter.
-    filter: Option<QuestionVarId>,
+    /// What a plan depends on in a filter's form.
+    pub(in crate::engine) filter: Option<FilterVar>,
 }
 
 impl LocalKey {
@@ -101,10 +101,7 @@ impl Engine {
             shape: Shape::of(view.program(), wanted.question()),
             context: view.context().signatures.clone(),
             document: document.number,
-            filter: match wanted.form {
-                SqlForm::Filter { var, .. } => Some(var),
-                SqlForm::Decision { .. } | SqlForm::Rows { .. } | SqlForm::List { .. } => None,
-            },
+            filter: wanted.form.filter_var(),
         };
         let most_values = self.settings().embedded_values;
         let known = self.counted().local_plans.note(attempt.is_first(), plans.known_local(&key));
@@ -112,8 +109,8 @@ impl Engine {
             plan
         } else {
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
-            let (key, form) = (key.clone(), wanted.form.clone());
-            self.in_turn(move || plans.plan_local(key, &document, &form, most_values)).await?
+            let key = key.clone();
+            self.in_turn(move || plans.plan_local(key, &document, most_values)).await?
         };
         let plan = plan.map_err(|error| wanted.uncompiled(error))?;
         Ok(Planned { document, plans, plan, key, wanted, view, most_values })

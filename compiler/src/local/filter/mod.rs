@@ -20,7 +20,7 @@ mod sort;
 mod static_tests;
 
 pub(super) use passes::{Arranging, arranged, shown};
-pub(super) use row::{fits, row, row_name};
+pub(super) use row::{asks_column_inside, fits, row, row_name};
 
 use super::request::{SqlDetail, SqlRequest};
 use crate::algebra::Plan;

@@ -4,6 +4,7 @@ use super::super::request::{SqlForm, SqlRequest};
 use crate::algebra::{Condition, Expr, FromKind, Plan, PlanAnswer, Select};
 use crate::bindings::{ColumnExpr, Family, SqlName};
 use crate::optimise::{Row, Setting};
+use crate::sql::local::filter::Filter;
 
 /// The row that a filter tests, if the bindings promise a table with a unique column for the type of its
 /// column.
@@ -40,19 +41,33 @@ pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
 
 /// Whether a query inside a condition reads the caller's column.
 fn asks_key_inside(select: &Select) -> bool {
-    let asks_key = |select: &Select| {
-        let mut found = false;
-        select.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
-        found
-    };
-    if !select.reads_nothing() {
-        return asks_key(select);
-    }
-    select.filter.iter().any(|condition| match condition {
+    if select.reads_nothing() { select.filter.iter().any(is_asked_inside) } else { asks_key(select) }
+}
+
+fn is_asked_inside(condition: &Condition) -> bool {
+    match condition {
         Condition::In { selects, .. } => selects.iter().any(asks_key),
         Condition::Any(branches) | Condition::None(branches) => branches.iter().any(asks_key_inside),
         Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => false,
-    })
+    }
+}
+
+fn asks_key(select: &Select) -> bool {
+    let mut found = false;
+    select.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
+    found
+}
+
+/// Whether a filter reads the caller's column inside a query. There a name without its table may be a column
+/// of the query's own tables, and the condition would be about that one. A look-up has a row of its table in
+/// place of the column.
+pub(in super::super) fn asks_column_inside(filter: &Filter) -> bool {
+    let Filter { common, literals: _, conditioned, rows, set, guards, looked_up: _, access: _, row: _ } =
+        filter;
+    let conditioned = conditioned.iter().map(|(_, select)| select);
+    rows.iter().chain(guards).chain(conditioned).any(asks_key_inside)
+        || set.iter().any(asks_key)
+        || common.iter().any(is_asked_inside)
 }
 
 /// What the caller calls the tested row, and its key, where the column itself is the key.
