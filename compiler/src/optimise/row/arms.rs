@@ -82,27 +82,45 @@ impl Taker<'_> {
     }
 }
 
-/// The alternatives of the table that a set is, if it is one. Each would get probes of so many selects.
+/// The alternatives of the table that a set is, if it is one, and of the tables that these are. Each would get
+/// probes of so many selects.
 fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
-    let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
-        return vec![set];
-    };
-    match &table.of(anchors.tables).body {
-        TableBody::Union(arms)
-            if arms.len() <= MOST_ARMS
-                && arms.len().saturating_sub(1) * n_selects <= MOST_COPIED
-                && arms.iter().all(shows_columns) =>
-        {
-            let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, *alias, &set, taken)).collect();
-            for arm in &mut arms {
-                if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
-                    set_tests(arm, main, Some(anchors));
+    let (mut open, mut all) = (vec![set], Vec::new());
+    while let Some(set) = open.pop() {
+        let most = MOST_ARMS.saturating_sub(open.len() + all.len());
+        let copied = (open.len() + all.len()) * n_selects;
+        match table_arms(&set, n_selects, copied, most, anchors) {
+            Some((alias, arms)) => {
+                let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, alias, &set, taken)).collect();
+                for arm in &mut arms {
+                    if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
+                        set_tests(arm, main, Some(anchors));
+                    }
                 }
+                open.extend(arms.into_iter().rev());
             }
-            arms
+            None => all.push(set),
         }
-        TableBody::Union(_) | TableBody::Recursive { .. } | TableBody::WholeState { .. } => vec![set],
     }
+    all
+}
+
+/// The selects of the table that a set is, which may take its place: there are at most so many, and they get
+/// few copies of conditions.
+fn table_arms<'p>(
+    set: &Select,
+    n_selects: usize,
+    copied: usize,
+    most: usize,
+    anchors: &Anchors<'p>,
+) -> Option<(Alias, &'p [Select])> {
+    let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
+        return None;
+    };
+    let TableBody::Union(arms) = &table.of(anchors.tables).body else { return None };
+    let n_added = arms.len().saturating_sub(1);
+    let is_short = n_added * n_selects + copied <= MOST_COPIED;
+    (arms.len() <= most && is_short && arms.iter().all(shows_columns)).then_some((*alias, arms))
 }
 
 /// Whether every output of an alternative is a column; a literal cannot be restricted.
