@@ -7,7 +7,7 @@ use super::at::{At, Itself};
 use super::build::{self, CteKind};
 use super::lower::{Lowering, column_names};
 use super::printing::Printing;
-use super::strategy::{RowStrategy, repeats_of_only};
+use super::strategy::{RowStrategy, TableReader, repeats_of_only};
 use crate::algebra::{Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::State;
 use crate::question::CompileError;
@@ -77,11 +77,16 @@ where
 
     /// The tables as these selects read them, and the common table expressions of those that they read from
     /// arrays. They need not be materialised, unlike those of `read_as_few`: no fixpoint reads them.
-    pub(super) fn tested_as_few(&self, read: &[Table], selects: &[Select]) -> (Vec<Table>, Vec<Cte>) {
+    pub(super) fn tested_as_few(
+        &self,
+        read: &[Table],
+        selects: &[Select],
+        reader: TableReader,
+    ) -> (Vec<Table>, Vec<Cte>) {
         let mut tables = read.to_vec();
         let mut few = Vec::new();
         for (id, table) in TableId::all(read).zip(&mut tables) {
-            match RowStrategy::of_tested(selects, id, table, self.inputs.features) {
+            match RowStrategy::of_tested(selects, id, table, reader, self.inputs.features) {
                 RowStrategy::Query => {}
                 RowStrategy::Arrays | RowStrategy::OneRow => {
                     let names = column_names(table.n_columns);

@@ -13,7 +13,9 @@ use crate::sql::build;
 use crate::sql::lower::{Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
-use crate::sql::strategy::{ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TestStrategy};
+use crate::sql::strategy::{
+    ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TableReader, TestStrategy,
+};
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
 impl Lowering<'_, Local<'_>> {
@@ -128,7 +130,7 @@ impl Lowering<'_, Local<'_>> {
         let mut ctes: Vec<Cte> = Vec::new();
         // A test starts from one row, which leads to few rows of a recursion anyway.
         let (derived, (tables, few)) = match kind {
-            OwnScope::Set => (&[][..], self.tested_as_few(at.tables, selects)),
+            OwnScope::Set => (&[][..], self.tested_as_few(at.tables, selects, TableReader::Set)),
             OwnScope::Test(derived) => (derived, (at.tables.to_vec(), Vec::new())),
         };
         let needed = needed(at.tables, selects);

@@ -24,7 +24,7 @@ use crate::sql::build;
 use crate::sql::lower::{Inputs, Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
-use crate::sql::strategy::KeyStrategy;
+use crate::sql::strategy::{KeyStrategy, TableReader};
 use crate::text;
 use indexmap::IndexSet;
 use sqlparser::ast::{BinaryOperator, Expr as Sql, Query, SetExpr};
@@ -107,7 +107,7 @@ impl LocalStatement<'_> {
         let mut lowering = self.lowering(plan, None, None);
         let ctes = lowering.tables(plan)?;
         let read = [plan.answer.selects(), std::slice::from_ref(&plan.guard)].concat();
-        let (tables, few) = lowering.tested_as_few(&plan.tables, &read);
+        let (tables, few) = lowering.tested_as_few(&plan.tables, &read, TableReader::Answer);
         let query = body(&mut lowering, At::top(&tables), plan.answer.selects())?;
         let mut all = lowering.read_queries();
         all.extend(ctes.into_iter().chain(few));

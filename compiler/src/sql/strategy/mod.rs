@@ -14,5 +14,5 @@ mod exists;
 
 pub(super) use exists::{Fence, KeyedRow, NumberBound, TestStrategy, at_alternatives};
 pub(super) use one_row::OneRowTables;
-pub(super) use rows::{RowStrategy, StateStrategy, read_by_state, repeats_of_only};
+pub(super) use rows::{RowStrategy, StateStrategy, TableReader, read_by_state, repeats_of_only};
 pub(super) use set::{ComparisonStrategy, KeyStrategy, SetPart, SetStrategy};

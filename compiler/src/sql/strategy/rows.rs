@@ -23,6 +23,15 @@ pub(in crate::sql) enum RowStrategy {
     Query,
 }
 
+/// What reads a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::sql) enum TableReader {
+    /// The answer of a statement.
+    Answer,
+    /// A set of a filter.
+    Set,
+}
+
 /// How the steps of a fixpoint read a state that is one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::sql) enum StateStrategy {
@@ -59,15 +68,20 @@ impl RowStrategy {
 
     /// The strategy for a table whose rows an answer or a set reads. If the rows of a recursion are tested
     /// one by one, the database multiplies the cost of a test by their estimated number, or reads the whole
-    /// table that the test is about.
+    /// table that the test is about. So it does with the containers of an actor in a set of a filter, which
+    /// are also more by estimate than they are.
     pub(in crate::sql) fn of_tested(
         selects: &[Select],
         id: TableId,
         table: &Table,
+        reader: TableReader,
         features: &Features,
     ) -> Self {
-        let is_recursive = matches!(table.body, TableBody::Recursive { .. });
-        Self::few_if(is_recursive && selects.iter().any(|select| tests_rows(select, id)), features)
+        let is_overestimated = match (&table.body, reader) {
+            (TableBody::Recursive { .. }, _) | (TableBody::Union(_), TableReader::Set) => true,
+            (TableBody::Union(_), TableReader::Answer) | (TableBody::WholeState { .. }, _) => false,
+        };
+        Self::few_if(is_overestimated && selects.iter().any(|select| tests_rows(select, id)), features)
     }
 
     fn few_if(counts_as_many: bool, features: &Features) -> Self {
