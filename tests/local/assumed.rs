@@ -128,6 +128,60 @@ fn a_backslash_means_the_same_in_every_session() {
     }
 }
 
+/// A check compares with the value of a row that its promised key finds. A folder without an organization, or a
+/// document without a folder, denies nothing; two folders with one id are an error.
+#[test]
+fn a_promised_key_finds_one_row_or_the_statement_fails() {
+    let policy = r#"
+actor User {}
+resource Org { roles = ["banned"]; }
+resource Folder { relations = { org: Org }; }
+resource Doc { relations = { folder: Folder }; }
+banned(user: User, doc: Doc) if
+  has_relation(doc, "folder", folder) and has_relation(folder, "org", org) and has_role(user, "banned", org);
+allow(user: User, "read", doc: Doc) if not banned(user, doc);
+allow(user: User, "appeal", doc: Doc) if banned(user, doc);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  has_relation(Folder:_, org, Org:_):
+    query: SELECT id, org_id FROM folders
+  has_role(User:_, String:_, Org:_):
+    query: SELECT who, role, org_id FROM roles
+sql_types: { Doc: integer, Folder: integer, Org: integer }
+";
+    let promised = format!("{document}tables: {{ Doc: docs.id, Folder: folders.id }}\n");
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE docs (id INTEGER, folder_id INTEGER);
+             INSERT INTO docs VALUES (1, 10), (2, 20), (3, NULL), (4, 30), (5, 40);
+             CREATE TEMPORARY TABLE folders (id INTEGER, org_id INTEGER);
+             INSERT INTO folders VALUES (10, 100), (20, NULL), (40, 100), (40, 200);
+             CREATE TEMPORARY TABLE roles (who TEXT, role TEXT, org_id INTEGER);
+             INSERT INTO roles VALUES ('ada', 'banned', 100)",
+        )
+        .unwrap();
+    for document in [document, &promised] {
+        let service = Service::new(policy, "", document);
+        for (doc, is_banned) in [(1, true), (2, false), (3, false), (4, false), (6, false)] {
+            for (action, answer) in [("read", !is_banned), ("appeal", is_banned)] {
+                let question = format!("allow(User:ada, {action:?}, Doc:{doc})");
+                assert_eq!(holds(&service, &caller, &question), Ok(answer), "{question}\n{document}");
+            }
+        }
+        let twice = holds(&service, &caller, "allow(User:ada, \"read\", Doc:5)");
+        if document == promised {
+            let error = twice.unwrap_err();
+            assert!(error.contains("more than one row returned by a subquery"), "{error}");
+        } else {
+            assert_eq!(twice, Ok(false));
+        }
+    }
+}
+
 /// A statement has the stored facts and the time of the moment it was generated.
 #[test]
 fn a_statement_keeps_the_facts_that_it_was_generated_with() {
