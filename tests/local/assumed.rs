@@ -128,8 +128,8 @@ fn a_backslash_means_the_same_in_every_session() {
     }
 }
 
-/// A check compares with the value of a row that its promised key finds. A folder without an organization, or a
-/// document without a folder, denies nothing; two folders with one id are an error.
+/// A check compares with the value of a row that its promised key finds. A folder without an organization, or
+/// a document without a folder, denies nothing; two folders with one id are an error.
 #[test]
 fn a_promised_key_finds_one_row_or_the_statement_fails() {
     let policy = r#"

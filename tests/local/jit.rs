@@ -280,8 +280,8 @@ fn no_look_up_through_a_link_table_is_compiled_over_tables_without_statistics() 
     none_is_compiled(LINKED_SCHEMA, &of_document(&service, "linked"));
 }
 
-/// Without statistics, PostgreSQL takes an array for ten values, a recursion for ten times its start, and a user
-/// for one with hundreds of assignments, each of which leads to hundreds of folders.
+/// Without statistics, PostgreSQL takes an array for ten values, a recursion for ten times its start, and a
+/// user for one with hundreds of assignments, each of which leads to hundreds of folders.
 #[test]
 fn no_role_of_a_team_is_compiled_over_tables_without_statistics() {
     let service = Service::new(GIVEN, "", GIVEN_DOCUMENT);

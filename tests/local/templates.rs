@@ -81,8 +81,8 @@ fn each_column_has_a_text_of_its_own() {
     }
 }
 
-/// Inside a query over `bans`, `id` would be a column of `bans`. So a plan that was made for `memos.id` must not
-/// serve a question about `id`, nor the other way round.
+/// Inside a query over `bans`, `id` would be a column of `bans`. So a plan that was made for `memos.id` must
+/// not serve a question about `id`, nor the other way round.
 #[test]
 fn a_plan_for_a_qualified_column_serves_no_other() {
     let policy = r#"

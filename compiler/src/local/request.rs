@@ -39,8 +39,8 @@ pub enum SqlForm {
 pub struct FilterVar {
     /// The variable.
     pub var: QuestionVarId,
-    /// Whether the column has the name of its table. Inside a query, a name without one may be a column of the
-    /// query's own tables.
+    /// Whether the column has the name of its table. Inside a query, a name without one may be a column of
+    /// the query's own tables.
     pub is_qualified: bool,
 }
 

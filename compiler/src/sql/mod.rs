@@ -16,6 +16,7 @@ mod fixpoint;
 pub(crate) mod hosted;
 pub(crate) mod local;
 mod lower;
+mod one_row;
 pub(crate) mod outline;
 mod printing;
 mod representation;

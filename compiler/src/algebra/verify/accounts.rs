@@ -247,9 +247,10 @@ fn step(table: &Table) -> &[Select] {
     }
 }
 
-/// Whether an alternative never holds, because it equates two literals, such as the tags of two predicates, or
-/// denies what it asks. Of denials, only what can mean one thing is looked at: of a relation that is read twice,
-/// one row may be asked for and another one denied, and of a table with several columns, one column and another.
+/// Whether an alternative never holds, because it equates two literals, such as the tags of two predicates,
+/// or denies what it asks. Of denials, only what can mean one thing is looked at: of a relation that is read
+/// twice, one row may be asked for and another one denied, and of a table with several columns, one column
+/// and another.
 fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
     let has_clear_columns = |source: &ReadFrom| match source {
         ReadFrom::Relation(_) => true,

@@ -82,8 +82,8 @@ impl Taker<'_> {
     }
 }
 
-/// The alternatives of the table that a set is, if it is one, and of the tables that these are. Each would get
-/// probes of so many selects.
+/// The alternatives of the table that a set is, if it is one, and of the tables that these are. Each would
+/// get probes of so many selects.
 fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
     let (mut open, mut all) = (vec![set], Vec::new());
     while let Some(set) = open.pop() {

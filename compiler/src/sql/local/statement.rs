@@ -273,8 +273,8 @@ impl<'l> LocalStatement<'l> {
         let Self {
             program, catalog, constants, dialect, bindings, embedded, places, prefix, deadline, ..
         } = self;
-        let keys = Some(Keys { catalog, bindings });
-        let inputs = Inputs { program, catalog, constants, features: dialect.features(), keys, deadline };
+        let (keys, features) = (Some(Keys { catalog, bindings }), dialect.features());
+        let inputs = Inputs { program, catalog, constants, features, keys, deadline };
         let caller = Caller { inputs, bindings, embedded, places, prefix, column, row };
         Lowering { inputs, target: Local::of(caller, plan) }
     }

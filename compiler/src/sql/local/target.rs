@@ -15,9 +15,9 @@ use crate::question::{CompileError, Slot};
 use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
 use crate::sql::lower::{Lowering, column_name};
+use crate::sql::one_row::OneRowTables;
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
-use crate::sql::strategy::OneRowTables;
 use indexmap::IndexMap;
 use sqlparser::ast::{Expr as Sql, Query, TableFactor};
 

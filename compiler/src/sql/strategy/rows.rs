@@ -44,7 +44,7 @@ pub(in crate::sql) enum StateStrategy {
 impl RowStrategy {
     /// The strategy for the rows that a recursion starts from. The estimates of several arms add up, that of
     /// another recursion is ten times what it starts from, and each step multiplies them. So it does with the
-    /// rows of a caller's table that a filter's set starts from, of which conditions on them may leave few.
+    /// rows of a caller's table, of which conditions on them may leave few.
     pub(in crate::sql) fn of_start(
         table: &Table,
         base: &[Select],
