@@ -182,6 +182,55 @@ sql_types: { Doc: integer, Folder: integer, Org: integer }
     }
 }
 
+/// The value of a row that is not there is NULL, and a filter is not.
+#[test]
+fn a_filter_about_a_row_that_is_not_there_is_false() {
+    let policy = r#"
+actor User {}
+resource Org {}
+resource Folder { relations = { org: Org }; }
+resource Doc { relations = { org: Org }; }
+same(org: Org) if has_relation(Folder{"5"}, "org", org);
+allow(_: User, "find", doc: Doc) if has_relation(doc, "org", org) and same(org);
+allow(_: User, "hide", doc: Doc) if has_relation(doc, "org", org) and not same(org);
+"#;
+    let document = "
+facts:
+  has_relation(Folder:_, org, Org:_):
+    query: SELECT id, org_id FROM folders
+  has_relation(Doc:_, org, Org:_):
+    query: SELECT id, org_id FROM docs
+sql_types: { Doc: integer, Folder: integer, Org: integer }
+tables: { Doc: docs.id, Folder: folders.id }
+";
+    let service = Service::new(policy, "", document);
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE docs (id INTEGER, org_id INTEGER);
+             INSERT INTO docs VALUES (1, 100), (2, 200), (3, NULL);
+             CREATE TEMPORARY TABLE folders (id INTEGER, org_id INTEGER)",
+        )
+        .unwrap();
+    for (folders, found) in [
+        ("DELETE FROM folders", ""),
+        ("INSERT INTO folders VALUES (5, NULL)", ""),
+        ("UPDATE folders SET org_id = 100", "1"),
+    ] {
+        caller.script(folders).unwrap();
+        let others = if found.is_empty() { ["1 2 3", "1 2", "3"] } else { ["2 3", "2", "1 3"] };
+        for (action, answers) in [("find", [found, others[0]]), ("hide", [others[1], others[2]])] {
+            let filter = service.filter(&format!("allow(User:ada, {action:?}, Doc:?)"), "docs.id");
+            let passing = |condition: &str| {
+                column(&caller, &format!("SELECT id FROM docs WHERE {condition} ORDER BY id"))
+            };
+            let [passed, kept] = answers;
+            assert_eq!(passing(&filter), passed, "{folders}\n{filter}");
+            assert_eq!(passing(&format!("NOT {filter}")), kept, "{folders}\n{filter}");
+        }
+    }
+}
+
 /// A statement has the stored facts and the time of the moment it was generated.
 #[test]
 fn a_statement_keeps_the_facts_that_it_was_generated_with() {

@@ -121,3 +121,23 @@ fn stored_facts_are_followed_from_one_end() {
     assert!(kinds.contains(&"recursion"), "{explanation:?}");
     shape("explained-recursion", &text(&explanation));
 }
+
+/// Keys lead to one row: a document's folder is no set, unless the key is not promised.
+#[test]
+fn a_row_that_keys_lead_to_is_no_array() {
+    let policy = "actor User {}\nresource Folder {}\nresource Document {}\n\
+        opens(u: User, d: Document) if has_relation(d, \"folder\", f) and holds(u, f);\n\
+        declare holds(User, Folder);\n\
+        declare has_relation(Document, String, Folder);";
+    let promised = format!("{TREE_DOCUMENT}").replace(
+        "  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent_id FROM folders\n",
+        "  holds(User:_, Folder:_):\n    query: SELECT user_id, folder_id FROM holders\n",
+    );
+    let unpromised = promised.split("tables:").next().unwrap();
+    for (document, kind) in [(promised.as_str(), "row"), (unpromised, "array")] {
+        let service = Service::new(policy, "", document);
+        let explanation = service.explain_over("opens(User:1, Document:1)", Way::Select, "");
+        let kinds: Vec<&str> = explanation.sets.iter().map(|set| set.kind).collect();
+        assert_eq!(kinds, [kind], "{explanation:?}");
+    }
+}

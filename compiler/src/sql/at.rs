@@ -125,6 +125,11 @@ impl<'p> At<'p> {
         At { null: NullCondition::KeepsNoRow, ..self.inside(select) }
     }
 
+    /// Under the `NOT` of a select that reads nothing.
+    pub(super) fn denied<'s>(&'s self, select: &'s Select) -> At<'s> {
+        At { is_denied: true, null: NullCondition::Differs, ..self.inside(select) }
+    }
+
     /// Whose column a value is.
     pub(super) fn column_of(&self, value: Expr) -> ColumnOf {
         match value.alias().and_then(|alias| self.scope.kind(alias)) {

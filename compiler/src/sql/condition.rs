@@ -1,6 +1,6 @@
 //! Conditions of a select, and tests of whether a select has a row.
 
-use super::at::{At, NullCondition};
+use super::at::At;
 use super::build;
 use super::lower::Lowering;
 use super::printing::Printing;
@@ -61,8 +61,7 @@ where
     /// Whether a select has no row.
     fn no_branch(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
         if select.reads_nothing() {
-            let at = At { is_denied: true, null: NullCondition::Differs, ..at.inside(select) };
-            let conditions = self.conditions(at, select)?;
+            let conditions = self.conditions(at.denied(select), select)?;
             return Ok(build::not(build::all(conditions)));
         }
         self.has_no_row(at, select)

@@ -12,35 +12,38 @@ use crate::ir::CompareOp;
 use crate::keys::Keys;
 use indexmap::IndexSet;
 
-/// What is known of a plan's tables.
-#[derive(Clone, Debug, Default)]
-pub(in crate::sql) struct OneRowTables(IndexSet<TableId>);
+/// The tables of a plan that have at most one row, and the promises from which that follows.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct OneRowTables<'k> {
+    keys: Keys<'k>,
+    tables: IndexSet<TableId>,
+}
 
-impl OneRowTables {
+impl<'k> OneRowTables<'k> {
     /// Those of a plan, under these promises.
-    pub(in crate::sql) fn of(plan: &Plan, keys: Keys<'_>) -> Self {
-        let mut known = Self::default();
+    pub(in crate::sql) fn of(plan: &Plan, keys: Keys<'k>) -> Self {
+        let mut known = Self { keys, tables: IndexSet::new() };
         for (id, table) in TableId::enumerate(&plan.tables) {
-            if known.has_one(table, keys) {
-                known.0.insert(id);
+            if known.is_one_row_table(table) {
+                known.tables.insert(id);
             }
         }
         known
     }
 
-    fn has_one(&self, table: &Table, keys: Keys<'_>) -> bool {
+    fn is_one_row_table(&self, table: &Table) -> bool {
         match &table.body {
             TableBody::Union(selects) => {
-                matches!(selects.as_slice(), [select] if self.is_one_row(select, keys))
+                matches!(selects.as_slice(), [select] if self.has_at_most_one_row(select))
             }
             TableBody::Recursive { .. } | TableBody::WholeState { .. } => false,
         }
     }
 
     /// Whether a select has at most one row for each row around it.
-    pub(in crate::sql) fn is_one_row(&self, select: &Select, keys: Keys<'_>) -> bool {
+    pub(in crate::sql) fn has_at_most_one_row(&self, select: &Select) -> bool {
         let mut found: IndexSet<Alias> =
-            select.from.iter().filter(|from| self.is_one(**from)).map(|from| from.alias).collect();
+            select.from.iter().filter(|from| self.reads_one_row(**from)).map(|from| from.alias).collect();
         let mut open: Vec<&Condition> = select.filter.iter().collect();
         loop {
             let before = found.len();
@@ -57,7 +60,7 @@ impl OneRowTables {
                 };
                 // A condition is looked at once: when one row is all that it leaves open.
                 let Some(row) = row else { return true };
-                if self.finds_by_key(condition, *row, keys) {
+                if self.finds_by_key(condition, *row) {
                     found.insert(row.alias);
                 }
                 false
@@ -68,9 +71,9 @@ impl OneRowTables {
         }
     }
 
-    fn is_one(&self, from: From) -> bool {
+    fn reads_one_row(&self, from: From) -> bool {
         match from.kind {
-            FromKind::Table(TableRef::Table(id)) => self.0.contains(&id),
+            FromKind::Table(TableRef::Table(id)) => self.tables.contains(&id),
             FromKind::Row { .. } | FromKind::Again { .. } => true,
             FromKind::Table(TableRef::Itself)
             | FromKind::Source(_)
@@ -80,10 +83,10 @@ impl OneRowTables {
     }
 
     /// Whether a condition says that a row's key equals one value, and nothing of another row.
-    fn finds_by_key(&self, condition: &Condition, row: From, keys: Keys<'_>) -> bool {
+    fn finds_by_key(&self, condition: &Condition, row: From) -> bool {
         let FromKind::Source(source) = row.kind else { return false };
         let is_key = |value: Expr| match value {
-            Expr::Column { alias, column } => alias == row.alias && keys.is_key(source, column),
+            Expr::Column { alias, column } => alias == row.alias && self.keys.is_key(source, column),
             _ => false,
         };
         let is_own = |value: Expr| value.alias() == Some(row.alias);
@@ -95,7 +98,7 @@ impl OneRowTables {
                 [set] => {
                     let mut mentions_row = false;
                     set.for_each_expr(&mut |value| mentions_row |= is_own(value));
-                    is_key(*expr) && !mentions_row && self.is_one_row(set, keys)
+                    is_key(*expr) && !mentions_row && self.has_at_most_one_row(set)
                 }
                 _ => false,
             },

@@ -166,7 +166,7 @@ pub struct LocalSet {
     pub name: Option<String>,
     /// What it holds, if it has a name.
     pub holds: Option<String>,
-    /// `recursion`, `table`, `array` or `subquery`.
+    /// `recursion`, `table`, `row`, `array` or `subquery`.
     pub kind: &'static str,
     /// Why the text makes it, and what bounds it.
     pub why: String,

@@ -13,7 +13,8 @@
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
 //! 5. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
-//! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table;
+//! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//!    tables that these alternatives read;
 //! 7. [`containers`] tests the container of a row by its key, where other conditions find the row;
 //! 8. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!    values;

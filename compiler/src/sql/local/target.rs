@@ -11,6 +11,7 @@ use crate::bindings::{Family, Fit, SqlType};
 use crate::catalog::{BindingId, ColumnId, SourceId};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
+use crate::keys::Keys;
 use crate::question::{CompileError, Slot};
 use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
@@ -27,7 +28,7 @@ pub(in crate::sql) struct Local<'l> {
     /// How each column of each of the plan's tables is represented.
     pub(in crate::sql) tables: Vec<IdVec<ColumnId, Representation>>,
     /// Which of them have at most one row.
-    pub(in crate::sql) one_row: OneRowTables,
+    pub(in crate::sql) one_row: OneRowTables<'l>,
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
     pub(in crate::sql) read: IndexMap<BindingId, usize>,
@@ -36,8 +37,8 @@ pub(in crate::sql) struct Local<'l> {
 impl<'l> Local<'l> {
     /// A statement of a plan.
     pub(in crate::sql) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
-        let one_row =
-            caller.inputs.keys.map_or_else(OneRowTables::default, |keys| OneRowTables::of(plan, keys));
+        let keys = Keys { catalog: caller.inputs.catalog, bindings: caller.bindings };
+        let one_row = OneRowTables::of(plan, keys);
         Self { tables: caller.represent_tables(plan), one_row, caller, read: IndexMap::new() }
     }
 }

@@ -152,7 +152,7 @@ impl<'w, 'l> Walk<'w, 'l> {
     /// A denied alternative of a condition.
     fn denied(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         if select.reads_nothing() {
-            self.conditions(at.inside(select), select, frequency);
+            self.conditions(at.denied(select), select, frequency);
         } else {
             self.probe(at, select, frequency);
         }

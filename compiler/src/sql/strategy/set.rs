@@ -152,9 +152,8 @@ impl Lowering<'_, Local<'_>> {
     /// Whether a set has at most one value, which the database then estimates as one. If a promised key is
     /// not unique after all, the statement fails.
     fn is_one_row(&self, at: At<'_>, selects: &[&Select]) -> bool {
-        let Some(keys) = self.inputs.keys else { return false };
         self.inputs.features.arrays_are_looked_up
             && at.null == NullCondition::KeepsNoRow
-            && matches!(selects, [only] if self.target.one_row.is_one_row(only, keys))
+            && matches!(selects, [only] if self.target.one_row.has_at_most_one_row(only))
     }
 }
