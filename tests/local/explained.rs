@@ -129,7 +129,7 @@ fn a_row_that_keys_lead_to_is_no_array() {
         opens(u: User, d: Document) if has_relation(d, \"folder\", f) and holds(u, f);\n\
         declare holds(User, Folder);\n\
         declare has_relation(Document, String, Folder);";
-    let promised = format!("{TREE_DOCUMENT}").replace(
+    let promised = TREE_DOCUMENT.replace(
         "  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent_id FROM folders\n",
         "  holds(User:_, Folder:_):\n    query: SELECT user_id, folder_id FROM holders\n",
     );
