@@ -87,9 +87,7 @@ impl Taker<'_> {
 fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenAliases) -> Vec<Select> {
     let (mut open, mut all) = (vec![set], Vec::new());
     while let Some(set) = open.pop() {
-        let most = MOST_ARMS.saturating_sub(open.len() + all.len());
-        let copied = (open.len() + all.len()) * n_selects;
-        match table_arms(&set, n_selects, copied, most, anchors) {
+        match table_arms(&set, open.len() + all.len(), n_selects, anchors) {
             Some((alias, arms)) => {
                 let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, alias, &set, taken)).collect();
                 for arm in &mut arms {
@@ -105,22 +103,21 @@ fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenA
     all
 }
 
-/// The selects of the table that a set is, which may take its place: there are at most so many, and they get
-/// few copies of conditions.
+/// The selects of the table that a set is, if they may take its place beside so many others: all of them are
+/// few, and so are the copies of the conditions that each would get.
 fn table_arms<'p>(
     set: &Select,
+    n_others: usize,
     n_selects: usize,
-    copied: usize,
-    most: usize,
     anchors: &Anchors<'p>,
 ) -> Option<(Alias, &'p [Select])> {
     let [From { alias, kind: FromKind::Table(TableRef::Table(table)) }] = set.from.as_slice() else {
         return None;
     };
     let TableBody::Union(arms) = &table.of(anchors.tables).body else { return None };
-    let n_added = arms.len().saturating_sub(1);
-    let is_short = n_added * n_selects + copied <= MOST_COPIED;
-    (arms.len() <= most && is_short && arms.iter().all(shows_columns)).then_some((*alias, arms))
+    let n_arms = n_others + arms.len();
+    let is_short = n_arms <= MOST_ARMS && n_arms.saturating_sub(1) * n_selects <= MOST_COPIED;
+    (is_short && arms.iter().all(shows_columns)).then_some((*alias, arms))
 }
 
 /// Whether every output of an alternative is a column; a literal cannot be restricted.

@@ -52,12 +52,12 @@ impl RowStrategy {
         inputs: &Inputs<'_>,
     ) -> Self {
         let anchors = Anchors::new(inputs.catalog, tables);
-        let finds_many = |arm: &Select| {
+        let starts_from_many = |arm: &Select| {
             let keys = inputs.keys.filter(|_| anchors.is_anchored(arm));
             keys.is_some_and(|keys| finds_many(arm, keys))
         };
         let is_overestimated =
-            base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || finds_many(arm));
+            base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || starts_from_many(arm));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
         match (Self::few_if(is_overestimated && is_small, inputs.features), inputs.keys) {
             // A caller's tables have any size, and most databases take random reads for expensive.
