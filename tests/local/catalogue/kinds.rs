@@ -96,6 +96,16 @@ has_permission(u: User, "read", d: Document) if lent(u, f, _) and has_relation(d
         expert: "(d.folder_id IN (BELOW) OR d.status = 'final' AND d.folder_id IN (SELECT folder_id FROM loans WHERE user_id = ? AND until IS NOT NULL))",
     },
     Pattern {
+        shape: "pattern-key-and-container",
+        title: "Documents shared one by one in some folders, or final ones of others",
+        why: "Of the sets of a document's id and of its folder, only the former finds rows. The other is hashed, like those of the second condition: a user may have thousands of folders.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder" and status(resource, "final");"#,
+        rule: r#"has_permission(u: User, "read", d: Document) if blocked(d, u) and has_relation(d, "folder", f) and lent(u, f, _);"#,
+        expert: "(VIEWED AND d.status = 'final' OR d.id IN (SELECT document_id FROM blocks WHERE user_id = ?)
+                  AND d.folder_id IN (SELECT folder_id FROM loans WHERE user_id = ? AND until IS NOT NULL))",
+    },
+    Pattern {
         shape: "pattern-two-attributes-of-one-value",
         title: "Two attributes with one value",
         why: "Both are columns of the row. An index on either of them would find the rows.",

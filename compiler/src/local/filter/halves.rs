@@ -19,10 +19,13 @@
 //! ```text
 //! a or (b and c) or (d and c)   ─▶   (a or c) and (a or b or d)
 //! ```
+//!
+//! Of several sets in one alternative, only that of the row's key finds rows: the fewest, by PostgreSQL's
+//! estimate. The others are hashed, too.
 
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Alias, Condition, From, Select, SetUse};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 
 /// Splits the alternatives of a filter, and those inside them.
 pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
@@ -59,10 +62,13 @@ struct Arm {
 }
 
 impl Arm {
-    /// `None` unless an index answers exactly one condition.
+    /// `None` unless an index answers exactly one condition, once the sets beside one of the key are only
+    /// tested.
     fn of(select: &Select, anchors: &Anchors<'_>) -> Option<Self> {
+        let mut filter = select.filter.clone();
+        test_beside_key(&mut filter, &select.from);
         let (found, others): (Vec<Condition>, Vec<Condition>) =
-            select.filter.iter().cloned().partition(|condition| anchors.is_indexed(condition, &select.from));
+            filter.into_iter().partition(|condition| anchors.is_indexed(condition, &select.from));
         let [condition] = found.as_slice() else { return None };
         let read = free_aliases(condition);
         let is_read = |from: &&From| read.contains(&from.alias);
@@ -142,10 +148,42 @@ pub(super) fn cost(condition: &Condition) -> usize {
     }
 }
 
-/// Hashes the sets of alternatives that no index answers, where another condition finds the rows. As an
-/// array, a set would be searched from end to end for each of these rows.
+/// Only tests the sets of a row that finds its key in another one.
+fn test_beside_key(filter: &mut [Condition], sources: &[From]) {
+    if let Some(key) = filter.iter().position(|condition| finds_key(condition, sources)) {
+        let sets = filter.iter_mut().enumerate().filter(|(index, _)| *index != key);
+        for (_, condition) in sets {
+            if let Condition::In { used, .. } = condition {
+                *used = SetUse::ToTest;
+            }
+        }
+    }
+}
+
+/// Whether a condition finds the key of one of these sources in a set.
+fn finds_key(condition: &Condition, sources: &[From]) -> bool {
+    let Condition::In { expr, used: SetUse::ToFind, .. } = condition else { return false };
+    match *expr {
+        Expr::Given(_) => true,
+        Expr::Column { alias, column } => sources.iter().any(|from| match from.kind {
+            FromKind::Row { key, .. } | FromKind::Again { key, .. } => from.alias == alias && key == column,
+            FromKind::Source(_) | FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => false,
+        }),
+        Expr::Const(_)
+        | Expr::Now
+        | Expr::Tag(_)
+        | Expr::Filler
+        | Expr::TypeName(_)
+        | Expr::Unconstrained => false,
+    }
+}
+
+/// Hashes the sets that only test rows which another condition finds: those beside a set of the key, and those
+/// of alternatives that no index answers. As an array, a set would be searched from end to end for each of
+/// these rows.
 pub(super) fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
+    test_beside_key(filter, from);
     for condition in filter {
         if matches!(condition, Condition::Any(branches) if branches.iter().all(Select::reads_nothing))
             && !anchors.is_indexed(condition, from)
