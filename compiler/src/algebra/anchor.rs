@@ -8,7 +8,7 @@ use super::ids::{Alias, TableRef};
 use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::Catalog;
-use crate::ir::CompareOp;
+use crate::ir::{CompareOp, QuestionVarId};
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
 
@@ -29,12 +29,32 @@ pub(crate) struct Anchors<'a> {
     pub(crate) tables: &'a [Table],
     /// Whether each table is anchored. A table reads only those before it.
     anchored: Vec<bool>,
+    /// The variables that stand for given values. Once a plan has values, the only variable left is that of a
+    /// filter's column.
+    given: GivenVars,
+}
+
+/// The variables of a question that stand for given values.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GivenVars {
+    None,
+    /// All but that of a filter's column.
+    AllBut(Option<QuestionVarId>),
 }
 
 impl<'a> Anchors<'a> {
-    /// For selects that read these tables.
+    /// For selects that read these tables, in a plan with values.
     pub(crate) fn new(catalog: &'a Catalog, tables: &'a [Table]) -> Self {
-        let mut anchors = Self { catalog, tables, anchored: Vec::with_capacity(tables.len()) };
+        Self::with(catalog, tables, GivenVars::None)
+    }
+
+    /// The same in a plan without values; `column` is the variable of a filter's column.
+    pub(crate) fn of_shape(catalog: &'a Catalog, tables: &'a [Table], column: Option<QuestionVarId>) -> Self {
+        Self::with(catalog, tables, GivenVars::AllBut(column))
+    }
+
+    fn with(catalog: &'a Catalog, tables: &'a [Table], given: GivenVars) -> Self {
+        let mut anchors = Self { catalog, tables, anchored: Vec::with_capacity(tables.len()), given };
         for table in tables {
             let (TableBody::Union(selects)
             | TableBody::Recursive { base: selects, .. }
@@ -73,7 +93,7 @@ impl<'a> Anchors<'a> {
                                 Expr::Const(_) => self.finds(&select.from, own),
                                 _ => self.narrows(&select.from, own),
                             };
-                            if is_known(other, select, &reached) && narrows {
+                            if self.is_known(other, select, &reached) && narrows {
                                 reached.extend(own.alias());
                             }
                         }
@@ -168,12 +188,18 @@ impl<'a> Anchors<'a> {
             FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => Some(ValueColumn::Made),
         }
     }
-}
 
-/// Whether a value is a literal, of a source that is reached, or of a select around this one.
-fn is_known(expr: Expr, select: &Select, reached: &IndexSet<Alias>) -> bool {
-    match expr.alias() {
-        Some(alias) => reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias),
-        None => matches!(expr, Expr::Const(_)),
+    /// Whether a value is given, of a source that is reached, or of a select around this one.
+    fn is_known(&self, expr: Expr, select: &Select, reached: &IndexSet<Alias>) -> bool {
+        match (expr, expr.alias()) {
+            (_, Some(alias)) => {
+                reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias)
+            }
+            (Expr::Given(var), None) => match self.given {
+                GivenVars::None => false,
+                GivenVars::AllBut(column) => column != Some(var),
+            },
+            (expr, None) => matches!(expr, Expr::Const(_)),
+        }
     }
 }

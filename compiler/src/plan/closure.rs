@@ -17,6 +17,7 @@ use super::build::Build;
 use super::error::PlanError;
 use super::planner::{Asks, Planner};
 use super::scope::Enclosing;
+use crate::algebra::anchor::Anchors;
 use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId, Recursion, classes};
@@ -135,6 +136,9 @@ impl Planner<'_> {
         let forward = vec![Mode::Forward; walk_fixed.len()];
         let mut modes = Vec::new();
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
+        if matches!(call.known.as_slice(), [KnownColumn::Row(value)] if !self.is_anchored(call, *value)) {
+            modes.push(forward.clone());
+        }
         if all_bound && (self.asks == Asks::Whether || !some_fixed) {
             modes.push(walk_bound.clone());
         }
@@ -145,6 +149,13 @@ impl Planner<'_> {
         modes.push(forward);
         modes.dedup();
         modes
+    }
+
+    /// Whether the question gives a value that leads to this one. A walk from all rows of a table remembers each
+    /// step from each of them, and a closure of one column has fewer rows.
+    fn is_anchored(&self, call: &ClosureCall<'_>, value: Expr) -> bool {
+        let demand = call.scope.demand(&call.build.select, vec![value].into());
+        Anchors::of_shape(self.catalog, &self.tables, self.answered_column()).is_anchored(&demand)
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.

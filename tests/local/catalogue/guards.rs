@@ -55,6 +55,17 @@ frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
                    d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))",
     },
     Pattern {
+        shape: "pattern-flag-in-a-hierarchy-for-everybody",
+        title: "A flag of the folder and all below it, for everybody",
+        why: "Nothing leads from the user to the folders, so the recursion starts from those that have the flag, not from every document's folder. What it finds is a hash table.",
+        reads_each_row: true,
+        shorthand: r#""read" if status(resource, "draft");"#,
+        rule: "has_permission(_: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and open(f);
+open(f: Folder) if archived(f);
+open(f: Folder) if has_relation(f, \"parent\", p) and open(p);",
+        expert: "(d.status = 'draft' OR d.folder_id IN (CLOSED))",
+    },
+    Pattern {
         shape: "pattern-flag-in-a-hierarchy",
         title: "A guard on the folder and all above it",
         why: "A recursion finds the folders above each folder of the user's documents once. Those of which one above is archived are a hash table, in which the document's folder is looked up. The filter reads `documents`, so it cannot be a policy of row-level security.",
