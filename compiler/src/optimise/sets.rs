@@ -75,6 +75,11 @@ fn lead(select: &mut Select, anchors: &Anchors<'_>) {
             branches.iter_mut().for_each(|branch| lead(branch, anchors));
         }
     }
+    lead_to_last(select, anchors);
+}
+
+/// The same for a select without those inside it.
+fn lead_to_last(select: &mut Select, anchors: &Anchors<'_>) {
     let shown = select.output.iter().find_map(|expr| expr.alias());
     // The caller's tables have indexes; common table expressions have none.
     let indexed = select.from.iter().rfind(|from| matches!(from.kind, FromKind::Source(_)));
@@ -118,7 +123,11 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: Option<&Anchor
     let Group { from, links, inner } = group;
     match links.as_slice() {
         [] => {
-            let branch = Select { from, filter: inner, output: IdVec::new() };
+            let mut branch = Select { from, filter: inner, output: IdVec::new() };
+            let has_index = branch.from.iter().any(|from| matches!(from.kind, FromKind::Source(_)));
+            if let Some(anchors) = anchors.filter(|_| has_index) {
+                lead_to_last(&mut branch, anchors);
+            }
             select.filter.push(Condition::Any(vec![branch]));
         }
         [Condition::Compare { op: CompareOp::Equal, left, right }]
