@@ -7,7 +7,8 @@
 //!   there: up from a folder to the root, up from a user through groups. A walk from values that differ by
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
-//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach.
+//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach; and the one column of
+//!   a call if it is bound only by the rows of a table.
 //! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
