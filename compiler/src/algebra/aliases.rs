@@ -2,7 +2,7 @@
 //! compare equal.
 
 use super::ids::Alias;
-use super::select::{Condition, FromKind, Select};
+use super::select::{Condition, Select};
 use indexmap::IndexSet;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
@@ -53,13 +53,17 @@ pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias, FxBuildHasher>
     let mut aliases = IndexSet::default();
     condition.for_each_expr(&mut |expr| aliases.extend(expr.alias()));
     for branch in condition.branches() {
-        branch.for_each_source(&mut |from| {
-            if let FromKind::Again { row, .. } = from.kind {
-                aliases.insert(row);
-            }
-        });
+        branch.for_each_source(&mut |from| aliases.extend(from.kind.seen_row()));
     }
     aliases
+}
+
+/// Whether a select reads a column of a source, or sees its row again.
+pub(crate) fn mentions(select: &Select, alias: Alias) -> bool {
+    let mut found = false;
+    select.for_each_expr(&mut |expr| found |= expr.alias() == Some(alias));
+    select.for_each_source(&mut |from| found |= from.kind.seen_row() == Some(alias));
+    found
 }
 
 /// The aliases that a condition mentions and does not define.

@@ -181,6 +181,14 @@ impl FromKind {
         }
     }
 
+    /// The source whose row it sees again.
+    pub(crate) fn seen_row(self) -> Option<Alias> {
+        match self {
+            Self::Again { row, .. } => Some(row),
+            Self::Source(_) | Self::Table(_) | Self::Values(_) | Self::Embedded(_) | Self::Row { .. } => None,
+        }
+    }
+
     /// Whether the statement reads it: false for the row that the filter tests, and for a row that another
     /// source already reads.
     pub(crate) fn is_read(self) -> bool {

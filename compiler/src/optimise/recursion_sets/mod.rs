@@ -223,10 +223,10 @@ fn reads(test: &Select, alias: Alias) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal, given, reading};
+    use crate::algebra::sample::{catalog, column, equal, given, reading};
     use crate::algebra::{Table, TableBody, TableId};
     use crate::bindings::Bindings;
-    use crate::catalog::{Catalog, ColumnId, Relation, RelationArg, RelationSource, SourceId};
+    use crate::catalog::{ColumnId, SourceId};
 
     /// What [`TestRewriter`] makes of a test that reads the recursion as 1, and relations as 2 and above, for
     /// a filter over `given(0)` around which 9 is read.
@@ -238,7 +238,7 @@ mod tests {
     fn rewritten_with(from: Vec<From>, filter: Vec<Condition>) -> Select {
         let body = TableBody::Recursive { base: Vec::new(), step: Vec::new() };
         let tables = [Table::new("pc".to_owned(), String::new(), 2, body)];
-        let catalog = catalog();
+        let catalog = catalog(&[("one", &["Folder"; 2]), ("other", &["Folder"; 2])]);
         let keys = Some(Keys { catalog: &catalog, bindings: &Bindings::default() });
         let rewriter =
             TestRewriter { sources: TestSources { tables: &tables, keys }, column: Some(QuestionVarId(0)) };
@@ -253,17 +253,6 @@ mod tests {
     fn relation(place: usize) -> From {
         let kind = FromKind::Source(SourceId::from_index(place));
         From { alias: Alias::of_number(place + 2), kind }
-    }
-
-    /// Two relations of two columns.
-    fn catalog() -> Catalog {
-        let column = |name: &str| RelationArg::Column { ty: "Folder".to_owned(), column: name.to_owned() };
-        let relation = |name: &str| Relation {
-            predicate: name.to_owned(),
-            args: ["a0", "a1"].map(column).into(),
-            source: RelationSource::Table { schema: None, name: name.to_owned() },
-        };
-        Catalog { relations: ["one", "other"].map(relation).to_vec().into() }
     }
 
     fn recursion() -> FromKind {

@@ -271,16 +271,12 @@ fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal, given, reading};
+    use crate::algebra::sample::{column, equal, given, reading, source};
     use crate::catalog::{ColumnId, SourceId};
 
     fn row(alias: usize, source: usize) -> From {
         let kind = FromKind::Row { source: SourceId::from_index(source), key: ColumnId::FIRST };
         From { alias: Alias::of_number(alias), kind }
-    }
-
-    fn source(place: usize) -> FromKind {
-        FromKind::Source(SourceId::from_index(place))
     }
 
     fn tests_of(filter: Vec<Condition>) -> Select {

@@ -4,12 +4,12 @@ mod contradictions;
 mod passes;
 
 use super::{Keeps, Open, Verifier};
-use crate::algebra::sample::{column, equal, given};
+use crate::algebra::sample::{self, column, equal, given, read};
 use crate::algebra::{
     Alias, AnswerColumns, Condition, EmbeddedId, Expr, From, FromKind, ITSELF, Plan, PlanAnswer, Range,
     Select, SetUse, Table, TableBody, TableId, TableRef,
 };
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource, SourceId};
+use crate::catalog::{Catalog, SourceId};
 use crate::check;
 use crate::datalog::recursion::MemberId;
 use crate::ir::{ConstId, Constant, Program, TypeId};
@@ -24,18 +24,7 @@ const POLICY: &str = "actor User {} resource Doc { permissions = [\"read\"]; }";
 
 /// `owner(User, Doc)` and `locked(Doc)`.
 fn catalog() -> Catalog {
-    let relation = |predicate: &str, types: &[&str]| Relation {
-        predicate: predicate.into(),
-        args: types.iter().map(|ty| RelationArg::Column { ty: (*ty).into(), column: "c".into() }).collect(),
-        source: RelationSource::Table { schema: None, name: predicate.into() },
-    };
-    Catalog { relations: vec![relation("owner", &["User", "Doc"]), relation("locked", &["Doc"])].into() }
-}
-
-fn read(kinds: &[(usize, FromKind)], filter: Vec<Condition>, output: Vec<Expr>) -> Select {
-    let from =
-        kinds.iter().map(|(alias, kind)| From { alias: Alias::of_number(*alias), kind: *kind }).collect();
-    Select { from, filter, output: output.into() }
+    sample::catalog(&[("owner", &["User", "Doc"]), ("locked", &["Doc"])])
 }
 
 const OWNER: FromKind = FromKind::Source(SourceId(0));
