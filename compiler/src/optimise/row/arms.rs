@@ -145,3 +145,135 @@ fn of_arm(arm: &Select, table: Alias, set: &Select, taken: &mut TakenAliases) ->
     }
     arm
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{self, column, equal, given, literal, read, reading, source};
+    use crate::algebra::{AnswerColumns, Range, SetUse, Table, TableId};
+    use crate::catalog::{ColumnId, SourceId};
+
+    fn catalog() -> Catalog {
+        let types: &[&str] = &["User", "Folder", "Folder"];
+        sample::catalog(&[("owns", types), ("banned", types), ("documents", types)])
+    }
+
+    /// An alternative that starts from the actor.
+    fn arm() -> Select {
+        read(&[(1, source(0))], vec![equal(column(1, 0), given(0))], vec![column(1, 1)])
+    }
+
+    fn of_table(alias: usize, table: usize) -> Select {
+        reading(alias, TableId::from_index(table).source(), vec![column(alias, 0)])
+    }
+
+    /// A probe of so many selects that depends on this value.
+    fn probe(value: Expr, n_selects: usize) -> Condition {
+        let denied = |alias| read(&[(alias, source(1))], vec![equal(column(alias, 0), value)], Vec::new());
+        Condition::None((20..20 + n_selects).map(denied).collect())
+    }
+
+    fn plan(tables: &[Vec<Select>], answer: PlanAnswer) -> Plan {
+        let table = |arms: &Vec<Select>| {
+            Table::new("pc".to_owned(), String::new(), 1, TableBody::Union(arms.clone()))
+        };
+        Plan::new(tables.iter().map(table).collect(), answer)
+    }
+
+    /// What becomes of the last table where a column of the row is looked up in it, next to these conditions.
+    fn looked_up(tables: &[Vec<Select>], beside: Vec<Condition>) -> Vec<Select> {
+        let set = vec![of_table(11, tables.len() - 1)];
+        let is_in = Condition::In { expr: column(10, 1), selects: set, used: SetUse::ToFind };
+        let row = FromKind::Row { source: SourceId::from_index(2), key: ColumnId::FIRST };
+        let filter = [vec![is_in], beside].concat();
+        let test = read(&[(10, row)], filter, Vec::new());
+        let mut plan = plan(tables, PlanAnswer::Decision(vec![test]));
+        take_tables_apart(&mut plan, &catalog());
+        let filter = &plan.answer.selects()[0].filter;
+        let Some(Condition::In { selects, .. }) = filter.first() else { panic!("{filter:?}") };
+        selects.clone()
+    }
+
+    /// How many selects of a set read a relation, and how many read a table.
+    fn n_reading(selects: &[Select]) -> (usize, usize) {
+        let n_tables = selects.iter().filter(|select| select.from[0].kind.table().is_some()).count();
+        (selects.len() - n_tables, n_tables)
+    }
+
+    #[test]
+    fn a_table_with_many_alternatives_stays() {
+        let looked_up = |n_arms| looked_up(&[vec![arm(); n_arms]], Vec::new());
+        assert_eq!(n_reading(&looked_up(MOST_ARMS)), (MOST_ARMS, 0));
+        assert_eq!(looked_up(MOST_ARMS + 1), [of_table(11, 0)]);
+    }
+
+    /// Wherever the inner table stands among the alternatives of the outer one.
+    #[test]
+    fn the_alternatives_of_nested_tables_count_together() {
+        for place in [0, 2, 4] {
+            let looked_up = |n_inner| {
+                let mut outer = vec![arm(); 4];
+                outer.insert(place, of_table(1, 0));
+                looked_up(&[vec![arm(); n_inner], outer], Vec::new())
+            };
+            assert_eq!(n_reading(&looked_up(MOST_ARMS - 4)), (MOST_ARMS, 0));
+            assert_eq!(n_reading(&looked_up(MOST_ARMS - 3)), (4, 1));
+        }
+    }
+
+    /// The first of three alternatives has the probe in any case; the others would each get a copy.
+    #[test]
+    fn long_probes_of_the_value_keep_the_table() {
+        let looked_up = |value, n_selects| looked_up(&[vec![arm(); 3]], vec![probe(value, n_selects)]);
+        let n_most = MOST_COPIED / 2;
+        assert_eq!(n_reading(&looked_up(column(10, 1), n_most)), (3, 0));
+        assert_eq!(looked_up(column(10, 1), n_most + 1), [of_table(11, 0)]);
+        // A probe of another value of the row is not copied.
+        assert_eq!(n_reading(&looked_up(column(10, 2), n_most + 1)), (3, 0));
+    }
+
+    #[test]
+    fn selects_inside_a_probe_and_several_probes_count() {
+        let nested = |n_selects| {
+            let inside = vec![probe(column(30, 1), n_selects - 1)];
+            let value = equal(column(30, 0), column(10, 1));
+            let branch = read(&[(30, source(1))], [vec![value], inside].concat(), Vec::new());
+            Condition::Any(vec![branch])
+        };
+        let looked_up = |beside| n_reading(&looked_up(&[vec![arm(); 3]], beside));
+        let n_most = MOST_COPIED / 2;
+        assert_eq!(looked_up(vec![nested(n_most)]), (3, 0));
+        assert_eq!(looked_up(vec![nested(n_most + 1)]), (0, 1));
+        let probe = |n_selects| probe(column(10, 1), n_selects);
+        assert_eq!(looked_up(vec![probe(2), probe(n_most - 2)]), (3, 0));
+        assert_eq!(looked_up(vec![probe(2), probe(n_most - 1)]), (0, 1));
+    }
+
+    #[test]
+    fn an_alternative_that_shows_a_literal_keeps_the_table() {
+        let shows = |value| vec![arm(), Select { output: vec![value].into(), ..arm() }];
+        assert_eq!(n_reading(&looked_up(&[shows(column(1, 0))], Vec::new())), (2, 0));
+        for value in [literal(0), given(1)] {
+            assert_eq!(looked_up(&[shows(value)], Vec::new()), [of_table(11, 0)]);
+        }
+    }
+
+    #[test]
+    fn a_recursion_and_a_table_that_is_joined_stay() {
+        let body = TableBody::Recursive { base: vec![arm()], step: Vec::new() };
+        let table = Table::new("pc".to_owned(), String::new(), 1, body);
+        let joined = read(&[(11, TableId(0).source()), (12, source(0))], Vec::new(), vec![column(11, 0)]);
+        for (mut plan, set) in [
+            (Plan::new(vec![table], PlanAnswer::Decision(Vec::new())), of_table(11, 0)),
+            (plan(&[vec![arm()]], PlanAnswer::Decision(Vec::new())), joined),
+        ] {
+            plan.answer = PlanAnswer::Rows {
+                selects: vec![set.clone()],
+                columns: AnswerColumns::OfPart(1),
+                range: Range::All,
+            };
+            take_tables_apart(&mut plan, &catalog());
+            assert_eq!(plan.answer.selects(), [set]);
+        }
+    }
+}
