@@ -3,8 +3,10 @@
 //! A key determines the row. So two sources that read one query see the same row where their keys are equal,
 //! and sources of several queries of one table see columns of the same row.
 
+use crate::algebra::{Condition, Expr, From, FromKind};
 use crate::bindings::{Bindings, RowPart, RowTable, SqlName};
 use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
+use crate::ir::CompareOp;
 
 /// The keys of a catalog's bound queries.
 #[derive(Clone, Copy, Debug)]
@@ -28,6 +30,18 @@ impl<'k> Keys<'k> {
     /// Whether a column of a source is the unique column of its type's table.
     pub(crate) fn is_key(self, source: SourceId, column: ColumnId) -> bool {
         self.of(source).any(|(key, _)| key == column)
+    }
+
+    /// The value that the key of a row equals, if a condition says so: a value from elsewhere than the row.
+    pub(crate) fn looked_up(self, condition: &Condition, row: From) -> Option<Expr> {
+        let FromKind::Source(source) = row.kind else { return None };
+        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return None };
+        [(*left, *right), (*right, *left)].into_iter().find_map(|(own, other)| match own {
+            Expr::Column { alias, column } if alias == row.alias && other.alias() != Some(row.alias) => {
+                self.is_key(source, column).then_some(other)
+            }
+            _ => None,
+        })
     }
 
     /// Whether a column is a key, and the row's columns compare in their own types: the SQL types of all are

@@ -74,7 +74,7 @@ const COMPILER: &[(&str, &[&str])] = &[
         ],
     ),
     ("bindings", &["limits", "id_vec", "catalog", "primitive", "builtin", "spelling", "dialect"]),
-    ("keys", &["catalog", "bindings"]),
+    ("keys", &["catalog", "ir", "algebra", "bindings"]),
     (
         "optimise",
         &[

@@ -8,7 +8,6 @@ use crate::algebra::aliases::{free_aliases, mentions};
 use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
 };
-use crate::ir::CompareOp;
 use crate::keys::Keys;
 use indexmap::IndexSet;
 
@@ -91,25 +90,21 @@ impl<'k> OneRowTables<'k> {
 
     /// Whether a condition says that a row's key equals one value, and nothing of another row.
     fn finds_by_key(&self, condition: &Condition, row: From) -> bool {
-        let FromKind::Source(source) = row.kind else { return false };
-        let is_key = |value: Expr| match value {
-            Expr::Column { alias, column } => alias == row.alias && self.keys.is_key(source, column),
+        let is_key = |value: Expr| match (value, row.kind) {
+            (Expr::Column { alias, column }, FromKind::Source(source)) => {
+                alias == row.alias && self.keys.is_key(source, column)
+            }
             _ => false,
         };
-        let is_own = |value: Expr| value.alias() == Some(row.alias);
         match condition {
-            Condition::Compare { op: CompareOp::Equal, left, right } => {
-                is_key(*left) && !is_own(*right) || is_key(*right) && !is_own(*left)
-            }
+            Condition::Compare { .. } => self.keys.looked_up(condition, row).is_some(),
             Condition::In { expr, selects, .. } => match selects.as_slice() {
                 [set] => is_key(*expr) && !mentions(set, row.alias) && self.has_at_most_one_row(set),
                 _ => false,
             },
-            Condition::Compare { .. }
-            | Condition::OneOf { .. }
-            | Condition::Meets { .. }
-            | Condition::Any(_)
-            | Condition::None(_) => false,
+            Condition::OneOf { .. } | Condition::Meets { .. } | Condition::Any(_) | Condition::None(_) => {
+                false
+            }
         }
     }
 }
@@ -121,7 +116,7 @@ mod tests {
     use crate::algebra::{EmbeddedId, ITSELF, PlanAnswer, SetUse};
     use crate::bindings::{self, Bindings};
     use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource};
-    use crate::ir::ConstId;
+    use crate::ir::{CompareOp, ConstId};
 
     /// Folders with their parents, by the promised key `id`; and owners, of whose columns nobody promises
     /// anything.

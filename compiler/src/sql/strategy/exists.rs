@@ -2,8 +2,8 @@
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
-use crate::catalog::{ColumnId, SourceId};
+use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
+use crate::catalog::ColumnId;
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
@@ -128,36 +128,14 @@ impl Lowering<'_, Local<'_>> {
         Some(KeyedRow { row, representation, set: selects, used: *used })
     }
 
-    /// Whether a select reads a row that is found by its key.
+    /// Whether a select reads a row that is found by its key: that equals a value from around the select.
     fn is_found_by_key(&self, select: &Select) -> bool {
-        select.from.iter().any(|from| match from.kind {
-            FromKind::Source(source) => {
-                let finds = |condition| self.finds_by_key(condition, (from.alias, source), &select.from);
-                select.filter.iter().any(finds)
-            }
-            FromKind::Table(_)
-            | FromKind::Values(_)
-            | FromKind::Embedded(_)
-            | FromKind::Row { .. }
-            | FromKind::Again { .. } => false,
+        let keys = Keys { catalog: self.inputs.catalog, bindings: self.target.caller.bindings };
+        let is_around = |value: Expr| select.from.iter().all(|from| value.alias() != Some(from.alias));
+        select.from.iter().any(|from| {
+            let mut found = select.filter.iter().filter_map(|condition| keys.looked_up(condition, *from));
+            found.any(is_around)
         })
-    }
-
-    /// Whether a condition is an equality of a source's unique column with a value from elsewhere than these
-    /// sources.
-    fn finds_by_key(&self, condition: &Condition, source: (Alias, SourceId), sources: &[From]) -> bool {
-        let (alias, source) = source;
-        let is_elsewhere = |value: Expr| sources.iter().all(|from| value.alias() != Some(from.alias));
-        let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return false };
-        match (*left, *right) {
-            (Expr::Column { alias: own, column }, other) | (other, Expr::Column { alias: own, column })
-                if own == alias && is_elsewhere(other) =>
-            {
-                let keys = Keys { catalog: self.inputs.catalog, bindings: self.target.caller.bindings };
-                keys.is_key(source, column)
-            }
-            _ => false,
-        }
     }
 
     /// The bound, if the test only compares a value from around it with the numbers of a small set.
