@@ -13,6 +13,9 @@
 //! its literal. Only Strings are replaced: columns of other types may show one value in several forms, which
 //! are compared with a literal in its form, but with each other as they are.
 
+#[cfg(test)]
+mod tests;
+
 use crate::algebra::aliases::number_aliases;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, TableBody};
 use crate::catalog::Catalog;
