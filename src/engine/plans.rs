@@ -4,17 +4,21 @@
 //! generation of the store's relations, and is replaced as a whole when either changes; so a key is only the
 //! shape and the signatures of the context facts. Clients can ask any number of different questions, so the
 //! cache is bounded by the memory of its statements and evicts those that are not asked again. Refusals are
-//! cached like statements, because they can take the longest to find.
+//! cached like statements, because they can take the longest to find; that the time was over, for a moment
+//! ([`cached`]).
 //!
 //! ```text
 //! Question ─▶ Shape + context signatures ─▶ hash ─▶ hit:  Arc<Statement>     about 1 µs
 //!                                                 └▶ miss: compile, keep     off the async workers
 //! ```
 
+mod cached;
+
 use super::catalog::{self, Context, ContextSignature};
 use super::local::{Document, LocalKey, TextKey};
 use super::versions::Active;
 use crate::store::Relations;
+use cached::{CachedResult, keep, known};
 use portcullis_compiler::catalog::{Catalog, Relation};
 use portcullis_compiler::deadline::Deadline;
 use portcullis_compiler::ir::Program;
@@ -48,8 +52,8 @@ pub(super) struct Plans {
     store: StoreDialect,
     /// How long a question may be compiled.
     time: Duration,
-    cache: Cache<PlanKey, Compiled, Bytes>,
-    why: Cache<PlanKey, Traced, Bytes>,
+    cache: Cache<PlanKey, CachedResult<Statement>, Bytes>,
+    why: Cache<PlanKey, CachedResult<Rules>, Bytes>,
     local: LocalPlans,
     /// The policy without its rules, once it was needed.
     facts: OnceLock<Program>,
@@ -60,9 +64,9 @@ pub(super) struct Plans {
 struct LocalPlans {
     /// By the context's signatures and the document's number.
     catalogs: Cache<(Vec<ContextSignature>, u64), Arc<Catalog>, Bytes>,
-    plans: Cache<LocalKey, PlannedLocal, Bytes>,
+    plans: Cache<LocalKey, CachedResult<KeptPlan>, Bytes>,
     texts: Cache<TextKey, Arc<Template>, Bytes>,
-    why: Cache<LocalKey, Traced, Bytes>,
+    why: Cache<LocalKey, CachedResult<Rules>, Bytes>,
 }
 
 /// A plan for a caller's database, with its catalog.
@@ -125,7 +129,7 @@ impl Plans {
 
     /// The rules of this shape for explanations, if they are cached.
     pub(super) fn known_rules(&self, key: &PlanKey) -> Option<Traced> {
-        self.why.get(key)
+        known(&self.why, key)
     }
 
     /// Finds the rules of a shape for explanations and caches them, or the refusal.
@@ -137,7 +141,7 @@ impl Plans {
 
     /// The plan for a caller's database, if it is cached.
     pub(super) fn known_local(&self, key: &LocalKey) -> Option<PlannedLocal> {
-        self.local.plans.get(key)
+        known(&self.local.plans, key)
     }
 
     /// Plans a question for a caller's database and caches the plan or the refusal.
@@ -164,7 +168,7 @@ impl Plans {
 
     /// The rules of a question about a caller's database for explanations, if they are cached.
     pub(super) fn known_local_rules(&self, key: &LocalKey) -> Option<Traced> {
-        self.local.why.get(key)
+        known(&self.local.why, key)
     }
 
     /// [`Plans::rules`] over the relations of a document, too.
@@ -198,7 +202,7 @@ impl Plans {
 
     /// The statement of this shape, if it is cached.
     pub(super) fn known(&self, key: &PlanKey) -> Option<Compiled> {
-        self.cache.get(key)
+        known(&self.cache, key)
     }
 
     /// Compiles a statement and caches it, or the refusal.
@@ -208,22 +212,6 @@ impl Plans {
         let compiled = compile_for_store(program, &catalog, &key.shape, self.store, deadline);
         keep(&self.cache, key, compiled.map(Arc::new))
     }
-}
-
-/// Caches a result or a refusal, but neither an internal error nor that the time was over.
-fn keep<K: Eq + Hash, V>(
-    cache: &Cache<K, Result<Arc<V>, CompileError>, Bytes>,
-    key: K,
-    made: Result<Arc<V>, CompileError>,
-) -> Result<Arc<V>, CompileError>
-where
-    Bytes: Weighter<K, Result<Arc<V>, CompileError>>,
-{
-    match made {
-        Ok(_) | Err(CompileError::Refused(_)) => cache.insert(key, made.clone()),
-        Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => {}
-    }
-    made
 }
 
 /// A cache of about `bytes` bytes, for entries that usually take `each`.
@@ -239,17 +227,17 @@ where
 #[derive(Clone, Copy, Debug)]
 struct Bytes;
 
-impl Weighter<PlanKey, Compiled> for Bytes {
-    fn weight(&self, key: &PlanKey, compiled: &Compiled) -> u64 {
+impl Weighter<PlanKey, CachedResult<Statement>> for Bytes {
+    fn weight(&self, key: &PlanKey, compiled: &CachedResult<Statement>) -> u64 {
         let of_statement = |statement: &Arc<Statement>| statement.sql.len() + 16 * statement.slots.len();
-        let compiled = compiled.as_ref().map_or_else(of_refusal, of_statement);
+        let compiled = compiled.made.as_ref().map_or_else(of_refusal, of_statement);
         bytes(of_shape(&key.shape) + of_context(&key.context) + compiled)
     }
 }
 
-impl Weighter<PlanKey, Traced> for Bytes {
-    fn weight(&self, key: &PlanKey, traced: &Traced) -> u64 {
-        let traced = traced.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
+impl Weighter<PlanKey, CachedResult<Rules>> for Bytes {
+    fn weight(&self, key: &PlanKey, traced: &CachedResult<Rules>) -> u64 {
+        let traced = traced.made.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
         bytes(of_shape(&key.shape) + of_context(&key.context) + traced)
     }
 }
@@ -260,16 +248,16 @@ impl Weighter<(Vec<ContextSignature>, u64), Arc<Catalog>> for Bytes {
     }
 }
 
-impl Weighter<LocalKey, PlannedLocal> for Bytes {
-    fn weight(&self, key: &LocalKey, planned: &PlannedLocal) -> u64 {
-        let planned = planned.as_ref().map_or_else(of_refusal, |kept| kept.n_bytes());
+impl Weighter<LocalKey, CachedResult<KeptPlan>> for Bytes {
+    fn weight(&self, key: &LocalKey, planned: &CachedResult<KeptPlan>) -> u64 {
+        let planned = planned.made.as_ref().map_or_else(of_refusal, |kept| kept.n_bytes());
         bytes(of_shape(&key.shape) + of_context(&key.context) + planned)
     }
 }
 
-impl Weighter<LocalKey, Traced> for Bytes {
-    fn weight(&self, key: &LocalKey, traced: &Traced) -> u64 {
-        let traced = traced.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
+impl Weighter<LocalKey, CachedResult<Rules>> for Bytes {
+    fn weight(&self, key: &LocalKey, traced: &CachedResult<Rules>) -> u64 {
+        let traced = traced.made.as_ref().map_or_else(of_refusal, |rules| rules.n_bytes());
         bytes(of_shape(&key.shape) + of_context(&key.context) + traced)
     }
 }
