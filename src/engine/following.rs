@@ -35,8 +35,8 @@ impl Engine {
     where
         F: Future<Output = Result<T, EngineError>>,
     {
-        let time = self.settings().query_time;
-        let until = Instant::now().checked_add(time);
+        let limit = self.settings().query_time;
+        let until = Instant::now().checked_add(limit);
         loop {
             // Not the version: two may become the active one in the wrong order for a moment.
             let before = self.shared.activations.load(Ordering::SeqCst);
@@ -46,7 +46,7 @@ impl Engine {
                 return outcome;
             }
             if until.is_some_and(|until| Instant::now() >= until) {
-                tracing::warn!(?time, "a question was given up: the policy was replaced again and again");
+                tracing::warn!(?limit, "a question was given up: the policy was replaced again and again");
                 return Err(StoreError::Busy.into());
             }
         }

@@ -51,9 +51,9 @@ impl Engine {
         &self,
         draft: &Draft,
         asked: &[PastQuestion],
-        time: Duration,
+        limit: Duration,
     ) -> Result<Impact, EngineError> {
-        let end = Instant::now() + time;
+        let end = Instant::now() + limit;
         let drafted = self.under(draft);
         let mut impact = Impact::default();
         for (at, question) in asked.iter().enumerate() {

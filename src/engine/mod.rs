@@ -358,8 +358,8 @@ impl Engine {
         }
         let policy = Arc::new(Active::empty()?);
         let (store, settings) = (self.store().dialect(), self.settings());
-        let (bytes, time) = (settings.plan_bytes / 16, settings.query_time);
-        let plans = Arc::new(Plans::new(policy, Arc::default(), store, bytes, time));
+        let (bytes, limit) = (settings.plan_bytes / 16, settings.query_time);
+        let plans = Arc::new(Plans::new(policy, Arc::default(), store, bytes, limit));
         Ok(Arc::clone(self.shared.without_policy.get_or_init(|| plans)))
     }
 

@@ -51,7 +51,7 @@ pub(super) struct Plans {
     stored: Vec<Relation>,
     store: StoreDialect,
     /// How long a question may be compiled.
-    time: Duration,
+    limit: Duration,
     cache: Cache<PlanKey, CachedResult<Statement>, Bytes>,
     why: Cache<PlanKey, CachedResult<Rules>, Bytes>,
     local: LocalPlans,
@@ -108,7 +108,7 @@ impl Plans {
         relations: Arc<Relations>,
         store: StoreDialect,
         bytes: u64,
-        time: Duration,
+        limit: Duration,
     ) -> Self {
         let stored = catalog::stored(&policy.program, &relations);
         let local = LocalPlans {
@@ -119,12 +119,12 @@ impl Plans {
         };
         // Statements of typical policies are 1 to 4 KiB long.
         let (why, cache) = (cache(bytes / 8, 32 << 10), cache(bytes, 2 << 10));
-        Self { policy, relations, stored, store, time, cache, why, local, facts: OnceLock::new() }
+        Self { policy, relations, stored, store, limit, cache, why, local, facts: OnceLock::new() }
     }
 
     /// When a question that is compiled now must be compiled.
     pub(super) fn deadline(&self) -> Deadline {
-        Deadline::after(self.time)
+        Deadline::after(self.limit)
     }
 
     /// The rules of this shape for explanations, if they are cached.

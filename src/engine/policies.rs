@@ -78,17 +78,17 @@ impl Engine {
             return Ok(active.outcome(PolicyChange::Unchanged, options, self.store().last_write()));
         }
         let source = SourceMap::new(&*filename, &*src);
-        let time = self.settings().policy_test_time;
+        let limit = self.settings().policy_test_time;
         // The turn ends with the work, which may be shortly after the request is gone.
-        let deadline = Deadline::after(time);
-        let examined = aside(time, move |reader| Ok((examine(&source, options, reader, deadline), turn)));
+        let deadline = Deadline::after(limit);
+        let examined = aside(limit, move |reader| Ok((examine(&source, options, reader, deadline), turn)));
         let mut ending = self.shared.ending.subscribe();
         let (examined, turn) = tokio::select! {
             examined = examined => examined?,
             _ = ending.wait_for(|is_ending| *is_ending) => return Err(StoreError::Closed.into()),
         };
         let (program, lints) = examined.map_err(|error| match error {
-            EngineError::Timeout(_) => too_long(time),
+            EngineError::Timeout(_) => too_long(limit),
             error => error,
         })?;
         let engine = self.clone();
@@ -164,8 +164,8 @@ fn examine(
 }
 
 /// The error for a policy whose tests take too long.
-fn too_long(time: Duration) -> EngineError {
+fn too_long(limit: Duration) -> EngineError {
     EngineError::Timeout(format!(
-        "the tests of the policy take longer than {time:?}, the limit for all of them together: write fewer tests, or upload with `force`, which skips them"
+        "the tests of the policy take longer than {limit:?}, the limit for all of them together: write fewer tests, or upload with `force`, which skips them"
     ))
 }

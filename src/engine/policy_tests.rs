@@ -46,9 +46,9 @@ impl Engine {
         fail_fast: bool,
     ) -> Result<TestReport, EngineError> {
         let program = Arc::clone(program);
-        let time = self.settings().policy_test_time;
-        let deadline = Deadline::after(time);
-        aside(time, move |reader| Ok(run_all(&program, fail_fast, reader, deadline))).await?
+        let limit = self.settings().policy_test_time;
+        let deadline = Deadline::after(limit);
+        aside(limit, move |reader| Ok(run_all(&program, fail_fast, reader, deadline))).await?
     }
 }
 

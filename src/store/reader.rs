@@ -166,12 +166,12 @@ impl Reader<'_> {
 
 /// Runs a closure with a reader of an empty embedded store, on a low-priority thread.
 ///
-/// The closure has `time` in total, which the reader's [`check`](Reader::check) enforces. Dropping the future
-/// cancels it.
-pub async fn aside<T, F>(time: Duration, work: F) -> Result<T, StoreError>
+/// The closure has `limit` in total, which the reader's [`check`](Reader::check) enforces. Dropping the
+/// future cancels it.
+pub async fn aside<T, F>(limit: Duration, work: F) -> Result<T, StoreError>
 where
     T: Send + 'static,
     F: FnOnce(&Reader<'_>) -> Result<T, StoreError> + Send + 'static,
 {
-    embedded::aside(time, move |reader| work(&Reader::Embedded(reader))).await
+    embedded::aside(limit, move |reader| work(&Reader::Embedded(reader))).await
 }

@@ -15,17 +15,17 @@ use tokio::sync::oneshot;
 
 /// Runs a closure with a reader of an empty database, on a low-priority thread.
 ///
-/// The closure has `time` in total, which the reader's [`check`](SqliteReader::check) enforces. Dropping
+/// The closure has `limit` in total, which the reader's [`check`](SqliteReader::check) enforces. Dropping
 /// the future cancels it.
-pub(in crate::store) async fn aside<T, F>(time: Duration, work: F) -> Result<T, StoreError>
+pub(in crate::store) async fn aside<T, F>(limit: Duration, work: F) -> Result<T, StoreError>
 where
     T: Send + 'static,
     F: FnOnce(&SqliteReader) -> Result<T, StoreError> + Send + 'static,
 {
-    let options = StoreOptions { query_time: time, ..StoreOptions::default() };
-    let reader = SqliteReader::new(Location::memory().reader(&options)?, time)?;
+    let options = StoreOptions { query_time: limit, ..StoreOptions::default() };
+    let reader = SqliteReader::new(Location::memory().reader(&options)?, limit)?;
     // Dropping this future drops it, which cancels the closure.
-    let _running = reader.allow(Instant::now().checked_add(time), None);
+    let _running = reader.allow(Instant::now().checked_add(limit), None);
     let (tell, answer) = oneshot::channel();
     let work = move || {
         give_way();
