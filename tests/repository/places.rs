@@ -22,8 +22,9 @@ const PLACES: &[(&str, &[&str])] = &[
     ("petgraph", &["compiler/src/datalog/graph.rs"]),
     ("stacker", &["compiler/src/bindings/reader.rs"]),
     // `sql/build` makes nodes; the rest of `sql` names the types of those that it receives and passes on.
-    // `reader` reads bound queries; what is printed of them comes from our own tokens.
-    ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs"]),
+    // `reader` reads bound queries; what is printed of them comes from our own tokens. `predicate` reads what
+    // PostgreSQL prints of indexes.
+    ("sqlparser", &["compiler/src/sql/", "compiler/src/bindings/reader.rs", "src/cli/bindings/predicate.rs"]),
     // The store knows only three things of the language: the compact form of values, the names of relations,
     // and what its statements are written in.
     (

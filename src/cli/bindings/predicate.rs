@@ -1,289 +1,203 @@
 //! Compares conditions and expressions of a bound query with those of indexes, as PostgreSQL prints them.
 //!
 //! PostgreSQL prints `status IN ('a', 'b')` as `((status)::text = ANY (ARRAY['a'::text, 'b'::text]))`. So
-//! both texts are read as conditions of tests, without casts and without parentheses that only group. This
-//! decides only whether an index is advised, and what is not recognised is advised.
+//! both texts are parsed, and compared without the parentheses and casts that PostgreSQL adds, and in its
+//! spelling. This decides only whether an index is advised, and what is not recognised is advised.
 
 use portcullis_compiler::bindings::RowPart;
+use sqlparser::ast::{
+    BinaryOperator, DataType, ExactNumberInfo, Expr, FunctionArg, FunctionArgExpr, FunctionArguments,
+    TypedString, Value,
+};
+use sqlparser::dialect::PostgreSqlDialect;
+use sqlparser::parser::Parser;
+use sqlparser::tokenizer::Token;
 
-/// A condition.
+/// A value or a condition as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Condition {
-    All(Vec<Condition>),
-    Any(Vec<Condition>),
-    Not(Box<Condition>),
-    Test(Vec<String>),
-}
-
-/// A word, a name, a literal or a sign.
-#[derive(Clone, Debug)]
-struct SqlToken {
-    text: String,
-    /// Whether it is a name whatever its text is.
-    is_name: bool,
-}
-
-impl SqlToken {
-    fn is(&self, text: &str) -> bool {
-        !self.is_name && self.text == text
-    }
-
-    /// Whether a parenthesis after it holds the arguments of a call.
-    fn calls(&self) -> bool {
-        const OTHERS: &[&str] = &["all", "and", "any", "array", "in", "is", "like", "not", "or", "~~"];
-        let is_word = self.text.starts_with(|c: char| c.is_alphabetic() || c == '_');
-        (self.is_name || is_word) && !OTHERS.iter().any(|word| self.is(word))
-    }
+enum SqlTerm {
+    /// A column, a literal, or what is only compared as text.
+    Word(String),
+    /// An operator or a function, with what it is applied to.
+    Of(String, Vec<SqlTerm>),
 }
 
 /// Whether a condition demands the predicate of a partial index. That the index's own column is not NULL is
 /// demanded by each look-up.
 pub(super) fn implies(condition: &[RowPart], predicate: &str, column: &str) -> bool {
-    let (Some(given), Some(needed)) = (read(of_row(condition)), read(tokens(predicate))) else {
+    let (Some(given), Some(needed)) = (parsed(&over_row(condition)), parsed(predicate)) else {
         return false;
     };
-    let not_null: Vec<String> = [column, "is", "not", "null"].map(str::to_owned).into();
-    let given = conjuncts(given);
-    conjuncts(needed).iter().all(|part| *part == Condition::Test(not_null.clone()) || given.contains(part))
+    let not_null = SqlTerm::Of("IS NOT NULL".to_owned(), vec![named(column)]);
+    let given = parts(given, "AND");
+    parts(needed, "AND").iter().all(|part| *part == not_null || given.contains(part))
 }
 
 /// Whether a computed value is the expression of an index.
 pub(super) fn is_same(value: &[RowPart], expression: &str) -> bool {
-    test(&of_row(value)) == test(&tokens(expression))
+    parsed(&over_row(value)).is_some_and(|value| parsed(expression) == Some(value))
 }
 
-fn conjuncts(condition: Condition) -> Vec<Condition> {
-    match condition {
-        Condition::All(parts) => parts,
-        Condition::Any(_) | Condition::Not(_) | Condition::Test(_) => vec![condition],
-    }
-}
-
-fn of_row(parts: &[RowPart]) -> Vec<SqlToken> {
-    let token = |part: &RowPart| match part {
-        RowPart::Text(text) => tokens(text),
-        RowPart::Column(name) => vec![SqlToken { text: name.folded().to_owned(), is_name: true }],
+fn over_row(parts: &[RowPart]) -> String {
+    let text = |part: &RowPart| match part {
+        RowPart::Text(text) => text.clone(),
+        RowPart::Column(name) => format!("\"{}\"", name.folded().replace('"', "\"\"")),
     };
-    parts.iter().flat_map(token).collect()
+    parts.iter().map(text).collect()
 }
 
-fn tokens(text: &str) -> Vec<SqlToken> {
-    let mut found = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let end = match first {
-            '\'' | '"' => end_of_quoted(rest, first),
-            _ if is_word(first) => rest.find(|c| !is_word(c)),
-            _ if is_operator(first) => rest.find(|c| !is_operator(c)),
-            ':' if rest.starts_with("::") => Some(2),
-            _ => Some(first.len_utf8()),
-        };
-        let (token, after) = rest.split_at_checked(end.unwrap_or(rest.len())).unwrap_or((rest, ""));
-        found.push(match token.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
-            Some(name) => SqlToken { text: name.replace("\"\"", "\""), is_name: true },
-            None if first == '\'' => SqlToken { text: token.to_owned(), is_name: false },
-            None => SqlToken { text: token.to_lowercase(), is_name: false },
-        });
-        rest = after.trim_start();
+/// The term that a text is; `None` if it is not one expression.
+fn parsed(text: &str) -> Option<SqlTerm> {
+    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+    let found = parser.parse_expr().ok()?;
+    (parser.peek_token() == Token::EOF).then(|| term(&found))
+}
+
+fn term(expr: &Expr) -> SqlTerm {
+    let expr = bare(expr);
+    if let Some((test, operands)) = tested(expr) {
+        return of(test, &operands);
     }
-    found
-}
-
-fn is_word(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '$'
-}
-
-fn is_operator(c: char) -> bool {
-    "+-*/<>=~!@#%^&|?".contains(c)
-}
-
-/// The end of a quoted text; a doubled quote is part of it.
-fn end_of_quoted(text: &str, quote: char) -> Option<usize> {
-    let mut quotes = text.match_indices(quote).map(|(at, _)| at).skip(1).peekable();
-    while let Some(at) = quotes.next() {
-        if quotes.next_if_eq(&(at + 1)).is_none() {
-            return Some(at + 1);
-        }
-    }
-    None
-}
-
-fn read(tokens: Vec<SqlToken>) -> Option<Condition> {
-    let mut reader = ConditionReader { tokens, at: 0 };
-    let condition = reader.any()?;
-    (reader.at == reader.tokens.len()).then_some(condition)
-}
-
-struct ConditionReader {
-    tokens: Vec<SqlToken>,
-    at: usize,
-}
-
-impl ConditionReader {
-    fn takes(&mut self, word: &str) -> bool {
-        let found = self.tokens.get(self.at).is_some_and(|token| token.is(word));
-        self.at += usize::from(found);
-        found
-    }
-
-    fn any(&mut self) -> Option<Condition> {
-        let mut parts = vec![self.all()?];
-        while self.takes("or") {
-            parts.push(self.all()?);
-        }
-        let mut flat = Vec::new();
-        for part in parts {
-            match part {
-                Condition::Any(inner) => flat.extend(inner),
-                Condition::All(_) | Condition::Not(_) | Condition::Test(_) => flat.push(part),
+    match expr {
+        Expr::Identifier(name) => named(&name.value),
+        Expr::Value(literal) => SqlTerm::Word(literal.to_string()),
+        Expr::TypedString(TypedString { value, .. }) => SqlTerm::Word(value.to_string()),
+        Expr::Cast { expr, data_type, .. } => of(&format!("::{}", spelled(data_type)), &[expr]),
+        Expr::BinaryOp { left, op, right } => match (op, bare(right)) {
+            (BinaryOperator::And, _) => joined("AND", [term(left), term(right)]),
+            (BinaryOperator::Or, _) => joined("OR", [term(left), term(right)]),
+            (BinaryOperator::Eq, Expr::Value(literal)) if literal.value == Value::Boolean(true) => term(left),
+            (BinaryOperator::Eq, Expr::Value(literal)) if literal.value == Value::Boolean(false) => {
+                of("NOT", &[left])
             }
+            _ => of(&op.to_string(), &[left, right]),
+        },
+        Expr::UnaryOp { op, expr } => of(&op.to_string(), &[expr]),
+        Expr::IsNotDistinctFrom(left, right) => {
+            SqlTerm::Of("NOT".to_owned(), vec![of("IS DISTINCT FROM", &[left, right])])
         }
-        Some(single(flat, Condition::Any))
-    }
-
-    fn all(&mut self) -> Option<Condition> {
-        let mut parts = vec![self.one()?];
-        while self.takes("and") {
-            parts.push(self.one()?);
+        Expr::InList { expr, list, negated } => one_of(if *negated { "<> ALL" } else { "= ANY" }, expr, list),
+        Expr::AnyOp { left, compare_op, right, .. } => quantified(&format!("{compare_op} ANY"), left, right),
+        Expr::AllOp { left, compare_op, right } => quantified(&format!("{compare_op} ALL"), left, right),
+        Expr::Between { expr, negated: false, low, high } => {
+            joined("AND", [of(">=", &[expr, low]), of("<=", &[expr, high])])
         }
-        Some(single(parts.into_iter().flat_map(conjuncts).collect(), Condition::All))
-    }
-
-    fn one(&mut self) -> Option<Condition> {
-        if self.takes("not") {
-            return self.one().map(|inner| Condition::Not(Box::new(inner)));
+        Expr::Between { expr, negated: true, low, high } => {
+            joined("OR", [of("<", &[expr, low]), of(">", &[expr, high])])
         }
-        if self.is_group() {
-            self.at += 1;
-            let inner = self.any()?;
-            return self.takes(")").then_some(inner);
-        }
-        let start = self.at;
-        let mut depth = 0_usize;
-        while let Some(token) = self.tokens.get(self.at) {
-            if depth == 0 && ["and", "or", ")"].iter().any(|end| token.is(end)) {
-                break;
+        Expr::Array(array) => of("ARRAY", &array.elem.iter().collect::<Vec<_>>()),
+        Expr::Function(function) => match arguments(&function.args) {
+            // Whatever else a call has is in its text.
+            Some(arguments) if function.to_string() == format!("{}{}", function.name, function.args) => {
+                of(&function.name.to_string().to_lowercase(), &arguments)
             }
-            if token.is("(") {
-                depth += 1;
-            } else if token.is(")") {
-                depth -= 1;
-            }
-            self.at += 1;
-        }
-        if depth > 0 {
-            return None;
-        }
-        let words = test(self.tokens.get(start..self.at)?);
-        match words.as_slice() {
-            [] => None,
-            [column, equals, truth] if equals == "=" && truth == "true" => {
-                Some(Condition::Test(vec![column.clone()]))
-            }
-            [column, equals, truth] if equals == "=" && truth == "false" => {
-                Some(Condition::Not(Box::new(Condition::Test(vec![column.clone()]))))
-            }
-            _ => Some(Condition::Test(words)),
-        }
-    }
-
-    /// Whether here is a parenthesis that holds a condition, and not a part of a test.
-    fn is_group(&self) -> bool {
-        let mut depth = 0_usize;
-        for (at, token) in self.tokens.iter().enumerate().skip(self.at) {
-            if token.is("(") {
-                depth += 1;
-            } else if token.is(")") {
-                depth = depth.saturating_sub(1);
-            }
-            if depth == 0 {
-                let next = self.tokens.get(at + 1);
-                let ends = next.is_none_or(|next| ["and", "or", ")"].iter().any(|end| next.is(end)));
-                return at > self.at && ends;
-            }
-        }
-        false
+            _ => SqlTerm::Word(function.to_string()),
+        },
+        other => SqlTerm::Word(other.to_string()),
     }
 }
 
-fn single(mut parts: Vec<Condition>, several: fn(Vec<Condition>) -> Condition) -> Condition {
-    if parts.len() > 1 {
-        return several(parts);
-    }
-    parts.pop().unwrap_or_else(|| several(Vec::new()))
+/// A test of values with words in place of an operator.
+fn tested(expr: &Expr) -> Option<(&'static str, Vec<&Expr>)> {
+    Some(match expr {
+        Expr::IsNull(value) => ("IS NULL", vec![value]),
+        Expr::IsNotNull(value) => ("IS NOT NULL", vec![value]),
+        Expr::IsTrue(value) => ("IS TRUE", vec![value]),
+        Expr::IsNotTrue(value) => ("IS NOT TRUE", vec![value]),
+        Expr::IsFalse(value) => ("IS FALSE", vec![value]),
+        Expr::IsNotFalse(value) => ("IS NOT FALSE", vec![value]),
+        Expr::IsDistinctFrom(left, right) => ("IS DISTINCT FROM", vec![left, right]),
+        Expr::Like { negated, expr, pattern, escape_char: None, any: false } => {
+            (if *negated { "!~~" } else { "~~" }, vec![expr, pattern])
+        }
+        Expr::ILike { negated, expr, pattern, escape_char: None, any: false } => {
+            (if *negated { "!~~*" } else { "~~*" }, vec![expr, pattern])
+        }
+        _ => return None,
+    })
 }
 
-/// The words of a test, without casts and grouping parentheses, and with PostgreSQL's spelling of operators.
-fn test(tokens: &[SqlToken]) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut calls: Vec<bool> = Vec::new();
-    let mut before: Option<&SqlToken> = None;
-    let mut rest = tokens.iter().peekable();
-    while let Some(token) = rest.next() {
-        if token.is("::") {
-            skip_type(&mut rest);
-            continue;
-        }
-        match token.text.as_str() {
-            "(" => calls.push(before.is_some_and(SqlToken::calls)),
-            "[" => calls.push(false),
-            _ => {}
-        }
-        let is_grouping = match token.text.as_str() {
-            "(" | "[" => !calls.last().copied().unwrap_or_default(),
-            ")" | "]" => !calls.pop().unwrap_or_default(),
-            _ => false,
-        };
-        if token.is_name || !is_grouping {
-            let spelled = respelled(token, &mut words);
-            words.extend(spelled);
-        }
-        before = Some(token);
-    }
-    words
+fn of(operator: &str, operands: &[&Expr]) -> SqlTerm {
+    SqlTerm::Of(operator.to_owned(), operands.iter().map(|operand| term(operand)).collect())
 }
 
-/// A word as PostgreSQL prints it. A `NOT` before it is taken back from the words.
-fn respelled(token: &SqlToken, words: &mut Vec<String>) -> Vec<String> {
-    let is_negated = !token.is_name
-        && ["in", "like", "ilike"].contains(&token.text.as_str())
-        && words.pop_if(|word| word == "not").is_some();
-    let spelling: &[&str] = match (token.is_name, token.text.as_str(), is_negated) {
-        (false, "in", false) => &["=", "any", "array"],
-        (false, "in", true) => &["<>", "all", "array"],
-        (false, "like", false) => &["~~"],
-        (false, "like", true) => &["!~~"],
-        (false, "ilike", false) => &["~~*"],
-        (false, "ilike", true) => &["!~~*"],
-        (false, "!=", _) => &["<>"],
-        (_, text, _) => &[text],
-    };
-    spelling.iter().map(|word| (*word).to_owned()).collect()
+/// An expression without the parentheses and casts around it that PostgreSQL adds.
+fn bare(expr: &Expr) -> &Expr {
+    match expr {
+        Expr::Nested(inner) => bare(inner),
+        Expr::Cast { expr: inner, data_type, .. } => {
+            let value = bare(inner);
+            if is_added(value, data_type) { value } else { expr }
+        }
+        _ => expr,
+    }
 }
 
-/// Skips the type of a cast.
-fn skip_type<'a>(rest: &mut std::iter::Peekable<impl Iterator<Item = &'a SqlToken>>) {
-    const MORE: &[&str] = &["varying", "precision", "with", "without", "time", "zone"];
-    rest.next();
-    while let Some(token) = rest.peek() {
-        if token.is(".") {
-            rest.next();
-            rest.next();
-        } else if MORE.iter().any(|word| token.is(word)) {
-            rest.next();
-        } else if token.is("(") || token.is("[") {
-            let end = if token.is("(") { ")" } else { "]" };
-            rest.find(|token| token.is(end));
-        } else {
-            return;
-        }
+/// Whether PostgreSQL may have added a cast: of a literal, or to a type that values of others become where
+/// an operator demands it.
+fn is_added(value: &Expr, ty: &DataType) -> bool {
+    let is_literal = matches!(value, Expr::Value(_) | Expr::Array(_));
+    is_literal
+        || matches!(ty, DataType::Text | DataType::Numeric(ExactNumberInfo::None) | DataType::DoublePrecision)
+}
+
+/// A type as PostgreSQL calls it.
+fn spelled(ty: &DataType) -> String {
+    match ty {
+        DataType::Int(None) | DataType::Int4(None) => "integer".to_owned(),
+        DataType::Int8(None) => "bigint".to_owned(),
+        DataType::Int2(None) => "smallint".to_owned(),
+        DataType::Bool => "boolean".to_owned(),
+        DataType::Varchar(length) => DataType::CharacterVarying(*length).to_string().to_lowercase(),
+        other => other.to_string().to_lowercase(),
     }
+}
+
+fn named(column: &str) -> SqlTerm {
+    SqlTerm::Word(format!("\"{column}\""))
+}
+
+/// Terms with an operator between them under which it does not matter how they are grouped.
+fn joined(operator: &str, terms: [SqlTerm; 2]) -> SqlTerm {
+    SqlTerm::Of(operator.to_owned(), terms.into_iter().flat_map(|term| parts(term, operator)).collect())
+}
+
+/// The terms that an operator joins, or the term itself.
+fn parts(term: SqlTerm, operator: &str) -> Vec<SqlTerm> {
+    match term {
+        SqlTerm::Of(joining, parts) if joining == operator => parts,
+        SqlTerm::Of(..) | SqlTerm::Word(_) => vec![term],
+    }
+}
+
+fn one_of(test: &str, value: &Expr, list: &[Expr]) -> SqlTerm {
+    SqlTerm::Of(test.to_owned(), std::iter::once(value).chain(list).map(term).collect())
+}
+
+fn quantified(test: &str, value: &Expr, values: &Expr) -> SqlTerm {
+    match bare(values) {
+        Expr::Array(array) => one_of(test, value, &array.elem),
+        _ => SqlTerm::Of(format!("{test} OF"), vec![term(value), term(values)]),
+    }
+}
+
+/// The arguments of a call, if it only has plain ones.
+fn arguments(arguments: &FunctionArguments) -> Option<Vec<&Expr>> {
+    let FunctionArguments::List(list) = arguments else { return None };
+    if list.duplicate_treatment.is_some() || !list.clauses.is_empty() {
+        return None;
+    }
+    let values = list.args.iter().map(|argument| match argument {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(value)) => Some(value),
+        _ => None,
+    });
+    values.collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::{implies, is_same};
-    use portcullis_compiler::bindings::{self, PlainColumn, PlainQuery};
+    use portcullis_compiler::bindings::{self, PlainColumn, PlainQuery, RowPart};
 
     /// A bound query with this condition, of a table with the given selected value.
     fn plain(value: &str, condition: &str) -> PlainQuery {
@@ -319,6 +233,16 @@ mod tests {
             ("lower(kind) = 'a'", "(lower((kind)::text) = 'a'::text)"),
             ("\"Gone\" IS NULL", "(\"Gone\" IS NULL)"),
             ("gone IS NULL", "((id IS NOT NULL) AND (gone IS NULL))"),
+            ("a - b - c > 0", "(((a - b) - c) > 0)"),
+            ("a + b * 2 > 3.5", "(((a + (b * 2)))::numeric > 3.5)"),
+            ("n BETWEEN 1 AND 3 AND kind = 'a'", "((n >= 1) AND (n <= 3))"),
+            ("made < DATE '2026-01-01'", "(made < '2026-01-01'::date)"),
+            ("made::date < CURRENT_DATE", "((made)::date < CURRENT_DATE)"),
+            ("n::int > 3", "((n)::integer > 3)"),
+            (
+                "gone IS TRUE AND a IS NOT DISTINCT FROM b",
+                "((gone IS TRUE) AND (NOT (a IS DISTINCT FROM b)))",
+            ),
         ] {
             check(condition, predicate, true);
         }
@@ -337,6 +261,12 @@ mod tests {
             ("gone IS NULL", "((gone IS NULL) AND (n > 3))"),
             ("upper(kind) = 'a'", "(lower(kind) = 'a'::text)"),
             ("gone IS NULL", "((gone IS NULL"),
+            ("(a - b) - c > 0", "((a - (b - c)) > 0)"),
+            ("(a + b) * c > 0", "((a + (b * c)) > 0)"),
+            ("NOT (a = b)", "((NOT a) = b)"),
+            ("made < '2026-01-01'", "((made)::date < '2026-01-01'::date)"),
+            ("made::timestamp < '2026-01-01'", "((made)::date < '2026-01-01'::date)"),
+            ("n = 7", "(n = '7'::text)"),
         ] {
             check(condition, predicate, false);
         }
@@ -354,5 +284,10 @@ mod tests {
         assert!(same("lower(market)", "lower((market)::text)"));
         assert!(!same("lower(market)", "upper(market)"));
         assert!(!same("market || country", "(country || market)"));
+        let same = |value: &str, expression: &str| is_same(&[RowPart::Text(value.to_owned())], expression);
+        assert!(same("a - b - c", "((a - b) - c)"));
+        assert!(!same("a - b - c", "(a - (b - c))"));
+        assert!(same("CAST(made AS date)", "(made)::date"));
+        assert!(!same("date_trunc('day', made)", "date_trunc('day'::text, (made)::date)"));
     }
 }
