@@ -7,8 +7,8 @@
 //!   there: up from a folder to the root, up from a user through groups. A walk from values that differ by
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
-//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach; and the one column of
-//!   a call if it is bound only by the rows of a table.
+//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach; and the one
+//!   column of a call if only the rows of a table bind it.
 //! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
@@ -152,8 +152,8 @@ impl Planner<'_> {
         modes
     }
 
-    /// Whether the question gives a value that leads to this one. A walk from all rows of a table remembers each
-    /// step from each of them, and a closure of one column has fewer rows.
+    /// Whether the question gives a value that leads to this one. A walk from all rows of a table remembers
+    /// each step from each of them, and a closure of one column has fewer rows.
     fn is_anchored(&self, call: &ClosureCall<'_>, value: Expr) -> bool {
         let demand = call.scope.demand(&call.build.select, vec![value].into());
         Anchors::of_shape(self.catalog, &self.tables, self.answered_column()).is_anchored(&demand)

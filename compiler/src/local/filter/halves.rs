@@ -178,9 +178,9 @@ fn finds_key(condition: &Condition, sources: &[From]) -> bool {
     }
 }
 
-/// Hashes the sets that only test rows which another condition finds: those beside a set of the key, and those
-/// of alternatives that no index answers. As an array, a set would be searched from end to end for each of
-/// these rows.
+/// Hashes the sets that only test rows which another condition finds: those beside a set of the key, and
+/// those of alternatives that no index answers. As an array, a set would be searched from end to end for each
+/// of these rows.
 pub(super) fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
     test_beside_key(filter, from);
