@@ -2,10 +2,11 @@
 
 use super::at::At;
 use super::build;
-use super::lower::Lowering;
+use super::lower::{Lowering, column_name};
 use super::printing::Printing;
-use super::strategy::{Fence, at_alternatives};
+use super::strategy::{Fence, at_alternatives, overestimated};
 use crate::algebra::{Condition, Select};
+use crate::catalog::ColumnId;
 use crate::question::CompileError;
 use indexmap::IndexSet;
 use sqlparser::ast::{Expr as Sql, Query};
@@ -21,6 +22,10 @@ where
             conditions.push(self.condition(at, condition)?);
         }
         self.row_conditions(select, &mut conditions)?;
+        for (alias, rate) in overestimated(at, select, &self.inputs) {
+            let first = build::column(&self.alias(alias), build::ident(&column_name(ColumnId::FIRST)));
+            conditions.push(build::counted_at(first, rate));
+        }
         // There may be tens of thousands, as of a list of values that are not allowed.
         let once: IndexSet<Sql> = conditions.into_iter().collect();
         Ok(once.into_iter().collect())

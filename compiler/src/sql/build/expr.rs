@@ -224,6 +224,13 @@ pub(in crate::sql) fn similar(expr: Expr, pattern: &str) -> Expr {
     }
 }
 
+/// `likelihood(typeof(expr) <> '', rate)`: every row meets it, and SQLite expects this rate of them to.
+pub(in crate::sql) fn counted_at(expr: Expr, rate: &str) -> Expr {
+    let always = binary(call("typeof", vec![expr]), BinaryOperator::NotEq, lit(""));
+    let rate = Expr::Value(Value::Number(rate.to_owned(), false).into());
+    call("likelihood", vec![always, rate])
+}
+
 /// `function(a, b, …)`
 pub(in crate::sql) fn call(function: &str, args: Vec<Expr>) -> Expr {
     call_with(
