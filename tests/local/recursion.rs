@@ -1,7 +1,7 @@
 //! Recursion over both sides: from stored ids that the caller's tables lack, over tables with NULLs in them,
 //! under a negation, and over a column that the caller casts.
 
-use super::service::{Service, column};
+use super::service::{Service, column, decision};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::{Caller, printed};
@@ -223,6 +223,60 @@ resource Folder {
             );
             if !is_refused {
                 assert_eq!(column(&caller, &sql), answer, "{sql}");
+            }
+        }
+    }
+}
+
+const FLAG: &str = r#"
+actor User {}
+resource Folder { relations = { parent: Folder }; }
+resource Doc { permissions = ["read", "tagged"]; relations = { folder: Folder }; }
+is_shared(folder: Folder) if is_public(folder);
+is_shared(folder: Folder) if has_relation(folder, "parent", parent) and is_shared(parent);
+has_permission(_: User, "read", doc: Doc) if has_relation(doc, "folder", folder) and is_shared(folder);
+has_permission(_: User, "tagged", doc: Doc) if tag(doc, code) and label(folder, code) and is_shared(folder);
+"#;
+
+const FLAG_DOCUMENT: &str = "
+  tag(Doc:_, String:_):
+    query: SELECT id, code FROM docs
+  label(Folder:_, String:_):
+    query: SELECT id, code FROM folders
+  is_public(Folder:_):
+    query: SELECT id FROM folders WHERE public = 1
+";
+
+const FLAG_SCHEMA: &str = "
+CREATE TEMPORARY TABLE docs (id INTEGER UNIQUE, folder_id INTEGER, code TEXT);
+INSERT INTO docs VALUES (10, 3, 'a'), (11, 4, 'b'), (12, 5, 'c'), (13, NULL, NULL), (NULL, 3, 'c');
+CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, parent_id INTEGER, code TEXT, public INTEGER);
+INSERT INTO folders VALUES (1, NULL, 'b', 1), (2, 1, 'c', 0), (3, 2, NULL, 0), (4, 5, 'a', 0), (5, 4, 'a', NULL),
+  (NULL, 1, 'b', 1);
+";
+
+/// The flag starts from the folders that have it where nothing leads to the rows; a check goes up from the
+/// folders of its document, whatever column leads to them.
+#[test]
+fn a_flag_starts_from_its_base_unless_a_row_is_given() {
+    let document = format!("{DOCUMENT}{FLAG_DOCUMENT}{TYPES}tables:\n  Doc: docs.id\n  Folder: folders.id\n");
+    for dialect in DIALECTS {
+        let service = Service::new(FLAG, "", &document);
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(FLAG_SCHEMA).unwrap();
+        for (action, passed) in [("read", "10"), ("tagged", "11 12")] {
+            let question = format!("allow(User:ada, \"{action}\", Doc:?)");
+            let filter = service.sql_for(dialect, &question, Way::List, "docs.id");
+            let ids = column(&caller, &format!("SELECT id FROM docs WHERE {filter} ORDER BY id"));
+            assert_eq!(ids, passed, "{filter}");
+            assert!(filter.contains(".parent_id = t"), "{filter}");
+            for doc in ["10", "11", "12", "13"] {
+                let question = format!("allow(User:ada, \"{action}\", Doc:{doc})");
+                let check = service.sql_for(dialect, &question, Way::Authorize, "");
+                let is_passed = passed.split(' ').any(|id| id == doc);
+                let allowed = decision(&caller, &check).unwrap();
+                assert_eq!(allowed, is_passed, "{check}");
+                assert!(!check.contains(".parent_id = t"), "{check}");
             }
         }
     }

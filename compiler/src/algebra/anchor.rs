@@ -37,20 +37,24 @@ pub(crate) struct Anchors<'a> {
 /// The variables of a question that stand for given values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum GivenVars {
-    None,
+    /// None: the plan has the values.
+    InPlan,
     /// All but that of a filter's column.
-    AllBut(Option<QuestionVarId>),
+    InShape {
+        /// The filter's column.
+        column: Option<QuestionVarId>,
+    },
 }
 
 impl<'a> Anchors<'a> {
     /// For selects that read these tables, in a plan with values.
     pub(crate) fn new(catalog: &'a Catalog, tables: &'a [Table]) -> Self {
-        Self::with(catalog, tables, GivenVars::None)
+        Self::with(catalog, tables, GivenVars::InPlan)
     }
 
     /// The same in a plan without values; `column` is the variable of a filter's column.
     pub(crate) fn of_shape(catalog: &'a Catalog, tables: &'a [Table], column: Option<QuestionVarId>) -> Self {
-        Self::with(catalog, tables, GivenVars::AllBut(column))
+        Self::with(catalog, tables, GivenVars::InShape { column })
     }
 
     fn with(catalog: &'a Catalog, tables: &'a [Table], given: GivenVars) -> Self {
@@ -89,8 +93,10 @@ impl<'a> Anchors<'a> {
                 match condition {
                     Condition::Compare { op: CompareOp::Equal, left, right } => {
                         for (own, other) in [(*left, *right), (*right, *left)] {
-                            let narrows = match other {
-                                Expr::Const(_) => self.finds(&select.from, own),
+                            let narrows = match (other, self.given) {
+                                (Expr::Const(_), _) => self.finds(&select.from, own),
+                                // A code or a country of a row may be as selective as its id.
+                                (Expr::Column { .. }, GivenVars::InShape { .. }) => true,
                                 _ => self.narrows(&select.from, own),
                             };
                             if self.is_known(other, select, &reached) && narrows {
@@ -191,15 +197,12 @@ impl<'a> Anchors<'a> {
 
     /// Whether a value is given, of a source that is reached, or of a select around this one.
     fn is_known(&self, expr: Expr, select: &Select, reached: &IndexSet<Alias>) -> bool {
-        match (expr, expr.alias()) {
-            (_, Some(alias)) => {
-                reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias)
-            }
-            (Expr::Given(var), None) => match self.given {
-                GivenVars::None => false,
-                GivenVars::AllBut(column) => column != Some(var),
-            },
-            (expr, None) => matches!(expr, Expr::Const(_)),
+        if let Some(alias) = expr.alias() {
+            return reached.contains(&alias) || !select.from.iter().any(|from| from.alias == alias);
+        }
+        match (expr, self.given) {
+            (Expr::Given(var), GivenVars::InShape { column }) => column != Some(var),
+            (expr, _) => matches!(expr, Expr::Const(_)),
         }
     }
 }

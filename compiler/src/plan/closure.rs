@@ -8,7 +8,7 @@
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach; and the one
-//!   column of a call if only the rows of a table bind it.
+//!   column of a call if nothing that the question gives leads to it.
 //! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
@@ -23,9 +23,10 @@ use crate::algebra::{Expr, Select, TableRef};
 use crate::datalog::RelId;
 use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId, Recursion, classes};
 use crate::id_vec::IdVec;
+use indexmap::IndexSet;
 
 /// How one class of columns is closed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Mode {
     Walk,
     Forward,
@@ -125,7 +126,7 @@ impl Planner<'_> {
     }
 
     /// The ways to close the classes, best first.
-    fn modes(&self, call: &ClosureCall<'_>, classes: &ColumnClasses) -> Vec<Vec<Mode>> {
+    fn modes(&self, call: &ClosureCall<'_>, classes: &ColumnClasses) -> IndexSet<Vec<Mode>> {
         let columns =
             |class: ClassId| classes.columns(class).into_iter().map(|column| *column.of(&call.known));
         let is_bound = |class: ClassId| columns(class).all(|known| known != KnownColumn::No);
@@ -135,25 +136,27 @@ impl Planner<'_> {
         let walk_bound: Vec<Mode> = classes.ids().map(|class| mode(is_bound(class))).collect();
         let walk_fixed: Vec<Mode> = classes.ids().map(|class| mode(is_fixed(class))).collect();
         let forward = vec![Mode::Forward; walk_fixed.len()];
-        let mut modes = Vec::new();
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
-        if matches!(call.known.as_slice(), [KnownColumn::Row(value)] if !self.is_anchored(call, *value)) {
-            modes.push(forward.clone());
+        // The tables of the other plans are smaller or less deep, whatever they start from.
+        let starts_anywhere = self.shares == Shares::Rows
+            && matches!(call.known.as_slice(), [KnownColumn::Row(value)] if !self.is_anchored(call, *value));
+        let mut modes: IndexSet<Vec<Mode>> = IndexSet::new();
+        if starts_anywhere {
+            modes.insert(forward.clone());
         }
         if all_bound && (self.asks == Asks::Whether || !some_fixed) {
-            modes.push(walk_bound.clone());
+            modes.insert(walk_bound.clone());
         }
-        modes.push(walk_fixed);
+        modes.insert(walk_fixed);
         if all_bound {
-            modes.push(walk_bound);
+            modes.insert(walk_bound);
         }
-        modes.push(forward);
-        modes.dedup();
+        modes.insert(forward);
         modes
     }
 
-    /// Whether the question gives a value that leads to this one. A walk from all rows of a table remembers
-    /// each step from each of them, and a closure of one column has fewer rows.
+    /// Whether equalities lead to this value from one that the question gives. A walk from all rows of a table
+    /// remembers each step from each of them, and a closure of one column has fewer rows.
     fn is_anchored(&self, call: &ClosureCall<'_>, value: Expr) -> bool {
         let demand = call.scope.demand(&call.build.select, vec![value].into());
         Anchors::of_shape(self.catalog, &self.tables, self.answered_column()).is_anchored(&demand)

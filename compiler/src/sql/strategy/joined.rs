@@ -41,10 +41,10 @@ pub(in crate::sql) fn overestimated(
 
 /// Whether a source has the rows of a recursion, as no join has made them fewer.
 fn has_many_rows(at: At<'_>, kind: FromKind) -> bool {
-    let id = match (kind, at.output) {
-        (FromKind::Table(TableRef::Table(id)), _)
-        | (FromKind::Table(TableRef::Itself), SelectOutput::Table(id)) => id,
-        _ => return false,
+    let ((FromKind::Table(TableRef::Table(id)), _)
+    | (FromKind::Table(TableRef::Itself), SelectOutput::Table(id))) = (kind, at.output)
+    else {
+        return false;
     };
     let mut read = IndexSet::from([id]);
     let mut next = 0;
