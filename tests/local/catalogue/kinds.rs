@@ -97,8 +97,8 @@ has_permission(u: User, "read", d: Document) if lent(u, f, _) and has_relation(d
     },
     Pattern {
         shape: "pattern-key-and-container",
-        title: "Documents shared one by one in some folders, or final ones of others",
-        why: "Of the sets of a document's id and of its folder, only the former finds rows. The other is hashed, like those of the second condition: a user may have thousands of folders.",
+        title: "Documents by their ids, in some folders, or final ones of others",
+        why: "Of the sets of a document's id and of its folder, only the former finds rows. The other is hashed, like all sets of the first condition: a user may have thousands of folders.",
         reads_each_row: false,
         shorthand: r#""read" if "read" on "folder" and status(resource, "final");"#,
         rule: r#"has_permission(u: User, "read", d: Document) if blocked(d, u) and has_relation(d, "folder", f) and lent(u, f, _);"#,
@@ -283,7 +283,7 @@ hidden(d: Document) if size(d, s) and s > 10;",
     Pattern {
         shape: "pattern-hierarchy-from-two-rules",
         title: "A role inherited from a parent folder, which keepers have, too",
-        why: "The recursion starts from an array, which PostgreSQL takes for one row. So each step finds the next folders by an index instead of reading all.",
+        why: "The recursion starts from an array, which PostgreSQL takes for one row. So each step finds the next folders by an index instead of reading all, if the table has statistics.",
         reads_each_row: false,
         shorthand: OWN_OR_VIEWED,
         rule: "has_role(u: User, r: String, f: Folder) if has_relation(f, \"parent\", p) and has_role(u, r, p);
