@@ -155,8 +155,8 @@ impl Planner<'_> {
         modes
     }
 
-    /// Whether equalities lead to this value from one that the question gives. A walk from all rows of a table
-    /// remembers each step from each of them, and a closure of one column has fewer rows.
+    /// Whether equalities lead to this value from one that the question gives. A walk from all rows of a
+    /// table remembers each step from each of them, and a closure of one column has fewer rows.
     fn is_anchored(&self, call: &ClosureCall<'_>, value: Expr) -> bool {
         let demand = call.scope.demand(&call.build.select, vec![value].into());
         Anchors::of_shape(self.catalog, &self.tables, self.answered_column()).is_anchored(&demand)
