@@ -4,8 +4,8 @@
 //! generation of the store's relations, and is replaced as a whole when either changes; so a key is only the
 //! shape and the signatures of the context facts. Clients can ask any number of different questions, so the
 //! cache is bounded by the memory of its statements and evicts those that are not asked again. Refusals are
-//! cached like statements, because they can take the longest to find; that the time was over, for a moment
-//! ([`cached`]).
+//! cached like statements, because they can take the longest to find; timeouts are kept for a
+//! short time ([`cached`]).
 //!
 //! ```text
 //! Question ─▶ Shape + context signatures ─▶ hash ─▶ hit:  Arc<Statement>     about 1 µs

@@ -130,7 +130,7 @@ impl Session {
         let idle = server.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let client = idle.map_or_else(|| server.connect(), Ok)?;
         if SESSIONS.fetch_add(1, Ordering::Relaxed) % VACUUMED == VACUUMED - 1 {
-            // It may take longer than a statement of a test, and may not be in one batch with another.
+            // A vacuum may take longer than the limit for a test's statements, and cannot share a batch.
             for sql in ["SET statement_timeout = 0", "VACUUM", "RESET statement_timeout"] {
                 let done = WIRE.block_on(client.batch_execute(sql));
                 done.map_err(|error| format!("the catalog is not vacuumed: {error:?}"))?;

@@ -43,9 +43,9 @@ pub(crate) struct Features {
     /// A recursive table is estimated at ten times the rows that it starts from, times what a step finds for
     /// each. So whole tables are scanned to be joined with it.
     pub(crate) overestimates_recursion: bool,
-    /// A recursive table is estimated at 1,048,576 rows, and an analysed table that is joined with it is then
-    /// read from end to end, to make a Bloom filter.
-    pub(crate) makes_bloom_filters: bool,
+    /// A recursive table is estimated at 1,048,576 rows. So an analysed table that is joined with it is read
+    /// from end to end to build a Bloom filter.
+    pub(crate) builds_bloom_filters: bool,
     /// An array is estimated at ten elements, for any query.
     pub(crate) arrays_count_as_few: bool,
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than

@@ -51,7 +51,7 @@ const SQLITE: Features = Features {
     joins_tests: false,
     overestimates_recursion: false,
     // From 3.38 to 3.40.
-    makes_bloom_filters: true,
+    builds_bloom_filters: true,
     arrays_count_as_few: false,
     tries_join_orders: false,
     hashes_distinct: false,
@@ -95,7 +95,7 @@ const POSTGRESQL: Features = Features {
     joins_sets: true,
     joins_tests: true,
     overestimates_recursion: true,
-    makes_bloom_filters: false,
+    builds_bloom_filters: false,
     arrays_count_as_few: true,
     tries_join_orders: true,
     hashes_distinct: false,
@@ -122,11 +122,11 @@ const POSTGRESQL: Features = Features {
     lexis: lexis::POSTGRESQL,
 };
 
-/// The embedded store. The parser of its SQLite has a stack that grows. Its tables are never analysed, so it
-/// makes no Bloom filters of them, and its version would make none for a recursion.
+/// The embedded store. The parser of its SQLite has a stack that grows. Its tables are never analysed, and
+/// its version builds no Bloom filter for a recursion.
 const SQLITE_STORE: Features = Features {
     values: ValueForm::Compact,
-    makes_bloom_filters: false,
+    builds_bloom_filters: false,
     limits: Limits { parser_stack: ParserStack::Growing, ..SQLITE.limits },
     ..SQLITE
 };

@@ -78,7 +78,7 @@ fn lead(select: &mut Select, anchors: &Anchors<'_>) {
     lead_to_last(select, anchors);
 }
 
-/// The same for a select without those inside it.
+/// The same, but not for the selects inside it.
 fn lead_to_last(select: &mut Select, anchors: &Anchors<'_>) {
     let shown = select.output.iter().find_map(|expr| expr.alias());
     // The caller's tables have indexes; common table expressions have none.

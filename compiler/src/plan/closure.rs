@@ -7,8 +7,8 @@
 //!   there: up from a folder to the root, up from a user through groups. A walk from values that differ by
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
-//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach; and the one
-//!   column of a call if nothing that the question gives leads to it.
+//! - **Close forwards** the columns that nothing binds, from the exits that the walks reach. This
+//!   includes the column of a call with only one, if nothing in the question leads to it.
 //! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
@@ -137,7 +137,7 @@ impl Planner<'_> {
         let walk_fixed: Vec<Mode> = classes.ids().map(|class| mode(is_fixed(class))).collect();
         let forward = vec![Mode::Forward; walk_fixed.len()];
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
-        // The tables of the other plans are smaller or less deep, whatever they start from.
+        // Other plans are tried because this one is too large or too deep. Closing forwards may add to that.
         let starts_anywhere = self.shares == Shares::Rows
             && matches!(call.known.as_slice(), [KnownColumn::Row(value)] if !self.is_anchored(call, *value));
         let mut modes: IndexSet<Vec<Mode>> = IndexSet::new();

@@ -24,7 +24,7 @@ where
         self.row_conditions(select, &mut conditions)?;
         for (alias, rate) in overestimated(at, select, &self.inputs) {
             let first = build::column(&self.alias(alias), build::ident(&column_name(ColumnId::FIRST)));
-            conditions.push(build::counted_at(first, rate));
+            conditions.push(build::likelihood(first, rate));
         }
         // There may be tens of thousands, as of a list of values that are not allowed.
         let once: IndexSet<Sql> = conditions.into_iter().collect();

@@ -11,7 +11,7 @@ use sqlparser::ast::{
 };
 use sqlparser::dialect::PostgreSqlDialect;
 use sqlparser::parser::Parser;
-use sqlparser::tokenizer::Token;
+use sqlparser::tokenizer::{Token, Tokenizer};
 
 /// A value or a condition as it is compared.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,9 +46,17 @@ fn over_row(parts: &[RowPart]) -> String {
     parts.iter().map(text).collect()
 }
 
-/// The term that a text is; `None` if it is not one expression.
+/// How many tokens a text may have to be compared. Each operator of a chain nests the tree by one level.
+const MOST_TOKENS: usize = 400;
+
+/// The term that a text is; `None` if it is too long or not one expression.
 fn parsed(text: &str) -> Option<SqlTerm> {
-    let mut parser = Parser::new(&PostgreSqlDialect {}).try_with_sql(text).ok()?;
+    let tokens = Tokenizer::new(&PostgreSqlDialect {}, text).tokenize().ok()?;
+    let is_space = |token: &&Token| matches!(token, Token::Whitespace(_));
+    if tokens.iter().filter(|token| !is_space(token)).count() > MOST_TOKENS {
+        return None;
+    }
+    let mut parser = Parser::new(&PostgreSqlDialect {}).with_tokens(tokens);
     let found = parser.parse_expr().ok()?;
     (parser.peek_token() == Token::EOF).then(|| term(&found))
 }
@@ -196,7 +204,7 @@ fn arguments(arguments: &FunctionArguments) -> Option<Vec<&Expr>> {
 
 #[cfg(test)]
 mod tests {
-    use super::{implies, is_same};
+    use super::{MOST_TOKENS, implies, is_same};
     use portcullis_compiler::bindings::{self, PlainColumn, PlainQuery, RowPart};
 
     /// A bound query with this condition, of a table with the given selected value.
@@ -270,6 +278,17 @@ mod tests {
         ] {
             check(condition, predicate, false);
         }
+    }
+
+    /// The tree of the longer chain is so deep that walking it would overflow the stack.
+    #[test]
+    fn a_text_of_any_length_is_compared_or_not_recognised() {
+        let same = |n: usize| {
+            let chain = vec!["a"; n].join("+");
+            is_same(&[RowPart::Text(chain.clone())], &chain)
+        };
+        assert!(same(MOST_TOKENS / 2));
+        assert!(!same(1_000_000));
     }
 
     #[test]

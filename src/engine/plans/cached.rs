@@ -1,8 +1,9 @@
-//! How long the result of compiling a question is kept: a refusal as long as what was compiled, and that the
-//! time was over for as long again.
+//! How long the result of compiling a question is cached. Statements and refusals stay; a timeout is kept for
+//! as long as the time limit was.
 //!
-//! Whether the time is over depends on what else the machine does, so the question is compiled again later.
-//! Until then the same question costs nothing, or it would be compiled all the time.
+//! Whether compiling times out depends on what else the machine does, so the question is compiled again
+//! later. Until then it is refused from the cache. Otherwise a client that asks it again and again would keep
+//! a processor busy.
 
 use portcullis_compiler::deadline::OutOfTime;
 use portcullis_compiler::question::CompileError;
@@ -12,7 +13,7 @@ use std::hash::Hash;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long a question is refused at most after the time for compiling it was over.
+/// How long a question is refused at most after compiling it timed out.
 const LONGEST_REFUSAL: Duration = Duration::from_secs(10);
 
 /// A result in a cache.
@@ -39,8 +40,8 @@ pub(super) fn known<K: Eq + Hash, V>(
     until.is_none_or(|until| Instant::now() < until).then_some(made)
 }
 
-/// Caches a result or a refusal, but no internal error. If the time was over, another request may have had
-/// the time: then the result is its.
+/// Caches a result or a refusal, but no internal error. If compiling timed out but another request has
+/// succeeded meanwhile, its result is returned.
 pub(super) fn keep<K: Eq + Hash, V>(
     cache: &Cache<K, CachedResult<V>, impl Weighter<K, CachedResult<V>> + Clone>,
     key: K,

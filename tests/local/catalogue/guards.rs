@@ -56,7 +56,7 @@ frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
     },
     Pattern {
         shape: "pattern-flag-in-a-hierarchy-for-everybody",
-        title: "A flag of the folder and all below it, for everybody",
+        title: "A flag that folders inherit, for everybody",
         why: "Nothing leads from the user to the folders, so the recursion starts from those that have the flag, not from every document's folder. What it finds is a hash table.",
         reads_each_row: true,
         shorthand: r#""read" if status(resource, "draft");"#,

@@ -97,7 +97,7 @@ has_permission(u: User, "read", d: Document) if lent(u, f, _) and has_relation(d
     },
     Pattern {
         shape: "pattern-key-and-container",
-        title: "Documents by their ids, in some folders, or final ones of others",
+        title: "Documents by id in some folders, or final ones in others",
         why: "Of the sets of a document's id and of its folder, only the former finds rows. The other is hashed, like all sets of the first condition: a user may have thousands of folders.",
         reads_each_row: false,
         shorthand: r#""read" if "read" on "folder" and status(resource, "final");"#,

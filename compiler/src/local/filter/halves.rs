@@ -148,7 +148,7 @@ pub(super) fn cost(condition: &Condition) -> usize {
     }
 }
 
-/// Only tests the sets of a row that finds its key in another one.
+/// Uses the other sets of a row only as tests if one set finds the row by its key.
 fn test_beside_key(filter: &mut [Condition], sources: &[From]) {
     if let Some(key) = filter.iter().position(|condition| finds_key(condition, sources)) {
         let sets = filter.iter_mut().enumerate().filter(|(index, _)| *index != key);
@@ -178,9 +178,8 @@ fn finds_key(condition: &Condition, sources: &[From]) -> bool {
     }
 }
 
-/// Hashes the sets that only test rows which another condition finds: those beside a set of the key, and
-/// those of alternatives that no index answers. As an array, a set would be searched from end to end for each
-/// of these rows.
+/// Hashes the sets that only test rows, which another condition finds: those beside a set of keys, and those
+/// of alternatives that no index answers. An array would be searched from end to end for each row.
 pub(super) fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
     test_beside_key(filter, from);

@@ -224,8 +224,8 @@ pub(in crate::sql) fn similar(expr: Expr, pattern: &str) -> Expr {
     }
 }
 
-/// `likelihood(typeof(expr) <> '', rate)`: every row meets it, and SQLite expects this rate of them to.
-pub(in crate::sql) fn counted_at(expr: Expr, rate: &str) -> Expr {
+/// `likelihood(typeof(expr) <> '', rate)`: true for every row, but SQLite expects this rate of them to pass.
+pub(in crate::sql) fn likelihood(expr: Expr, rate: &str) -> Expr {
     let always = binary(call("typeof", vec![expr]), BinaryOperator::NotEq, lit(""));
     let rate = Expr::Value(Value::Number(rate.to_owned(), false).into());
     call("likelihood", vec![always, rate])

@@ -7,12 +7,12 @@
 //! spelling of the same condition or table. Those on values also depend on how columns are represented, which
 //! is known only once the plan is complete.
 
-mod joined;
+mod bloom_filters;
 mod rows;
 mod set;
 mod exists;
 
+pub(super) use bloom_filters::overestimated;
 pub(super) use exists::{Fence, KeyedRow, NumberBound, TestStrategy, at_alternatives};
-pub(super) use joined::overestimated;
 pub(super) use rows::{RowStrategy, StateStrategy, TableReader, read_by_state, repeats_of_only};
 pub(super) use set::{ComparisonStrategy, KeyStrategy, SetPart, SetStrategy};
