@@ -225,7 +225,7 @@ CREATE INDEX ON loans (user_id);
 ";
 
 /// A statement.
-struct Planned {
+pub(crate) struct Planned {
     /// What it is called.
     name: String,
     /// Its text.
@@ -313,14 +313,15 @@ fn around(condition: &str) -> [(&'static str, String); 3] {
 }
 
 impl Planned {
-    fn new(name: &str, kind: &str, sql: String) -> Self {
+    /// One without an expert's.
+    pub(crate) fn new(name: &str, kind: &str, sql: String) -> Self {
         Self { name: format!("{name}, {kind}"), sql, expert: None }
     }
 }
 
 /// PostgreSQL must plan these statements, over tables that it knows nothing of, below the cost at which it
 /// begins to compile, or at a tenth more than the expert's.
-fn none_is_compiled(schema: &str, statements: &[Planned]) {
+pub(crate) fn none_is_compiled(schema: &str, statements: &[Planned]) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let wrong = runtime.block_on(async {
         let cluster = Cluster::start(&["jit=on", "autovacuum=off"]).unwrap();

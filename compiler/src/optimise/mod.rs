@@ -36,6 +36,7 @@ use crate::algebra::{Embedded, Plan, PlanAnswer};
 use crate::deadline::Deadline;
 use crate::dialect::State;
 use crate::id_vec::IdVec;
+use crate::keys::Keys;
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::CompileError;
 
@@ -174,6 +175,18 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Selects,
         run: |draft, setting| row::instances::merge(&mut draft.plan, setting.prefix),
+    },
+    Pass {
+        name: "lone-denials",
+        does: "lets denials depend on the caller's row alone, and makes sets of those with alternatives behind a recursion",
+        applies: |setting| setting.purpose == Purpose::Filter && setting.bindings.is_some(),
+        keeps: Keeps::LoneDenials,
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                let keys = Keys { catalog: setting.catalog, bindings };
+                row::lone_denials::deny_alone(&mut draft.plan, setting.catalog, keys);
+            }
+        },
     },
     Pass {
         name: "row-sets",

@@ -16,7 +16,6 @@ mod fixpoint;
 pub(crate) mod hosted;
 pub(crate) mod local;
 mod lower;
-mod one_row;
 pub(crate) mod outline;
 mod printing;
 mod representation;

@@ -22,6 +22,8 @@ pub(crate) enum Keeps {
     Once,
     /// Both: their atoms, each at least once, and it reads the selects of a table in the table's place.
     SelectsOnce,
+    /// Their atoms; a denial may also ask what the alternative itself asks, or what follows from that.
+    LoneDenials,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,
     /// Their atoms, and it adds alternatives that deny more.
@@ -45,6 +47,7 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
         Keeps::Relations | Keeps::Covering => Inlines::Nothing,
         Keeps::Atoms
         | Keeps::Once
+        | Keeps::LoneDenials
         | Keeps::AllButImplied
         | Keeps::Stricter
         | Keeps::Entailed
@@ -126,6 +129,7 @@ impl PlanComparison<'_> {
         match self.keeps {
             Keeps::Once | Keeps::SelectsOnce => all.into_iter().map(without_repeats).collect(),
             Keeps::Selects => all.into_iter().map(without_repeated_denials).collect(),
+            Keeps::LoneDenials => all.into_iter().map(without_what_holds).collect(),
             Keeps::Atoms
             | Keeps::Covering
             | Keeps::AllButImplied
@@ -155,7 +159,7 @@ impl PlanComparison<'_> {
         }
         // Nothing denied: each old alternative asks at least what some new one asks.
         let stays = |old: &Alternative| match keeps {
-            Keeps::Atoms | Keeps::Covering | Keeps::Stricter | Keeps::Selects => {
+            Keeps::Atoms | Keeps::Covering | Keeps::LoneDenials | Keeps::Stricter | Keeps::Selects => {
                 all_new.iter().any(|new| contains(old, new))
             }
             Keeps::AllButImplied => all_new.iter().any(|new| adds_nothing(new, old, plan)),
@@ -191,6 +195,21 @@ fn without_repeated_denials(mut alternative: Alternative) -> Alternative {
         .collect();
     alternative.sort();
     alternative.dedup_by(|one, other| one == other && clear.contains(one));
+    alternative
+}
+
+/// The same alternative, with denials that do not ask what the alternative itself asks, or what follows from
+/// that.
+fn without_what_holds(mut alternative: Alternative) -> Alternative {
+    let around: Alternative =
+        alternative.iter().filter(|atom| !matches!(atom, PlanAtom::None(_))).cloned().collect();
+    for atom in &mut alternative {
+        if let PlanAtom::None(denied) = atom {
+            let new = missing(&around, denied).into_iter().filter(|atom| !entails(&around, &[atom]));
+            *denied = new.cloned().collect();
+        }
+    }
+    alternative.sort();
     alternative
 }
 
@@ -283,7 +302,7 @@ fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
 /// Whether an alternative has all conditions of an old one, as far as the pass must keep them.
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
-        Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),
+        Keeps::Atoms | Keeps::Covering | Keeps::LoneDenials | Keeps::Selects => contains(new, old),
         Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
         Keeps::Entailed => {
             let is_implied = entails(new, &missing(new, old));

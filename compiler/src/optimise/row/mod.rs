@@ -2,23 +2,24 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in nine passes:
+//! row, as an expert would write it, in ten passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
 //!    under [the condition](crate::algebra::Condition::Meets) of the bound query, and inlines tables that
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
-//! 4. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
+//! 4. [`lone_denials`] lets what is denied about a row that given values lead to look that row up by itself;
+//! 5. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 5. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
-//! 6. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//! 6. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
+//! 7. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!    tables that these alternatives read;
-//! 7. [`containers`] tests the container of a row by its key, where other conditions find the row;
-//! 8. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//! 8. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 9. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!    values;
-//! 9. [`denials`] moves denials into the probes next to them.
+//! 10. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -34,6 +35,7 @@ pub(super) mod containers;
 pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;
+pub(super) mod lone_denials;
 pub(super) mod sets;
 mod share;
 

@@ -130,15 +130,15 @@ fn denials_of_row(
 }
 
 /// A set that a value of the row must be in for a group to have a row.
-struct GroupSet {
-    value: Expr,
-    set: Select,
+pub(super) struct GroupSet {
+    pub(super) value: Expr,
+    pub(super) set: Select,
     /// Whether the group has a row for each value in the set.
-    is_whole: bool,
+    pub(super) is_whole: bool,
 }
 
 /// The set of a group that starts from a given value.
-fn set_of(group: &Group, rows: &[From], anchors: &Anchors<'_>) -> Option<GroupSet> {
+pub(super) fn set_of(group: &Group, rows: &[From], anchors: &Anchors<'_>) -> Option<GroupSet> {
     let is_row = |expr: Expr| is_of_row(expr, rows);
     group.links.iter().enumerate().find_map(|(place, link)| {
         let (value, shown) = link_of(link, &is_row)?;
@@ -173,7 +173,7 @@ pub(super) fn with_shown(condition: &Condition, value: Expr, shown: Expr) -> Con
 }
 
 /// Whether a condition depends on a value from outside, or shows the row itself.
-fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> bool {
+pub(super) fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> bool {
     let mut found = asks_row(std::slice::from_ref(condition));
     condition.for_each_expr(&mut |expr| found |= is_outside(expr));
     found

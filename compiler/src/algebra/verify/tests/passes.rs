@@ -226,3 +226,24 @@ fn a_table_implies_one_of_several_ways_in_each_case() {
     let unrelated = law(&read(&[(3, OWNER)], Vec::new(), vec![column(3, 1)]));
     assert!(unrelated.is_err_and(|fault| fault.contains("a condition was lost")));
 }
+
+/// A lock of the row's document is denied. The denial may read the document itself, by what holds around it,
+/// but not without the condition that ties the lock to the document, and not under a condition of its own.
+#[test]
+fn a_denial_may_ask_what_the_alternative_asks() {
+    let of_document = |alias: usize| equal(column(alias, 0), given(0));
+    let of = |denied: Select| {
+        let mut plan = with(vec![of_document(8), Condition::None(vec![denied])]);
+        answer(&mut plan).from.push(From { alias: Alias::of_number(8), kind: OWNER });
+        plan
+    };
+    let tied = |document| equal(column(9, 0), column(document, 1));
+    let before = of(read(&[(9, LOCKED)], vec![tied(8)], Vec::new()));
+    let law = |filter: Vec<Condition>| {
+        check(Keeps::LoneDenials, &before, &of(read(&[(7, OWNER), (9, LOCKED)], filter, Vec::new())), &[])
+    };
+    assert_eq!(law(vec![of_document(7), tied(7)]), Ok(()));
+    assert!(law(vec![of_document(7)]).is_err());
+    let narrower = law(vec![of_document(7), tied(7), equal(column(9, 0), given(1))]);
+    assert!(narrower.is_err_and(|fault| fault.contains("a condition was lost")));
+}

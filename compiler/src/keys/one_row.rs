@@ -4,23 +4,23 @@
 //! from an array it counts ten, and ten times as many rows of what is looked up by them. On tables without
 //! statistics these factors multiply, until the statement seems worth compiling to machine code.
 
+use super::promised::Keys;
 use crate::algebra::aliases::{free_aliases, mentions};
 use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
 };
-use crate::keys::Keys;
 use indexmap::IndexSet;
 
 /// The tables of a plan that have at most one row, and the promises from which that follows.
 #[derive(Clone, Debug)]
-pub(in crate::sql) struct OneRowTables<'k> {
+pub(crate) struct OneRowTables<'k> {
     keys: Keys<'k>,
     tables: IndexSet<TableId>,
 }
 
 impl<'k> OneRowTables<'k> {
     /// Those of a plan, under these promises.
-    pub(in crate::sql) fn of(plan: &Plan, keys: Keys<'k>) -> Self {
+    pub(crate) fn of(plan: &Plan, keys: Keys<'k>) -> Self {
         let mut known = Self { keys, tables: IndexSet::new() };
         for (id, table) in TableId::enumerate(&plan.tables) {
             if known.is_one_row_table(table) {
@@ -40,7 +40,7 @@ impl<'k> OneRowTables<'k> {
     }
 
     /// Whether a select has at most one row for each row around it.
-    pub(in crate::sql) fn has_at_most_one_row(&self, select: &Select) -> bool {
+    pub(crate) fn has_at_most_one_row(&self, select: &Select) -> bool {
         let is_given = |alias: Alias, found: &IndexSet<Alias>| {
             found.contains(&alias) || select.from.iter().all(|from| from.alias != alias)
         };

@@ -1,7 +1,4 @@
-//! Which columns of the caller's queries are keys, as the bindings promise (`tables:`).
-//!
-//! A key determines the row. So two sources that read one query see the same row where their keys are equal,
-//! and sources of several queries of one table see columns of the same row.
+//! The columns that are promised to be keys.
 
 use crate::algebra::{Condition, Expr, From, FromKind};
 use crate::bindings::{Bindings, RowPart, RowTable, SqlName};
