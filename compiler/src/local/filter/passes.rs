@@ -232,7 +232,8 @@ impl<'a> Arranging<'a> {
     fn is_found_by_key(&self, set: &Select) -> bool {
         let anchors = self.anchors();
         let finds_few = |condition: &Condition| {
-            matches!(condition, Condition::Compare { .. }) && anchors.is_indexed(condition, &set.from)
+            matches!(condition, Condition::Compare { .. } | Condition::In { used: SetUse::ToFind, .. })
+                && anchors.is_indexed(condition, &set.from)
         };
         match (set.from.as_slice(), set.output.as_slice()) {
             ([From { alias, kind: FromKind::Source(source) }], [Expr::Column { alias: shown, column }]) => {
