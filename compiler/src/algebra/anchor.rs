@@ -95,8 +95,9 @@ impl<'a> Anchors<'a> {
                         for (own, other) in [(*left, *right), (*right, *left)] {
                             let narrows = match (other, self.given) {
                                 (Expr::Const(_), _) => self.finds(&select.from, own),
-                                // A code or a country of a row may be as selective as its id.
+                                // A code, a tag or a country of a row may be as selective as its id.
                                 (Expr::Column { .. }, GivenVars::InShape { .. }) => true,
+                                (Expr::Column { .. }, GivenVars::InPlan) => !self.is_flag(&select.from, own),
                                 _ => self.narrows(&select.from, own),
                             };
                             if self.is_known(other, select, &reached) && narrows {
@@ -172,6 +173,11 @@ impl<'a> Anchors<'a> {
     fn finds(&self, sources: &[From], value: Expr) -> bool {
         let is_number = matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)));
         !is_number && self.narrows(sources, value)
+    }
+
+    /// Whether a value is true or false.
+    fn is_flag(&self, sources: &[From], value: Expr) -> bool {
+        matches!(self.column(sources, value), Some(ValueColumn::Relation(BOOLEAN)))
     }
 
     /// Whether few rows of a source have a given value here.
