@@ -3,9 +3,11 @@
 //! [`At`] is a value that is passed down. Each part of a statement gets its own, so nothing is set and reset
 //! around a call.
 
+use super::held::{HeldValues, NOTHING_HELD};
 use super::local::filter::RowAccess;
 use super::representation::{ColumnOf, Representation};
 use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableId};
+use crate::ir::ConstId;
 
 /// Where in a statement something is printed.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +36,8 @@ pub(super) struct At<'p> {
     pub(super) derived: &'p [TableId],
     /// How the rows of a filter are found (does not apply to its sets and tables).
     pub(super) access: RowAccess,
+    /// The literals that the statement, or the query that brings its tables, has in its `WITH`.
+    pub(super) held: &'p HeldValues,
 }
 
 /// The sources whose columns may be used: those of a select, then those of the selects around it.
@@ -106,6 +110,7 @@ impl<'p> At<'p> {
             brings_tables: false,
             derived: &[],
             access: RowAccess::ByIndex,
+            held: &NOTHING_HELD,
         }
     }
 
@@ -128,6 +133,11 @@ impl<'p> At<'p> {
     /// Under the `NOT` of a select that reads nothing.
     pub(super) fn denied<'s>(&'s self, select: &'s Select) -> At<'s> {
         At { is_denied: true, null: NullCondition::Differs, ..self.inside(select) }
+    }
+
+    /// Whether a list of literals that is compared here is held.
+    pub(super) fn holds(&self, list: &[ConstId]) -> bool {
+        self.is_denied && self.scope.from.is_empty() && self.held.has_list(list)
     }
 
     /// Whose column a value is.

@@ -56,8 +56,8 @@ impl<'l> Hosted<'l> {
 impl<'l> Lowering<'l, Hosted<'_>> {
     /// Lowers a whole plan.
     pub(super) fn plan(&mut self, plan: &Plan) -> Result<(Query, Answer), CompileError> {
-        let ctes = self.tables(plan)?;
         let at = At::top(&plan.tables);
+        let ctes = self.tables(at, plan)?;
         let (query, answer) = match &plan.answer {
             PlanAnswer::Decision(selects) => {
                 let allowed = self.decision(at, selects)?;
@@ -239,7 +239,7 @@ impl Printing for Lowering<'_, Hosted<'_>> {
         true
     }
 
-    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
+    fn source(&mut self, _: At<'_>, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
         let relation = self.stored(kind)?;
         match &relation.source {
             RelationSource::Table { schema, name } => Ok(build::stored_table(schema.as_deref(), name, alias)),

@@ -88,9 +88,8 @@ impl<T> Lowering<'_, T>
 where
     Self: Printing,
 {
-    /// The tables of a plan.
-    pub(super) fn tables(&mut self, plan: &Plan) -> Result<Vec<Cte>, CompileError> {
-        let at = At::top(&plan.tables);
+    /// The tables of a plan, of a statement at whose top they are.
+    pub(super) fn tables(&mut self, at: At<'_>, plan: &Plan) -> Result<Vec<Cte>, CompileError> {
         let mut ctes = Vec::new();
         for (id, table) in TableId::enumerate(&plan.tables) {
             ctes.extend(self.table(at.in_table(id), table)?);
@@ -241,7 +240,7 @@ where
             (
                 FromKind::Source(_) | FromKind::Embedded(_) | FromKind::Row { .. } | FromKind::Again { .. },
                 _,
-            ) => self.source(from.kind, &alias),
+            ) => self.source(at, from.kind, &alias),
         }
     }
 }

@@ -13,6 +13,7 @@ mod at;
 mod build;
 mod condition;
 mod fixpoint;
+mod held;
 pub(crate) mod hosted;
 pub(crate) mod local;
 mod lower;

@@ -44,7 +44,7 @@ pub(super) trait Printing {
     fn holds_text(&self, at: At<'_>, column: ColumnId) -> bool;
 
     /// A source that is not a table of the plan, as it is written in a `FROM`.
-    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
+    fn source(&mut self, at: At<'_>, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError>;
 
     /// A column of such a source.
     fn source_column(&self, kind: FromKind, alias: &str, column: ColumnId) -> Result<Sql, CompileError>;

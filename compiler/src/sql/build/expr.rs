@@ -5,7 +5,7 @@ use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 use sqlparser::ast::helpers::attached_token::AttachedToken;
 use sqlparser::ast::{
-    BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
+    Array, BinaryOperator, CaseWhen, CastKind, DataType, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArgumentList, FunctionArguments, Ident, ObjectName, ObjectNamePart, Query, UnaryOperator, Value,
 };
 
@@ -157,6 +157,23 @@ pub(in crate::sql) fn in_list(expr: Expr, list: Vec<Expr>) -> Expr {
     Expr::InList { expr: Box::new(expr), list, negated: false }
 }
 
+/// The value and the list of `value IN (a, b, …)`; of `(… IN (…) AND value IN (…))`, where the first is for
+/// an index, those of the second.
+pub(in crate::sql) fn exact_list(condition: &Expr) -> Option<(Expr, Vec<Expr>)> {
+    match condition {
+        Expr::InList { expr, list, negated: false } => Some((*expr.clone(), list.clone())),
+        Expr::Nested(both) => match both.as_ref() {
+            Expr::BinaryOp { left, op: BinaryOperator::And, right }
+                if matches!((left.as_ref(), right.as_ref()), (Expr::InList { .. }, Expr::InList { .. })) =>
+            {
+                exact_list(right)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// `(a, b, …)`; the value itself of one.
 pub(in crate::sql) fn tuple(mut values: Vec<Expr>) -> Expr {
     match (values.pop(), values.is_empty()) {
@@ -246,6 +263,11 @@ pub(in crate::sql) fn call(function: &str, args: Vec<Expr>) -> Expr {
 /// `ARRAY(query)`
 pub(in crate::sql) fn array_of(query: Query) -> Expr {
     call_with("ARRAY", FunctionArguments::Subquery(Box::new(query)))
+}
+
+/// `ARRAY[a, b, …]`
+pub(in crate::sql) fn array(values: Vec<Expr>) -> Expr {
+    Expr::Array(Array { elem: values, named: true })
 }
 
 fn call_with(function: &str, args: FunctionArguments) -> Expr {

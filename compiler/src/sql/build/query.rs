@@ -21,7 +21,7 @@ pub(in crate::sql) fn raw_table(text: &str, as_alias: &str, columns: &[&str]) ->
 pub(in crate::sql) fn raw_cte(name: &str, columns: &[&str], text: &str) -> Cte {
     let from = joined(vec![raw_table(&format!("({text})"), "q", &[])]);
     let query = query(select(vec![star()], from, Vec::new()));
-    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte(name, columns, query) }
+    inlined(cte(name, columns, query))
 }
 
 /// `VALUES (a, b), (c, d)`
@@ -308,6 +308,11 @@ pub(in crate::sql) fn cte(name: &str, columns: &[&str], query: Query) -> Cte {
         materialized: None,
         closing_paren_token: AttachedToken::empty(),
     }
+}
+
+/// `name(columns) AS NOT MATERIALIZED (query)`
+pub(in crate::sql) fn inlined(cte: Cte) -> Cte {
+    Cte { materialized: Some(CteAsMaterialized::NotMaterialized), ..cte }
 }
 
 /// `name(columns) AS MATERIALIZED (query)`

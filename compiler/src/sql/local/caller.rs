@@ -16,7 +16,7 @@ use crate::sql::build;
 use crate::sql::lower::{Lowering, column_name, column_names};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
-use sqlparser::ast::{Cte, Expr as Sql, TableFactor};
+use sqlparser::ast::{Cte, Expr as Sql, SetExpr, TableFactor};
 
 /// Chooses a prefix under which no generated name equals a word of the caller.
 pub(crate) fn free_prefix<'w>(words: impl Iterator<Item = &'w str>) -> String {
@@ -71,15 +71,17 @@ impl<'l> Lowering<'_, Local<'l>> {
         Ok(build::raw_table(&self.query_name(binding), alias, &[]))
     }
 
-    /// The bound queries that were read by name since the last call, as common table expressions.
-    pub(in crate::sql) fn read_queries(&mut self) -> Vec<Cte> {
+    /// The bound queries and literals that were read by name since the last call, as common table
+    /// expressions.
+    pub(in crate::sql) fn read_by_name(&mut self) -> Vec<Cte> {
         let read = std::mem::take(&mut self.target.read).into_iter();
         let cte = |(binding, n_columns): (BindingId, usize)| {
             let columns = column_names(n_columns);
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             build::raw_cte(&self.query_name(binding), &columns, &self.query(binding).text)
         };
-        read.map(cte).collect()
+        let queries: Vec<Cte> = read.map(cte).collect();
+        queries.into_iter().chain(self.take_held()).collect()
     }
 
     /// The name of a bound query that is a common table expression.
@@ -141,8 +143,8 @@ impl<'l> Lowering<'_, Local<'l>> {
         self.target.caller.row.as_ref().zip(name).is_some_and(|((_, key), name)| key == name)
     }
 
-    /// Rows of values as a source.
-    pub(in crate::sql) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
+    /// Rows of values, and how many columns they have.
+    pub(in crate::sql) fn embedded_values(&self, id: EmbeddedId) -> Result<(SetExpr, usize), CompileError> {
         let caller = &self.target.caller;
         let rows = id.of(caller.embedded).rows.as_ref();
         let rows = rows.ok_or_else(|| CompileError::Bug("an embedded source without rows".into()))?;
@@ -170,7 +172,13 @@ impl<'l> Lowering<'_, Local<'l>> {
             }
             values.push(cells);
         }
-        let values = build::query(build::values(values));
+        Ok((build::values(values), n_columns))
+    }
+
+    /// Rows of values as a source.
+    pub(in crate::sql) fn embedded(&self, id: EmbeddedId, alias: &str) -> Result<TableFactor, CompileError> {
+        let (values, n_columns) = self.embedded_values(id)?;
+        let values = build::query(values);
         let names = column_names(n_columns);
         if self.inputs.features.derived_columns {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();

@@ -10,6 +10,7 @@ use crate::ir::CompareOp;
 use crate::question::CompileError;
 use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
+use crate::sql::held::HeldValues;
 use crate::sql::lower::{Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
@@ -135,12 +136,16 @@ impl Lowering<'_, Local<'_>> {
         };
         let needed = needed(at.tables, selects);
         let is_named = |id: &TableId| needed.contains(id) && !derived.contains(id);
+        let has_with = kind == OwnScope::Set || needed.iter().any(is_named);
+        let inner = needed.iter().flat_map(|id| id.of(at.tables).body.selects());
+        let held = HeldValues::of(selects.iter().chain(inner).filter(|_| has_with));
+        let at = At { held: &held, ..at };
         let named = || TableId::enumerate(at.tables).filter(|(id, _)| is_named(id));
         for (id, table) in named() {
             ctes.extend(self.table(at.in_table(id), table)?);
         }
         let query = print(self, At { brings_tables: false, derived, tables: &tables, ..at })?;
-        let mut all = self.read_queries();
+        let mut all = self.read_by_name();
         all.extend(ctes.into_iter().chain(few));
         Ok(build::with(query, cte_kind(named().map(|(_, table)| table)), all))
     }

@@ -21,6 +21,7 @@ use crate::keys::Keys;
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::at::At;
 use crate::sql::build;
+use crate::sql::held::HeldValues;
 use crate::sql::lower::{Inputs, Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
@@ -105,11 +106,13 @@ impl LocalStatement<'_> {
     ) -> Result<Template, CompileError> {
         self.verifier.check("sql", plan)?;
         let mut lowering = self.lowering(plan, None, None);
-        let ctes = lowering.tables(plan)?;
+        let held = HeldValues::of(plan.selects());
+        let ctes = lowering.tables(At { held: &held, ..At::top(&plan.tables) }, plan)?;
         let read = [plan.answer.selects(), std::slice::from_ref(&plan.guard)].concat();
         let (tables, few) = lowering.tested_as_few(&plan.tables, &read, TableReader::Answer);
-        let query = body(&mut lowering, At::top(&tables), plan.answer.selects())?;
-        let mut all = lowering.read_queries();
+        let at = At { held: &held, ..At::top(&tables) };
+        let query = body(&mut lowering, at, plan.answer.selects())?;
+        let mut all = lowering.read_by_name();
         all.extend(ctes.into_iter().chain(few));
         lowering.printed(&build::with(query, cte_kind(&plan.tables), all), Extent::Statement)
     }
@@ -242,9 +245,12 @@ impl LocalStatement<'_> {
         self.verifier.check("sql", plan)?;
         let given_column = GivenColumn { var, representation, name: id.clone() };
         let mut lowering = self.lowering(plan, Some(given_column), None);
-        let ctes = lowering.tables(plan)?;
-        let holds = lowering.decision(At::top(&plan.tables), plan.answer.selects())?;
-        let mut all = lowering.read_queries();
+        // PostgreSQL makes no join of a test that has a `WITH`.
+        let held = HeldValues::of(plan.selects().filter(|_| !plan.tables.is_empty()));
+        let at = At { held: &held, ..At::top(&plan.tables) };
+        let ctes = lowering.tables(at, plan)?;
+        let holds = lowering.decision(at, plan.answer.selects())?;
+        let mut all = lowering.read_by_name();
         all.extend(ctes);
         let holds = if all.is_empty() {
             holds

@@ -16,6 +16,7 @@ use crate::keys::OneRowTables;
 use crate::question::{CompileError, Slot};
 use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
+use crate::sql::held::HeldKey;
 use crate::sql::lower::{Lowering, column_name};
 use crate::sql::printing::Printing;
 use crate::sql::representation::{ColumnOf, Representation};
@@ -32,6 +33,8 @@ pub(in crate::sql) struct Local<'l> {
     /// The bound queries that were read by name and are not in a `WITH` yet, each with the number of its
     /// columns.
     pub(in crate::sql) read: IndexMap<BindingId, usize>,
+    /// The literals that were read by name and are not in a `WITH` yet, each with the number of its columns.
+    pub(in crate::sql) held: IndexMap<HeldKey, (Query, usize)>,
 }
 
 impl<'l> Local<'l> {
@@ -39,7 +42,13 @@ impl<'l> Local<'l> {
     pub(in crate::sql) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
         let keys = Keys { catalog: caller.inputs.catalog, bindings: caller.bindings };
         let one_row = OneRowTables::of(plan, keys);
-        Self { tables: caller.represent_tables(plan), one_row, caller, read: IndexMap::new() }
+        Self {
+            tables: caller.represent_tables(plan),
+            one_row,
+            caller,
+            read: IndexMap::new(),
+            held: IndexMap::new(),
+        }
     }
 }
 
@@ -153,7 +162,8 @@ impl Printing for Lowering<'_, Local<'_>> {
         }
         let (representation, column_of) = (self.represent(at, value), at.column_of(value));
         let value = self.expr(at, value)?;
-        self.one_of(value, &representation, column_of, literals)
+        let test = self.one_of(value, &representation, column_of, literals)?;
+        Ok(self.held_list(at, test, literals))
     }
 
     fn in_selects(
@@ -178,10 +188,13 @@ impl Printing for Lowering<'_, Local<'_>> {
         }
     }
 
-    fn source(&mut self, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
+    fn source(&mut self, at: At<'_>, kind: FromKind, alias: &str) -> Result<TableFactor, CompileError> {
         match kind {
             FromKind::Source(source) => self.bound(source, alias),
-            FromKind::Embedded(rows) => self.embedded(rows, alias),
+            FromKind::Embedded(rows) => match self.held_rows(at, rows)? {
+                Some(table) => Ok(build::table(build::ident(&table), alias)),
+                None => self.embedded(rows, alias),
+            },
             FromKind::Row { .. } | FromKind::Again { .. } | FromKind::Table(_) | FromKind::Values(_) => {
                 Err(CompileError::Bug("a source that is not read".into()))
             }
