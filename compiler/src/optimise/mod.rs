@@ -27,6 +27,7 @@ mod test_sets;
 mod widen;
 
 pub(crate) use guards::take_common;
+pub(crate) use recursion_sets::look_up_in_sets;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
 pub(crate) use test_sets::test_sets_of;

@@ -11,7 +11,7 @@ use crate::bindings::{ColumnExpr, RowTable};
 use crate::deadline::Deadline;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::optimise::{Setting, is_same_for_all_rows, test_sets_of};
+use crate::optimise::{Setting, is_same_for_all_rows, look_up_in_sets, test_sets_of};
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::filter::{Filter, RowAccess};
@@ -71,6 +71,15 @@ const PASSES: &[Pass<Filter>] = &[
         applies: |arranging| arranging.setting.features.arrays_are_looked_up,
         keeps: Keeps::Entailed,
         run: |filter, Arranging { plan, setting, .. }| test_sets_of(&mut filter.set, &plan.tables, setting),
+    },
+    Pass {
+        name: "test-recursions",
+        does: "looks a value up in the set of a recursion, instead of reading it in a test inside a test of a filter's set",
+        applies: |arranging| arranging.setting.features.overestimates_recursion,
+        keeps: Keeps::Equals,
+        run: |filter, Arranging { plan, setting, .. }| {
+            look_up_in_sets(&mut filter.set, &plan.tables, setting);
+        },
     },
     Pass {
         name: "filter-guards",
