@@ -277,9 +277,7 @@ impl Planner<'_> {
         }
         Ok(())
     }
-}
 
-impl Planner<'_> {
     /// The finished select, or what is not bound.
     fn finish(&self, build: Build) -> Advance {
         let unbound = |term: Term, denied| PlanError::Unbound {
