@@ -39,14 +39,14 @@ pub(in super::super) fn fits(setting: &Setting<'_>, plan: &Plan) -> bool {
     }
 }
 
-/// Whether a query inside a condition reads the caller's column.
+/// Whether a query with sources of its own reads the caller's column.
 fn asks_key_inside(select: &Select) -> bool {
     if select.reads_nothing() { select.filter.iter().any(is_asked_inside) } else { asks_key(select) }
 }
 
 fn is_asked_inside(condition: &Condition) -> bool {
     match condition {
-        Condition::In { selects, .. } => selects.iter().any(asks_key),
+        Condition::In { selects, .. } => selects.iter().any(asks_key_inside),
         Condition::Any(branches) | Condition::None(branches) => branches.iter().any(asks_key_inside),
         Condition::Compare { .. } | Condition::OneOf { .. } | Condition::Meets { .. } => false,
     }
@@ -66,7 +66,7 @@ pub(in super::super) fn asks_column_inside(filter: &Filter) -> bool {
         filter;
     let conditioned = conditioned.iter().map(|(_, select)| select);
     rows.iter().chain(guards).chain(conditioned).any(asks_key_inside)
-        || set.iter().any(asks_key)
+        || set.iter().any(asks_key_inside)
         || common.iter().any(is_asked_inside)
 }
 
@@ -93,4 +93,32 @@ pub(super) fn sees_row(select: &Select) -> bool {
     let mut sees = false;
     select.for_each_source(&mut |from| sees |= matches!(from.kind, FromKind::Row { .. }));
     sees
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::SetUse;
+    use crate::algebra::sample::{column, equal, given, reading, source};
+
+    /// A filter whose rows must pass a look-up in this set.
+    fn filter_with(set: Select) -> Filter {
+        let is_in = Condition::In { expr: given(0), selects: vec![set], used: SetUse::ToFind };
+        Filter { rows: vec![Select { filter: vec![is_in], ..Select::default() }], ..Filter::default() }
+    }
+
+    /// Only a query with sources has columns that the name may mean instead.
+    #[test]
+    fn a_set_without_sources_reads_the_callers_column_by_its_name() {
+        let condition = equal(column(1, 0), given(0));
+        let mut set = reading(1, source(0), vec![column(1, 0)]);
+        assert!(!asks_column_inside(&filter_with(set.clone())));
+        set.filter.push(condition);
+        assert!(asks_column_inside(&filter_with(set.clone())));
+        let shown = Select { output: vec![given(0)].into(), ..Select::default() };
+        assert!(!asks_column_inside(&filter_with(shown.clone())));
+        assert!(!asks_column_inside(&Filter { set: vec![shown], ..Filter::default() }));
+        let inside = Select { filter: vec![Condition::Any(vec![set])], ..Select::default() };
+        assert!(asks_column_inside(&filter_with(inside)));
+    }
 }
