@@ -12,7 +12,7 @@ use crate::ir::{CompareOp, QuestionVarId};
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
 
-/// Types too unselective to start from: a role's name narrows nothing down.
+/// Types of which a literal is too unselective to start from: a role's name narrows nothing down.
 const WIDE: [&str; 2] = [STRING, BOOLEAN];
 
 /// Whose column a value is.
@@ -221,16 +221,19 @@ mod tests {
     use crate::catalog::ColumnId;
     use crate::ir::ConstId;
 
-    /// Of the catalog: a user and a document, these two with a role between them, a document and its level.
+    /// Of the catalog: a user and a document, these two with a role between them, a document and its level, or
+    /// whether it is open.
     const OWNS: usize = 0;
     const ROLE: usize = 1;
     const LEVEL: usize = 2;
+    const OPEN: usize = 3;
 
     fn relations() -> Catalog {
         catalog(&[
             ("owns", &["User", "Document"]),
             ("role", &["User", STRING, "Document"]),
             ("level", &["Document", INTEGER]),
+            ("open", &["Document", BOOLEAN]),
         ])
     }
 
@@ -264,12 +267,13 @@ mod tests {
         assert!(!starts(OWNS, unequal));
     }
 
-    /// 9 is a source around the select. A number of one row is given; a word is as unselective as any.
+    /// 9 is a source around the select. The number, or the word, of one row may be a code.
     #[test]
     fn a_set_starts_from_a_value_around_it() {
         assert!(starts(OWNS, equal(column(1, 1), column(9, 0))));
         assert!(starts(LEVEL, equal(column(1, 1), column(9, 0))));
-        assert!(!starts(ROLE, equal(column(1, 1), column(9, 0))));
+        assert!(starts(ROLE, equal(column(1, 1), column(9, 0))));
+        assert!(!starts(OPEN, equal(column(1, 1), column(9, 0))));
     }
 
     #[test]

@@ -22,7 +22,8 @@ pub(crate) enum Keeps {
     Once,
     /// Both: their atoms, each at least once, and it reads the selects of a table in the table's place.
     SelectsOnce,
-    /// Their atoms; a denial may also ask what the alternative itself asks, or what follows from that.
+    /// Their atoms; a denial may also ask what the alternative itself asks, or what follows from that, and one
+    /// equality may stand for another one that follows.
     LoneDenials,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,
@@ -159,11 +160,12 @@ impl PlanComparison<'_> {
         }
         // Nothing denied: each old alternative asks at least what some new one asks.
         let stays = |old: &Alternative| match keeps {
-            Keeps::Atoms | Keeps::Covering | Keeps::LoneDenials | Keeps::Stricter | Keeps::Selects => {
+            Keeps::Atoms | Keeps::Covering | Keeps::Stricter | Keeps::Selects => {
                 all_new.iter().any(|new| contains(old, new))
             }
             Keeps::AllButImplied => all_new.iter().any(|new| adds_nothing(new, old, plan)),
             Keeps::Once | Keeps::SelectsOnce => all_new.iter().any(|new| is_subset(new, old)),
+            Keeps::LoneDenials => all_new.iter().any(|new| asks(keeps, old, new, plan)),
             // It may add what holds anyway, but must not leave the alternative out.
             Keeps::Entailed | Keeps::Equals | Keeps::EqualsInSelects => {
                 all_new.iter().any(|new| asks(keeps, new, old, plan))
@@ -302,7 +304,8 @@ fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
 /// Whether an alternative has all conditions of an old one, as far as the pass must keep them.
 fn asks(keeps: Keeps, new: &Alternative, old: &Alternative, plan: Atoms<'_>) -> bool {
     match keeps {
-        Keeps::Atoms | Keeps::Covering | Keeps::LoneDenials | Keeps::Selects => contains(new, old),
+        Keeps::Atoms | Keeps::Covering | Keeps::Selects => contains(new, old),
+        Keeps::LoneDenials => entails(new, &missing(new, old)),
         Keeps::Stricter => missing(new, old).iter().all(|atom| denies_more(new, atom)),
         Keeps::Entailed => {
             let is_implied = entails(new, &missing(new, old));
