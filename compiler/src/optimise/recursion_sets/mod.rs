@@ -32,16 +32,33 @@ use self::size::TestSources;
 use self::ties::{equal_to, reached_from, tie};
 use super::setting::Setting;
 use crate::algebra::aliases::free_aliases;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableBody};
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::question::QuestionVarId;
 
-/// Rewrites the tests of all alternatives.
+/// Rewrites the tests of all alternatives, and those inside the tests of tables.
 pub(super) fn look_up(plan: &mut Plan, setting: &Setting<'_>) {
     let Plan { tables, answer, .. } = plan;
-    let rewriter = TestRewriter::new(tables, setting);
+    let TestRewriter { sources: TestSources { keys, .. }, column } = TestRewriter::new(&[], setting);
+    look_up_in_tables(tables, keys, column);
+    let rewriter = TestRewriter { sources: TestSources { tables, keys }, column };
     answer.selects_mut().iter_mut().for_each(|select| rewriter.in_alternative(select));
+}
+
+/// Rewrites the tests inside the tests of tables, and of what recursions start from, each with the tables
+/// before it.
+fn look_up_in_tables(tables: &mut [Table], keys: Option<Keys<'_>>, column: Option<QuestionVarId>) {
+    for place in 0..tables.len() {
+        let (before, rest) = tables.split_at_mut(place);
+        let rewriter = TestRewriter { sources: TestSources { tables: before, keys }, column };
+        match rest.first_mut().map(|table| &mut table.body) {
+            Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) => {
+                selects.iter_mut().for_each(|select| rewriter.in_set(select));
+            }
+            Some(TableBody::WholeState { .. }) | None => {}
+        }
+    }
 }
 
 /// Rewrites the tests inside the tests of sets, which read these tables.

@@ -194,3 +194,34 @@ fn a_recursion_stays_where_no_set_can_take_its_place() {
         assert_eq!(test.filter, filter);
     }
 }
+
+/// A second recursion starts from what nobody of the first one holds.
+#[test]
+fn a_test_inside_a_test_of_what_a_recursion_starts_from_is_a_set() {
+    let reached = reading(3, recursion(), Vec::new());
+    let held = Select {
+        filter: vec![
+            equal(column(2, 0), column(9, 0)),
+            Condition::Any(vec![Select { filter: vec![equal(column(3, 0), column(2, 1))], ..reached }]),
+        ],
+        ..reading(2, relation(0).kind, Vec::new())
+    };
+    let base = Select {
+        filter: vec![Condition::None(vec![held])],
+        ..reading(9, relation(1).kind, vec![column(9, 0)])
+    };
+    let table = |base| {
+        let body = TableBody::Recursive { base, step: Vec::new() };
+        Table::new("pc".to_owned(), String::new(), 2, body)
+    };
+    let mut tables = vec![table(Vec::new()), table(vec![base])];
+    let catalog = catalog(&[("one", &["Folder"; 2]), ("other", &["Folder"; 2])]);
+    let keys = Some(Keys { catalog: &catalog, bindings: &Bindings::default() });
+    look_up_in_tables(&mut tables, keys, None);
+    let TableBody::Recursive { base, .. } = &tables[1].body else { panic!() };
+    let Some(Condition::None(held)) = base[0].filter.first() else { panic!("{base:?}") };
+    let set = reading(3, recursion(), vec![column(3, 0)]);
+    let is_in = Condition::In { expr: column(2, 1), selects: vec![set], used: SetUse::ToTest };
+    let looked_up = Select { filter: vec![is_in], ..Select::default() };
+    assert_eq!(held[0].filter.last(), Some(&Condition::Any(vec![looked_up])));
+}
