@@ -1,5 +1,5 @@
-//! What a filter lists once, instead of looking it up for each row: what the texts of the user's rows lead to,
-//! and the containers that a set of the user's finds, beside an alternative that no index answers.
+//! What a filter lists once, instead of looking it up for each row: what the texts of the user's rows lead
+//! to, and the containers that a set of the user's finds, beside an alternative that no index answers.
 
 use super::service::{Service, column};
 use portcullis_compiler::Dialect;

@@ -221,8 +221,8 @@ mod tests {
     use crate::catalog::ColumnId;
     use crate::ir::ConstId;
 
-    /// Of the catalog: a user and a document, these two with a role between them, a document and its level, or
-    /// whether it is open.
+    /// Of the catalog: a user and a document, these two with a role between them, a document and its level,
+    /// or whether it is open.
     const OWNS: usize = 0;
     const ROLE: usize = 1;
     const LEVEL: usize = 2;
