@@ -124,5 +124,7 @@ pub enum RelationSource {
     Bound {
         /// The bound fact.
         binding: BindingId,
+        /// Whether the bindings declare the SQL type of `String`: only then does an index serve equal texts.
+        has_typed_texts: bool,
     },
 }

@@ -319,7 +319,7 @@ mod tests {
         let relation = |(binding, predicate)| Relation {
             predicate,
             args: vec![RelationArg::Column { ty: "Doc".into(), column: "c0".into() }],
-            source: RelationSource::Bound { binding: BindingId::from_index(binding) },
+            source: RelationSource::Bound { binding: BindingId::from_index(binding), has_typed_texts: false },
         };
         let catalog = Arc::new(Catalog { relations: names.enumerate().map(relation).collect() });
         let given = |ty: &str, id: &str| QuestionVar {

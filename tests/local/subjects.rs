@@ -156,3 +156,50 @@ fn the_denied_are_a_set_that_is_made_once() {
         .into();
     none_is_compiled(SCHEMA, &statements);
 }
+
+/// Many sources read one relation, under several denials about what they lead to: the verifier cannot tell
+/// whether the denials are still the same, and they stay as they are. User 1 is denied on some organization.
+#[test]
+fn denials_that_the_verifier_cannot_follow_stay() {
+    const CHAIN: &str = r#"
+actor User { relations = { team: Team }; }
+resource Team {}
+resource Org { relations = { parent: Org }; }
+resource Doc { relations = { org: Org }; }
+declare suspended(Org);
+is_denied(user: User, org: Org) if has_relation(user, "team", _) and suspended(org);
+allow(user: User, "edit", doc: Doc) if has_relation(doc, "org", a) and has_relation(a, "parent", b) and not is_denied(user, b)
+  and not is_denied(user, any) and has_relation(doc, "org", c) and has_relation(c, "parent", d) and not is_denied(user, d)
+  and not suspended(d) and has_relation(doc, "org", e) and has_relation(e, "parent", f) and has_relation(f, "parent", g)
+  and suspended(g);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, org, Org:_):
+    query: SELECT id, org_id FROM docs
+  has_relation(Org:_, parent, Org:_):
+    query: SELECT id, parent_id FROM orgs
+  has_relation(User:_, team, Team:_):
+    query: SELECT id, team_id FROM users
+  suspended(Org:_):
+    query: SELECT id FROM orgs WHERE suspended = 1
+tables: { User: users.id, Doc: docs.id, Org: orgs.id, Team: teams.id }
+";
+    let service = Service::new(CHAIN, "suspended(Org:9)", document);
+    let caller = Caller::new(Dialect::Postgresql).unwrap();
+    caller
+        .script(
+            "CREATE TEMPORARY TABLE users (id TEXT, team_id TEXT);
+             INSERT INTO users VALUES ('1', '5'), ('2', NULL);
+             CREATE TEMPORARY TABLE docs (id TEXT, org_id TEXT);
+             INSERT INTO docs VALUES ('6', '7'), ('66', '8');
+             CREATE TEMPORARY TABLE orgs (id TEXT, parent_id TEXT, suspended INTEGER);
+             INSERT INTO orgs VALUES ('7', '77', 0), ('77', '9', 0), ('8', '9', 0), ('9', '9', 0);",
+        )
+        .unwrap();
+    for (doc, expected) in [("Doc:6", "2"), ("Doc:66", "")] {
+        let filter = subjects(&service, Dialect::Postgresql, "edit", doc);
+        let ids = column(&caller, &format!("SELECT id FROM users WHERE {filter} ORDER BY id"));
+        assert_eq!(ids, expected, "{filter}");
+    }
+}

@@ -7,7 +7,7 @@
 use super::ids::{Alias, TableRef};
 use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{CompareOp, QuestionVarId};
 use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
@@ -97,7 +97,7 @@ impl<'a> Anchors<'a> {
                                 (Expr::Const(_), _) => self.finds(&select.from, own),
                                 // A code, a tag or a country of a row may be as selective as its id.
                                 (Expr::Column { .. }, GivenVars::InShape { .. }) => true,
-                                (Expr::Column { .. }, GivenVars::InPlan) => !self.is_flag(&select.from, own),
+                                (Expr::Column { .. }, GivenVars::InPlan) => self.leads(&select.from, own),
                                 _ => self.narrows(&select.from, own),
                             };
                             if self.is_known(other, select, &reached) && narrows {
@@ -175,9 +175,21 @@ impl<'a> Anchors<'a> {
         !is_number && self.narrows(sources, value)
     }
 
-    /// Whether a value is true or false.
-    fn is_flag(&self, sources: &[From], value: Expr) -> bool {
-        matches!(self.column(sources, value), Some(ValueColumn::Relation(BOOLEAN)))
+    /// Whether few rows of a source have the value of another row here, and an index finds them. Texts of which
+    /// the bindings declare no SQL type are compared through a cast.
+    fn leads(&self, sources: &[From], value: Expr) -> bool {
+        match self.column(sources, value) {
+            Some(ValueColumn::Relation(BOOLEAN)) | None => false,
+            Some(ValueColumn::Relation(STRING)) => sources.iter().any(|from| match from.kind {
+                FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
+                    let source = &self.catalog.relations[source].source;
+                    value.alias() == Some(from.alias)
+                        && matches!(source, RelationSource::Bound { has_typed_texts: true, .. })
+                }
+                FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => false,
+            }),
+            Some(ValueColumn::Relation(_) | ValueColumn::Made) => true,
+        }
     }
 
     /// Whether few rows of a source have a given value here.
@@ -218,23 +230,28 @@ mod tests {
     use super::super::sample::{catalog, column, equal, given, literal, read, reading, source};
     use super::super::{EmbeddedId, ITSELF, TableId};
     use super::*;
-    use crate::catalog::ColumnId;
+    use crate::catalog::{BindingId, ColumnId, SourceId};
     use crate::ir::ConstId;
 
     /// Of the catalog: a user and a document, these two with a role between them, a document and its level,
-    /// or whether it is open.
+    /// whether it is open, or its tag.
     const OWNS: usize = 0;
     const ROLE: usize = 1;
     const LEVEL: usize = 2;
     const OPEN: usize = 3;
+    const TAG: usize = 4;
 
     fn relations() -> Catalog {
-        catalog(&[
+        let mut catalog = catalog(&[
             ("owns", &["User", "Document"]),
             ("role", &["User", STRING, "Document"]),
             ("level", &["Document", INTEGER]),
             ("open", &["Document", BOOLEAN]),
-        ])
+            ("tag", &["Document", STRING]),
+        ]);
+        catalog.relations[SourceId::from_index(TAG)].source =
+            RelationSource::Bound { binding: BindingId::from_index(0), has_typed_texts: true };
+        catalog
     }
 
     fn is_anchored(select: &Select) -> bool {
@@ -267,12 +284,14 @@ mod tests {
         assert!(!starts(OWNS, unequal));
     }
 
-    /// 9 is a source around the select. The number, or the word, of one row may be a code.
+    /// 9 is a source around the select. The number of one row may be a code, and so may its text, if an index
+    /// finds it.
     #[test]
     fn a_set_starts_from_a_value_around_it() {
         assert!(starts(OWNS, equal(column(1, 1), column(9, 0))));
         assert!(starts(LEVEL, equal(column(1, 1), column(9, 0))));
-        assert!(starts(ROLE, equal(column(1, 1), column(9, 0))));
+        assert!(!starts(ROLE, equal(column(1, 1), column(9, 0))));
+        assert!(starts(TAG, equal(column(1, 1), column(9, 0))));
         assert!(!starts(OPEN, equal(column(1, 1), column(9, 0))));
     }
 

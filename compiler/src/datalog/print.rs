@@ -155,7 +155,7 @@ impl Names<'_> {
             RelationSource::Table { schema: None, name } => name.clone(),
             RelationSource::Table { schema: Some(schema), name } => format!("{schema}.{name}"),
             RelationSource::Context { slot } => Slot::Context(*slot).to_string(),
-            RelationSource::Bound { binding } => format!("{binding:?}"),
+            RelationSource::Bound { binding, .. } => format!("{binding:?}"),
         }
     }
 }

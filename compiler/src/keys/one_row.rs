@@ -135,7 +135,8 @@ mod tests {
             [("has_parent", &["Folder", "Folder"]), ("owns", &["Folder", "User"])];
         let mut catalog = catalog(&predicates);
         for (binding, relation) in catalog.relations.iter_mut().enumerate() {
-            relation.source = RelationSource::Bound { binding: BindingId::from_index(binding) };
+            relation.source =
+                RelationSource::Bound { binding: BindingId::from_index(binding), has_typed_texts: false };
         }
         (catalog, bindings::parse(BINDINGS).unwrap())
     }

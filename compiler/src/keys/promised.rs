@@ -58,7 +58,9 @@ impl<'k> Keys<'k> {
 
     /// The table of a source's bound query, and its condition, if it has one.
     fn asked(self, source: SourceId) -> Option<(&'k [SqlName], &'k [RowPart])> {
-        let RelationSource::Bound { binding } = self.catalog.relations[source].source else { return None };
+        let RelationSource::Bound { binding, .. } = self.catalog.relations[source].source else {
+            return None;
+        };
         let plain = self.bindings.facts[binding].query.plain.as_ref()?;
         (!plain.condition.is_empty()).then_some((plain.table.as_slice(), plain.condition.as_slice()))
     }
@@ -66,7 +68,7 @@ impl<'k> Keys<'k> {
     /// Whether a column of a source is the column of a table that the bindings promise to be unique.
     pub(crate) fn reads(self, source: SourceId, column: ColumnId, promised: &RowTable) -> bool {
         match self.catalog.relations[source].source {
-            RelationSource::Bound { binding } => self.bindings.reads(binding, column, promised),
+            RelationSource::Bound { binding, .. } => self.bindings.reads(binding, column, promised),
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,
         }
     }

@@ -302,7 +302,7 @@ fn purpose(form: &SqlForm, variant: &Variant) -> Purpose {
 /// The caller's queries that a plan reads.
 fn bindings(plan: &Plan, catalog: &Catalog) -> Vec<BindingId> {
     let bound = |source: SourceId| match catalog.relations[source].source {
-        RelationSource::Bound { binding } => Some(binding),
+        RelationSource::Bound { binding, .. } => Some(binding),
         RelationSource::Table { .. } | RelationSource::Context { .. } => None,
     };
     split::sources(plan).into_iter().filter_map(bound).collect()

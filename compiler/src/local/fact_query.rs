@@ -193,7 +193,7 @@ mod tests {
         let relation = Relation {
             predicate: "has_role".into(),
             args: vec![column("User"), role, column("Doc")],
-            source: RelationSource::Bound { binding: BindingId(0) },
+            source: RelationSource::Bound { binding: BindingId(0), has_typed_texts: false },
         };
         let bound: Vec<Option<String>> = bound.iter().map(|value| value.map(str::to_owned)).collect();
         let part = fact_rows(&facts, &bindings, &relation, &bound, 64, "it's".into()).unwrap();

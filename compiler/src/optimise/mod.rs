@@ -180,7 +180,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     Pass {
         name: "lone-denials",
         does: "lets denials depend on the caller's row alone, and makes sets of those with alternatives behind a recursion",
-        applies: |setting| setting.purpose == Purpose::Filter && setting.bindings.is_some(),
+        applies: |setting| setting.purpose == Purpose::Filter && setting.features.overestimates_recursion,
         keeps: Keeps::LoneDenials,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {

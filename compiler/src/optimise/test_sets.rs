@@ -122,7 +122,7 @@ impl SetUses<'_> {
             return None;
         };
         match self.anchors.catalog.relations[source].source {
-            RelationSource::Bound { binding } => Some((binding, column)),
+            RelationSource::Bound { binding, .. } => Some((binding, column)),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
         }
     }

@@ -34,9 +34,8 @@ impl HeldValues {
     pub(super) fn of<'s>(selects: impl IntoIterator<Item = &'s Select>) -> Self {
         let mut counted = LiteralCounts::default();
         selects.into_iter().for_each(|select| counted.select(select, false));
-        let is_repeated = |n: usize| n > 1;
-        let lists = counted.lists.into_iter().filter(|(_, n)| is_repeated(*n));
-        let rows = counted.rows.into_iter().filter(|(_, n)| is_repeated(*n));
+        let lists = counted.lists.into_iter().filter(|(_, n)| *n > 1);
+        let rows = counted.rows.into_iter().filter(|(_, n)| *n > 1);
         Self { lists: lists.map(|(list, _)| list.to_vec()).collect(), rows: rows.map(|(id, _)| id).collect() }
     }
 

@@ -94,7 +94,7 @@ fn a_deadline_in_the_past_refuses_every_question_about_a_callers_database() {
     let document = "dialect: postgresql\nfacts:\n  has_role(User:_, String:_, Doc:_):\n    query: SELECT a, b, c FROM grants\n";
     let (program, bindings) = (&program(POLICY), &bindings::parse(document).expect("bindings"));
     let catalog = &catalog(|name| match name {
-        "has_role" => RelationSource::Bound { binding: BindingId(0) },
+        "has_role" => RelationSource::Bound { binding: BindingId(0), has_typed_texts: false },
         name => stored(name),
     });
     let column = bindings::column("doc.id", bindings.dialect).expect("a column");

@@ -100,7 +100,7 @@ fn parts() -> String {
     let document = "dialect: postgresql\nfacts:\n  has_relation(Folder:_, parent, Folder:_):\n    query: SELECT id, parent FROM folders\n";
     let bindings = &bindings::parse(document).expect("bindings");
     let mut relations = catalog().relations;
-    relations[SourceId(1)].source = RelationSource::Bound { binding: BindingId(0) };
+    relations[SourceId(1)].source = RelationSource::Bound { binding: BindingId(0), has_typed_texts: false };
     let catalog = &Catalog { relations };
     let folder = QuestionVar::given("folder", "Folder", "7");
     let role = QuestionVar::given("role", "String", "reader");

@@ -124,7 +124,7 @@ impl Steps {
 fn origin(catalog: &Catalog, source: SourceId) -> FactOrigin {
     match catalog.relations[source].source {
         RelationSource::Context { .. } => FactOrigin::Context,
-        RelationSource::Bound { binding } => FactOrigin::Bound(binding),
+        RelationSource::Bound { binding, .. } => FactOrigin::Bound(binding),
         RelationSource::Table { .. } => FactOrigin::Stored,
     }
 }

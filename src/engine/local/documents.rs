@@ -7,6 +7,7 @@
 use crate::engine::{Engine, EngineError};
 use portcullis_compiler::bindings::{self, BindingArg, Bindings, ColumnExpr};
 use portcullis_compiler::catalog::{Relation, RelationArg, RelationSource};
+use portcullis_compiler::primitive::STRING;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use std::sync::Arc;
@@ -47,7 +48,8 @@ impl Document {
 
     /// The relations that it binds.
     pub(in crate::engine) fn relations(&self) -> impl Iterator<Item = Relation> + '_ {
-        self.bindings.facts.enumerate().map(|(binding, bound)| {
+        let has_typed_texts = self.bindings.sql_types.contains_key(STRING);
+        self.bindings.facts.enumerate().map(move |(binding, bound)| {
             let arg = |(position, arg): (usize, &BindingArg)| match arg {
                 BindingArg::Column { ty } => {
                     RelationArg::Column { ty: ty.clone(), column: format!("c{position}") }
@@ -59,7 +61,7 @@ impl Document {
             Relation {
                 predicate: bound.predicate.clone(),
                 args: bound.args.iter().enumerate().map(arg).collect(),
-                source: RelationSource::Bound { binding },
+                source: RelationSource::Bound { binding, has_typed_texts },
             }
         })
     }

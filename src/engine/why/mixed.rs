@@ -41,7 +41,7 @@ impl Rows for MixedRows<'_> {
         bound: &[Option<&str>],
         most: usize,
     ) -> Result<Vec<Vec<String>>, Unread> {
-        let RelationSource::Bound { binding } = of.source else {
+        let RelationSource::Bound { binding, .. } = of.source else {
             return self.stored.rows(relation, of, bound, most).map_err(Unread::Store);
         };
         let bound = bound.iter().map(|value| value.map(str::to_owned)).collect();

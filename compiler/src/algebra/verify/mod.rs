@@ -84,6 +84,12 @@ impl Account {
     }
 }
 
+/// Whether all conditions of a plan are found again in a rewritten one: for a pass that leaves a plan as it
+/// is otherwise.
+pub(crate) fn keeps_conditions(keeps: Keeps, before: &Plan, after: &Plan) -> bool {
+    accounts::check(keeps, before, after, &[]).is_ok()
+}
+
 fn bug(pass: &str, fault: &str) -> CompileError {
     CompileError::Bug(format!("after the pass `{pass}`: {fault}"))
 }

@@ -21,7 +21,7 @@
 //! leads to are joined with it in the set, if there is at most one row of each for a row of the recursion:
 //! making the set takes a few times as long as the recursion then. Otherwise they are still reached from it.
 //! A test of a set stays as it is, because the recursion is defined around it, and joined there. A test
-//! inside a test is never joined, in a set neither.
+//! inside a test is never joined, not even in a set.
 
 mod size;
 #[cfg(test)]

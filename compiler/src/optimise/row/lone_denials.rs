@@ -17,7 +17,7 @@
 //!
 //! A recursion with several alternatives behind it would be defined around each test, and counted once for
 //! each user in the estimate. So all that is denied becomes a set, if each of its values starts from a given
-//! one, and one equality connects it with the caller's row. Without alternatives,
+//! one, and one equality connects each alternative with the caller's row. Without alternatives,
 //! [`recursion_sets`](super::super::recursion_sets) finds a smaller set.
 
 use super::super::sets::set_tests;
@@ -26,17 +26,27 @@ use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::Group;
+use crate::algebra::verify::{Keeps, keeps_conditions};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse};
 use crate::catalog::Catalog;
 use crate::ir::CompareOp;
 use crate::keys::{Keys, OneRowTables};
-use indexmap::IndexSet;
+use indexmap::{IndexMap, IndexSet};
 
 /// How many selects the set of one denial may have.
 const MOST_SELECTS: usize = 8;
 
-/// Rewrites the denials of all alternatives of a filter.
+/// Rewrites the denials of all alternatives of a filter, if the verifier finds all conditions again. It counts
+/// atoms without their sources, and so may miss some where many sources read one relation.
 pub(in super::super) fn deny_alone(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
+    let mut alone = plan.clone();
+    rewrite(&mut alone, catalog, keys);
+    if alone != *plan && keeps_conditions(Keeps::LoneDenials, plan, &alone) {
+        *plan = alone;
+    }
+}
+
+fn rewrite(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
     let one_row = OneRowTables::of(plan, keys);
     let Plan { tables, answer, .. } = plan;
     let rewriter = DenialRewriter { keys, one_row, anchors: Anchors::new(catalog, tables) };
@@ -107,13 +117,18 @@ impl DenialRewriter<'_> {
                 sets.push(self.set_of_one(alternative, rows, taken)?);
             }
         }
-        let (value, _) = *sets.first()?;
-        let is_same = sets.iter().all(|(other, _)| *other == value);
-        let selects: Vec<Select> = sets.into_iter().map(|(_, set)| set).collect();
-        (is_same && selects.len() <= MOST_SELECTS).then(|| {
-            let among = Condition::In { expr: value, selects, used: SetUse::ToTest };
-            Condition::None(vec![Select { filter: vec![among], ..Select::default() }])
-        })
+        if sets.is_empty() || sets.len() > MOST_SELECTS {
+            return None;
+        }
+        let mut of_values: IndexMap<Expr, Vec<Select>> = IndexMap::new();
+        for (value, set) in sets {
+            of_values.entry(value).or_default().push(set);
+        }
+        let denied = of_values.into_iter().map(|(expr, selects)| Select {
+            filter: vec![Condition::In { expr, selects, used: SetUse::ToTest }],
+            ..Select::default()
+        });
+        Some(Condition::None(denied.collect()))
     }
 
     /// The sources of a select on which a denial depends, and how keys lead to them, if that is one row at
@@ -230,7 +245,7 @@ mod tests {
     use crate::algebra::sample::{catalog, column, equal, given, literal, read, source};
     use crate::algebra::{ITSELF, PlanAnswer, Table, TableBody, TableId};
     use crate::bindings;
-    use crate::catalog::{BindingId, RelationSource};
+    use crate::catalog::{BindingId, ColumnId, RelationSource};
 
     /// Files and folders, each with what holds it, by promised keys; and who is denied on which folder.
     const BINDINGS: &str = "
@@ -254,7 +269,8 @@ mod tests {
         ];
         let mut catalog = catalog(&predicates);
         for (binding, relation) in catalog.relations.iter_mut().enumerate() {
-            relation.source = RelationSource::Bound { binding: BindingId::from_index(binding) };
+            relation.source =
+                RelationSource::Bound { binding: BindingId::from_index(binding), has_typed_texts: false };
         }
         let start = read(&[(1, source(FILES))], vec![of_file(1)], vec![column(1, 1)]);
         let up = vec![equal(column(3, 0), column(2, 0))];
@@ -301,6 +317,18 @@ mod tests {
         let filter = vec![of_file(1), equal(column(2, 0), column(1, 1)), denied_on(column(2, 1))];
         let found = rewritten(&[(1, source(FILES)), (2, source(FOLDERS))], filter);
         assert_eq!(denies(&found[2]).0.len(), 3);
+    }
+
+    /// A source that sees the file again is read by the file's key, if that is known.
+    #[test]
+    fn a_row_that_is_seen_again_is_looked_up_by_its_key() {
+        let (FromKind::Source(source_id), key) = (source(FILES), ColumnId::FIRST) else { panic!() };
+        let again = FromKind::Again { source: source_id, key, row: Alias::of_number(1), row_key: key };
+        let from = [(1, source(FILES)), (2, again)];
+        let found = rewritten(&from, vec![of_file(1), denied_on(column(2, 1))]);
+        assert_eq!(denies(&found[1]), (vec![source(FILES), source(DENIALS)], false));
+        let filter = vec![denied_on(column(2, 1))];
+        assert_eq!(rewritten(&from, filter.clone()), filter);
     }
 
     /// One of two rows may be denied, and the other not.

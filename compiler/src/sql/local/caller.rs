@@ -43,7 +43,7 @@ impl<'l> Lowering<'_, Local<'l>> {
     /// The binding of a bound relation.
     fn binding(&self, source: SourceId) -> Result<BindingId, CompileError> {
         match self.inputs.catalog.relations[source].source {
-            RelationSource::Bound { binding } => Ok(binding),
+            RelationSource::Bound { binding, .. } => Ok(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => {
                 Err(CompileError::Bug("a stored relation in a caller's database".into()))
             }

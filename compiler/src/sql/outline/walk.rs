@@ -298,7 +298,7 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     pub(super) fn binding(&self, source: SourceId) -> Option<BindingId> {
         match self.lowering.inputs.catalog.relations[source].source {
-            RelationSource::Bound { binding } => Some(binding),
+            RelationSource::Bound { binding, .. } => Some(binding),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
         }
     }
