@@ -36,8 +36,8 @@ use indexmap::{IndexMap, IndexSet};
 /// How many selects the set of one denial may have.
 const MOST_SELECTS: usize = 8;
 
-/// Rewrites the denials of all alternatives of a filter, if the verifier finds all conditions again. It counts
-/// atoms without their sources, and so may miss some where many sources read one relation.
+/// Rewrites the denials of all alternatives of a filter, if the verifier finds all conditions again. It
+/// compares atoms without their sources, and may miss some where many sources read one relation.
 pub(in super::super) fn deny_alone(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
     let mut alone = plan.clone();
     rewrite(&mut alone, catalog, keys);
