@@ -1,7 +1,7 @@
 //! Selects and values for the unit tests of plans.
 
 use super::{Alias, Condition, Expr, From, FromKind, Select};
-use crate::catalog::{Catalog, ColumnId, Relation, RelationArg, RelationSource, SourceId};
+use crate::catalog::{BindingId, Catalog, ColumnId, Relation, RelationArg, RelationSource, SourceId};
 use crate::ir::{CompareOp, ConstId, QuestionVarId};
 
 /// Tables that hold the facts of these predicates, with the types of their columns.
@@ -13,6 +13,16 @@ pub(crate) fn catalog(predicates: &[(&str, &[&str])]) -> Catalog {
         source: RelationSource::Table { schema: None, name: (*predicate).to_owned() },
     });
     Catalog { relations: relations.collect() }
+}
+
+/// The same as bound queries, in their order.
+pub(crate) fn bound_catalog(predicates: &[(&str, &[&str])]) -> Catalog {
+    let mut catalog = catalog(predicates);
+    for (binding, relation) in catalog.relations.iter_mut().enumerate() {
+        let binding = BindingId::from_index(binding);
+        relation.source = RelationSource::Bound { binding, has_typed_texts: false };
+    }
+    catalog
 }
 
 /// A column of a source.

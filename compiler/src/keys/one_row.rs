@@ -112,10 +112,10 @@ impl<'k> OneRowTables<'k> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{catalog, column, equal, given, read, source};
+    use crate::algebra::sample::{bound_catalog, column, equal, given, read, source};
     use crate::algebra::{EmbeddedId, ITSELF, PlanAnswer, SetUse};
     use crate::bindings::{self, Bindings};
-    use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource};
+    use crate::catalog::{Catalog, ColumnId};
     use crate::ir::{CompareOp, ConstId};
 
     /// Folders with their parents, by the promised key `id`; and owners, of whose columns nobody promises
@@ -133,12 +133,7 @@ mod tests {
     fn bound() -> (Catalog, Bindings) {
         let predicates: [(&str, &[&str]); 2] =
             [("has_parent", &["Folder", "Folder"]), ("owns", &["Folder", "User"])];
-        let mut catalog = catalog(&predicates);
-        for (binding, relation) in catalog.relations.iter_mut().enumerate() {
-            relation.source =
-                RelationSource::Bound { binding: BindingId::from_index(binding), has_typed_texts: false };
-        }
-        (catalog, bindings::parse(BINDINGS).unwrap())
+        (bound_catalog(&predicates), bindings::parse(BINDINGS).unwrap())
     }
 
     /// Whether a select over these tables has at most one row.

@@ -179,7 +179,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     },
     Pass {
         name: "lone-denials",
-        does: "lets denials depend on the caller's row alone, and makes sets of those with alternatives behind a recursion",
+        does: "makes each denial a condition on the caller's row alone, and builds a set where the denial branches after a recursion",
         applies: |setting| setting.purpose == Purpose::Filter && setting.features.overestimates_recursion,
         keeps: Keeps::LoneDenials,
         run: |draft, setting| {

@@ -20,8 +20,8 @@ const WIDE: [&str; 2] = [STRING, BOOLEAN];
 
 /// Whose column a value is.
 enum ValueColumn<'a> {
-    /// A relation's, with this type.
-    Relation(&'a str),
+    /// That of a relation with this origin; the column's type.
+    Relation(&'a str, &'a RelationSource),
     /// That of rows that the statement makes or contains.
     Made,
 }
@@ -174,31 +174,26 @@ impl<'a> Anchors<'a> {
     /// Whether an index on a column of a source finds few rows for a literal. Not for a number: many rows may
     /// share it, because it is a level or a count rather than an id, and it seldom has an index.
     fn finds(&self, sources: &[From], value: Expr) -> bool {
-        let is_number = matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER)));
+        let is_number = matches!(self.column(sources, value), Some(ValueColumn::Relation(INTEGER, _)));
         !is_number && self.narrows(sources, value)
     }
 
-    /// Whether few rows of a source have the value of another row here, and an index finds them. Texts of
-    /// which the bindings declare no SQL type are compared through a cast.
+    /// Whether an equality with another row's column narrows a source down to rows that an index finds. Texts
+    /// without a declared SQL type are compared through a cast, which no index serves.
     fn leads(&self, sources: &[From], value: Expr) -> bool {
         match self.column(sources, value) {
-            Some(ValueColumn::Relation(BOOLEAN)) | None => false,
-            Some(ValueColumn::Relation(STRING)) => sources.iter().any(|from| match from.kind {
-                FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                    let source = &self.catalog.relations[source].source;
-                    value.alias() == Some(from.alias)
-                        && matches!(source, RelationSource::Bound { has_typed_texts: true, .. })
-                }
-                FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => false,
-            }),
-            Some(ValueColumn::Relation(_) | ValueColumn::Made) => true,
+            Some(ValueColumn::Relation(BOOLEAN, _)) | None => false,
+            Some(ValueColumn::Relation(STRING, source)) => {
+                matches!(source, RelationSource::Bound { has_typed_texts: true, .. })
+            }
+            Some(ValueColumn::Relation(..) | ValueColumn::Made) => true,
         }
     }
 
     /// Whether few rows of a source have a given value here.
     fn narrows(&self, sources: &[From], expr: Expr) -> bool {
         match self.column(sources, expr) {
-            Some(ValueColumn::Relation(ty)) => !WIDE.contains(&ty),
+            Some(ValueColumn::Relation(ty, _)) => !WIDE.contains(&ty),
             Some(ValueColumn::Made) => true,
             None => false,
         }
@@ -209,8 +204,9 @@ impl<'a> Anchors<'a> {
         let Expr::Column { alias, column } = value else { return None };
         match sources.iter().find(|from| from.alias == alias)?.kind {
             FromKind::Source(source) | FromKind::Row { source, .. } | FromKind::Again { source, .. } => {
-                let (ty, _) = self.catalog.relations[source].column(column)?;
-                Some(ValueColumn::Relation(ty))
+                let relation = &self.catalog.relations[source];
+                let (ty, _) = relation.column(column)?;
+                Some(ValueColumn::Relation(ty, &relation.source))
             }
             FromKind::Table(_) | FromKind::Values(_) | FromKind::Embedded(_) => Some(ValueColumn::Made),
         }

@@ -22,8 +22,8 @@ pub(crate) enum Keeps {
     Once,
     /// Both: their atoms, each at least once, and it reads the selects of a table in the table's place.
     SelectsOnce,
-    /// Their atoms; a denial may also ask what the alternative itself asks, or what follows from that, and
-    /// one equality may stand for another one that follows.
+    /// Their atoms. A denial may repeat what the alternative itself asks, or what follows from that, and an
+    /// equality may be replaced by another one that follows.
     LoneDenials,
     /// Their atoms but those that the rows of a table imply.
     AllButImplied,

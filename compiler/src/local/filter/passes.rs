@@ -74,7 +74,7 @@ const PASSES: &[Pass<Filter>] = &[
     },
     Pass {
         name: "test-recursions",
-        does: "looks a value up in the set of a recursion, instead of reading it in a test inside a test of a filter's set",
+        does: "hashes a recursion that a nested test reads inside a filter's set",
         applies: |arranging| arranging.setting.features.overestimates_recursion,
         keeps: Keeps::Equals,
         run: |filter, Arranging { plan, setting, .. }| {
@@ -126,7 +126,7 @@ const PASSES: &[Pass<Filter>] = &[
     },
     Pass {
         name: "probe-keys",
-        does: "replaces a set that nothing of the actor's finds by a look-up by key where no index finds the rows, so that each row is tested anyway",
+        does: "replaces a set that does not start from the actor by a look-up by key, where no index finds the rows and each row is tested anyway",
         applies: |_| true,
         keeps: Keeps::Once,
         run: |filter, arranging| {
@@ -237,8 +237,9 @@ impl<'a> Arranging<'a> {
     }
 
     /// Whether a set has one row by its key: where each row is looked at anyway, it is cheaper looked up than
-    /// listed, unless another of its columns equals a value that few rows have, such as the actor, or is in a
-    /// set of the actor's. A page may then list more than it tests, but a count tests every row.
+    /// listed, unless another of its columns equals a value that few rows have, such as the actor, or is
+    /// looked up in a set that starts from the actor. For a page, that list may be longer than the rows that
+    /// are tested; a count tests every row.
     fn is_found_by_key(&self, set: &Select) -> bool {
         let anchors = self.anchors();
         let finds_few = |condition: &Condition| {

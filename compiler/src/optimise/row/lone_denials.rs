@@ -1,4 +1,4 @@
-//! Lets denials depend on the caller's row alone, where given values lead to all else that they mention.
+//! Makes each denial a condition on the caller's row alone, where given values lead to everything else in it.
 //!
 //! ```text
 //! f in files and f.id = 7 and not (d in denials and d.folder = f.folder and d.user = row)
@@ -10,15 +10,16 @@
 //!             or row in (m.user where a in above(7) and e in denials and e.folder = a and m in e.group))
 //! ```
 //!
-//! Such are questions for subjects: the caller's row is a user, and a guard asks about the folder of the file
-//! that is given. The denial would be tested inside a test of the file, for each user. Keys lead to the file
-//! from given values, so there is at most one, and the denial may look it up by itself: if there is none, the
-//! alternative does not hold anyway. Of two rows, one might be denied and the other not.
+//! In a question about subjects, the caller's row is a user, and a guard may be about the folder of the
+//! given file. Without this pass, the denial is nested in the look-up of the file and tested once for each
+//! user. Keys lead from given values to the file, so there is at most one, and the denial can look it up
+//! itself. If there is no such file, the alternative fails anyway. If there could be two, one might be
+//! denied and the other not, so the denial stays where it is.
 //!
-//! A recursion with several alternatives behind it would be defined around each test, and counted once for
-//! each user in the estimate. So all that is denied becomes a set, if each of its values starts from a given
-//! one, and one equality connects each alternative with the caller's row. Without alternatives,
-//! [`recursion_sets`](super::super::recursion_sets) finds a smaller set.
+//! A denial that branches after a recursion would define the recursion in each test, and PostgreSQL would
+//! count its cost once for each user. It becomes a set of all that is denied, provided that each branch
+//! starts from a given value and is connected with the caller's row by one equality. For a denial without
+//! branches, [`recursion_sets`](super::super::recursion_sets) finds a smaller set.
 
 use super::super::sets::set_tests;
 use super::sets::{asks, set_of};
@@ -36,8 +37,9 @@ use indexmap::{IndexMap, IndexSet};
 /// How many selects the set of one denial may have.
 const MOST_SELECTS: usize = 8;
 
-/// Rewrites the denials of all alternatives of a filter, if the verifier finds all conditions again. It
-/// compares atoms without their sources, and may miss some where many sources read one relation.
+/// Rewrites the denials of all alternatives of a filter. The plan stays as it is if the verifier cannot
+/// confirm the result: it compares atoms without aliases, and can lose track where many sources read one
+/// relation.
 pub(in super::super) fn deny_alone(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
     let mut alone = plan.clone();
     rewrite(&mut alone, catalog, keys);
@@ -99,7 +101,7 @@ impl DenialRewriter<'_> {
             .iter()
             .flat_map(|branch| &branch.filter)
             .any(|test| matches!(test, Condition::Any(_)) && asks(test, &|expr| is_of_row(expr, rows)));
-        if has_alternatives && reads_recursion(branches) {
+        if has_alternatives && reads_tables(branches) {
             return self.set(joined, rows, taken);
         }
         if found.from.is_empty() {
@@ -230,8 +232,8 @@ fn joined(mut select: Select, branch: &Select, taken: &mut TakenAliases) -> Sele
     select
 }
 
-/// Whether selects read a table that the statement makes.
-fn reads_recursion(selects: &[Select]) -> bool {
+/// Whether selects read a table of the plan, such as a recursion.
+fn reads_tables(selects: &[Select]) -> bool {
     let mut found = false;
     for select in selects {
         select.for_each_source(&mut |from| found |= from.kind.table().is_some());
@@ -242,10 +244,10 @@ fn reads_recursion(selects: &[Select]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{catalog, column, equal, given, literal, read, source};
+    use crate::algebra::sample::{bound_catalog, column, equal, given, literal, read, source};
     use crate::algebra::{ITSELF, PlanAnswer, Table, TableBody, TableId};
     use crate::bindings;
-    use crate::catalog::{BindingId, ColumnId, RelationSource};
+    use crate::catalog::ColumnId;
 
     /// Files and folders, each with what holds it, by promised keys; and who is denied on which folder.
     const BINDINGS: &str = "
@@ -267,11 +269,7 @@ mod tests {
             ("above", &["Folder", "Folder"]),
             ("denied", &["User", "Folder"]),
         ];
-        let mut catalog = catalog(&predicates);
-        for (binding, relation) in catalog.relations.iter_mut().enumerate() {
-            relation.source =
-                RelationSource::Bound { binding: BindingId::from_index(binding), has_typed_texts: false };
-        }
+        let catalog = bound_catalog(&predicates);
         let start = read(&[(1, source(FILES))], vec![of_file(1)], vec![column(1, 1)]);
         let up = vec![equal(column(3, 0), column(2, 0))];
         let step = read(&[(2, ITSELF), (3, source(FOLDERS))], up, vec![column(3, 1)]);

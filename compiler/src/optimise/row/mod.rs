@@ -9,7 +9,7 @@
 //!    under [the condition](crate::algebra::Condition::Meets) of the bound query, and inlines tables that
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
-//! 4. [`lone_denials`] lets what is denied about a row that given values lead to look that row up by itself;
+//! 4. [`lone_denials`] makes each denial a condition on the caller's row alone;
 //! 5. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
