@@ -6,6 +6,7 @@
 use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
 use super::equal::{Counted, asks_as_much, entails};
 use super::multiset::{contains, is_subset, missing, without_repeats};
+use super::unsatisfiable::{Denials, contradicts_itself, is_of_one_row, n_readings, without_void_denials};
 use crate::algebra::{Plan, Select, Table, TableBody};
 use crate::ir::CompareOp;
 
@@ -117,6 +118,12 @@ impl PlanComparison<'_> {
             )
         };
         let (old, new) = (may_hold(old, self.old), may_hold(new, self.new));
+        let compared = self.find_loss([&old, &all_old], [&new, &all_new]);
+        if compared.is_ok() {
+            return compared;
+        }
+        let [old, all_old, new, all_new] =
+            [old, all_old, new, all_new].map(|all| all.iter().map(without_void_denials).collect::<Vec<_>>());
         self.find_loss([&old, &all_old], [&new, &all_new])
     }
 
@@ -215,46 +222,6 @@ fn without_what_holds(mut alternative: Alternative) -> Alternative {
     alternative
 }
 
-/// Whether what an alternative denies counts as its own.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Denials {
-    Skipped,
-    Read,
-}
-
-/// How often an alternative reads a source.
-fn n_readings(alternative: &Alternative, source: &ReadFrom, denials: Denials) -> usize {
-    let of_atom = |atom: &PlanAtom| match atom {
-        PlanAtom::Source(read) => usize::from(read == source),
-        PlanAtom::None(denied) if denials == Denials::Read => n_readings(denied, source, denials),
-        PlanAtom::None(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => 0,
-    };
-    alternative.iter().map(of_atom).sum()
-}
-
-/// Whether an atom can mean only one thing: all its values are of sources that are read once, and it says
-/// which columns they are.
-fn is_of_one_row(atom: &PlanAtom, is_read_once: &dyn Fn(&ReadFrom) -> bool) -> bool {
-    let is_clear = |value: &ValueOrigin| match value {
-        ValueOrigin::Column(relation, _) => is_read_once(&ReadFrom::Relation(*relation)),
-        ValueOrigin::Of(source) => is_read_once(source),
-        // The key of the filter's own row is written as unconstrained.
-        ValueOrigin::Unconstrained
-        | ValueOrigin::Const(_)
-        | ValueOrigin::Given(_)
-        | ValueOrigin::Now
-        | ValueOrigin::Tag(_)
-        | ValueOrigin::Filler
-        | ValueOrigin::TypeName(_) => true,
-    };
-    match atom {
-        PlanAtom::Source(source) => is_read_once(source),
-        PlanAtom::Compare(_, left, right) => is_clear(left) && is_clear(right),
-        PlanAtom::OneOf(value, _) => is_clear(value),
-        PlanAtom::None(denied) => denied.iter().all(|atom| is_of_one_row(atom, is_read_once)),
-    }
-}
-
 fn base(table: &Table) -> &[Select] {
     let (TableBody::Union(base) | TableBody::Recursive { base, .. } | TableBody::WholeState { base, .. }) =
         &table.body;
@@ -266,39 +233,6 @@ fn step(table: &Table) -> &[Select] {
         TableBody::Union(_) => &[],
         TableBody::Recursive { step, .. } | TableBody::WholeState { step, .. } => step,
     }
-}
-
-/// Whether an alternative never holds, because it equates two literals, such as the tags of two predicates,
-/// or denies what it asks. Of denials, only what can mean one thing is looked at: of a relation that is read
-/// twice, one row may be asked for and another one denied, and of a table with several columns, one column
-/// and another.
-fn contradicts_itself(alternative: &Alternative, plan: Atoms<'_>) -> bool {
-    let has_clear_columns = |source: &ReadFrom| match source {
-        ReadFrom::Relation(_) => true,
-        ReadFrom::Table(name) => plan.width(name).is_some_and(|width| width <= 1),
-        ReadFrom::Itself | ReadFrom::Values(_) | ReadFrom::Rows => false,
-    };
-    let n_readings_around = |source: &ReadFrom| n_readings(alternative, source, Denials::Skipped);
-    let is_clear = |atom: &PlanAtom| match atom {
-        // A denial inside the denial, about rows of its own or the alternative's.
-        PlanAtom::None(inner) => {
-            let n_readings =
-                |source: &ReadFrom| n_readings_around(source) + n_readings(inner, source, Denials::Read);
-            is_of_one_row(atom, &|source| has_clear_columns(source) && n_readings(source) == 1)
-        }
-        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => {
-            is_of_one_row(atom, &|source| has_clear_columns(source) && n_readings_around(source) == 1)
-        }
-    };
-    let is_asked = |atom: &PlanAtom| alternative.contains(atom) && is_clear(atom);
-    alternative.iter().any(|atom| match atom {
-        PlanAtom::None(denied) => denied.iter().all(is_asked),
-        // A literal has one number in a plan.
-        PlanAtom::Compare(CompareOp::Equal, ValueOrigin::Const(left), ValueOrigin::Const(right)) => {
-            left != right
-        }
-        PlanAtom::Source(_) | PlanAtom::Compare(..) | PlanAtom::OneOf(..) => false,
-    })
 }
 
 /// Whether an alternative has all conditions of an old one, as far as the pass must keep them.

@@ -18,6 +18,7 @@ mod multiset;
 mod references;
 #[cfg(test)]
 mod tests;
+mod unsatisfiable;
 mod verifier;
 
 pub(crate) use accounts::Keeps;

@@ -56,6 +56,26 @@ fn an_alternative_that_equates_two_literals_may_be_left_out() {
     assert!(check(&of(vec![tagged(1), untagged()]), &of(vec![])).is_err());
 }
 
+/// A denial of what never holds denies nothing. One of the rest of it does.
+#[test]
+fn a_denial_that_equates_two_literals_may_be_left_out() {
+    let literal = |index| Expr::Const(ConstId::from_index(index));
+    let row = || equal(column(4, 0), given(0));
+    let denial = |filter| Condition::None(vec![read(&[], filter, Vec::new())]);
+    let of = |denials: Vec<Condition>| {
+        let mut plan = sound();
+        answer(&mut plan).filter.extend(denials);
+        plan
+    };
+    let check = |before: &Plan, after: &Plan| account(Keeps::Atoms, before, after, &[]);
+    let tagged = |tag| denial(vec![row(), equal(literal(tag), literal(1))]);
+    assert_eq!(check(&of(vec![tagged(0)]), &of(Vec::new())), Ok(()));
+    assert_eq!(check(&of(vec![denial(vec![row(), tagged(0)])]), &of(vec![denial(vec![row()])])), Ok(()));
+    assert!(check(&of(vec![tagged(0)]), &of(vec![denial(vec![row()])])).is_err());
+    assert!(check(&of(vec![tagged(1)]), &of(Vec::new())).is_err());
+    assert!(check(&of(vec![denial(vec![row(), tagged(1)])]), &of(vec![denial(vec![row()])])).is_err());
+}
+
 /// It holds always, so it is not taken apart by that branch.
 #[test]
 fn a_test_may_have_a_branch_and_its_denial() {
