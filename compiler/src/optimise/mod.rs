@@ -190,6 +190,18 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         },
     },
     Pass {
+        name: "one-container",
+        does: "looks up once the container that several alternatives find by its key, with the guards that they share",
+        applies: |setting| setting.purpose == Purpose::Filter && setting.row.is_some(),
+        keeps: Keeps::Atoms,
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                let keys = Keys { catalog: setting.catalog, bindings };
+                row::one_container::look_up_once(&mut draft.plan, setting.catalog, keys);
+            }
+        },
+    },
+    Pass {
         name: "row-sets",
         does: "turns a filter's conditions that start from the actor into sets, and all others into probes",
         applies: |setting| setting.purpose == Purpose::Filter,

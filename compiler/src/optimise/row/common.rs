@@ -36,7 +36,7 @@ pub(in super::super) fn take_out(plan: &mut Plan) {
 }
 
 /// A condition in a form in which equal ones are equal, see [`by_shown_rows`].
-type Normal = (Vec<FromKind>, Condition);
+pub(super) type Normal = (Vec<FromKind>, Condition);
 
 /// What surrounds a select.
 #[derive(Default)]
@@ -86,7 +86,8 @@ fn see_around(select: &mut Select, outside: &[From]) {
     }
 }
 
-fn rename(select: &mut Select, old: Alias, new: Alias) {
+/// Writes another alias for a source, wherever a select mentions it.
+pub(super) fn rename(select: &mut Select, old: Alias, new: Alias) {
     select.for_each_alias_mut(&mut |alias| {
         if *alias == old {
             *alias = new;
@@ -219,7 +220,7 @@ fn add(
 /// A condition with its own sources numbered by their depth, the branches of each test and their conditions
 /// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
 /// of its number. Equal conditions of different alternatives are equal so.
-fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
+pub(super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)

@@ -9,7 +9,7 @@
 //! a quarter. With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside
 //! of alternatives stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
 
-use super::sets::{link_of, with_shown};
+use super::sets::{asks, link_of, with_shown};
 use super::{is_of_row, rows_of};
 use crate::algebra::{Condition, From, Plan, Select};
 
@@ -23,7 +23,7 @@ fn in_alternatives(selects: &mut [Select], outside: &[From]) {
     let is_one_of_several = selects.len() > 1;
     for select in selects {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-        if is_one_of_several && select.filter.iter().any(is_probe) {
+        if is_one_of_several && select.filter.iter().any(|condition| is_probe(condition, &rows)) {
             move_in(select, &rows);
         }
         for condition in &mut select.filter {
@@ -40,7 +40,7 @@ fn move_in(select: &mut Select, rows: &[From]) {
     let filter = std::mem::take(&mut select.filter);
     let (denials, others) = filter.into_iter().partition(|condition| is_denial(condition, rows));
     select.filter = others;
-    let probe = select.filter.iter_mut().filter(|condition| is_probe(condition));
+    let probe = select.filter.iter_mut().filter(|condition| is_probe(condition, rows));
     if let Some(probe) = probe.flat_map(Condition::branches_mut).next() {
         // A denial of what the probe finds by its key reads no row of its own then.
         let link = probe.filter.iter().find_map(|link| link_of(link, &|expr| is_of_row(expr, rows)));
@@ -52,15 +52,15 @@ fn move_in(select: &mut Select, rows: &[From]) {
     }
 }
 
-fn is_probe(condition: &Condition) -> bool {
-    matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()))
+/// Whether a condition reads what belongs to the row. A test of something else is made once for all rows.
+fn is_probe(condition: &Condition, rows: &[From]) -> bool {
+    let is_read = matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()));
+    is_read && asks(condition, &|expr| is_of_row(expr, rows))
 }
 
 /// Whether a condition looks up what denies the row. What does not depend on the row is tested once, before
 /// the filter.
 fn is_denial(condition: &Condition, rows: &[From]) -> bool {
     let Condition::None(branches) = condition else { return false };
-    let mut asks_row = false;
-    condition.for_each_expr(&mut |expr| asks_row |= is_of_row(expr, rows));
-    asks_row && branches.iter().any(|branch| !branch.reads_nothing())
+    asks(condition, &|expr| is_of_row(expr, rows)) && branches.iter().any(|branch| !branch.reads_nothing())
 }

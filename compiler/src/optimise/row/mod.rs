@@ -2,7 +2,7 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in ten passes:
+//! row, as an expert would write it, in eleven passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
@@ -10,16 +10,17 @@
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
 //! 4. [`lone_denials`] makes each denial a condition on the caller's row alone;
-//! 5. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
+//! 5. [`one_container`] looks up once a container that several alternatives find by its key;
+//! 6. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 6. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
-//! 7. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//! 7. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
+//! 8. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!    tables that these alternatives read;
-//! 8. [`containers`] tests the container of a row by its key, where other conditions find the row;
-//! 9. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
-//!    values;
-//! 10. [`denials`] moves denials into the probes next to them.
+//! 9. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 10. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//!     values;
+//! 11. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -36,6 +37,7 @@ pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;
 pub(super) mod lone_denials;
+pub(super) mod one_container;
 pub(super) mod sets;
 mod share;
 

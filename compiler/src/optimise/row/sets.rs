@@ -46,7 +46,7 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
         }
     }
     for group in parts.groups {
-        attach(group, select, &rows, anchors);
+        attach(group, select, &rows, anchors, taken);
     }
     select.filter.sort_by_key(|condition| rank(condition, &rows));
 }
@@ -81,12 +81,8 @@ fn is_bound(probe: &Select, rows: &[From]) -> bool {
 }
 
 /// Puts a group into the select, as a set or as a probe.
-fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_>) {
-    let found = set_of(&group, rows, anchors).or_else(|| {
-        let listed = Group { inner: with_sets(&group.inner, &group.from, anchors)?, ..group.clone() };
-        set_of(&listed, rows, anchors)
-    });
-    if let Some(found) = found {
+fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
+    if let Some(found) = listed(&group, rows, anchors) {
         let GroupSet { value, mut set, is_whole } = found;
         if let Some(main) = set.output.first().copied().and_then(Expr::alias) {
             set_tests(&mut set, main, Some(anchors));
@@ -99,8 +95,25 @@ fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_
     let (denials, inner) = denials_of_row(group.inner, &group.links, &group.from, rows);
     select.filter.extend(denials);
     let mut probe = Select { from: group.from, filter: inner, output: IdVec::new() };
+    let read: Vec<From> = rows.iter().chain(&probe.from).copied().collect();
+    for condition in &mut probe.filter {
+        if let Condition::Any(branches) = condition
+            && branches.len() > 1
+        {
+            branches.iter_mut().for_each(|branch| split_select(branch, &read, anchors, taken));
+            share_sets(branches, taken);
+        }
+    }
     probe.filter.extend(group.links);
     select.filter.push(Condition::Any(vec![probe]));
+}
+
+/// The set of a group that starts from a given value, by itself or with sets in place of tests.
+pub(super) fn listed(group: &Group, rows: &[From], anchors: &Anchors<'_>) -> Option<GroupSet> {
+    set_of(group, rows, anchors).or_else(|| {
+        let inner = with_sets(&group.inner, &group.from, anchors)?;
+        set_of(&Group { inner, ..group.clone() }, rows, anchors)
+    })
 }
 
 /// Separates what a probe denies of the value that links it with the row: that is a condition on the row, so
