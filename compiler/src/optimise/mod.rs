@@ -190,14 +190,14 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         },
     },
     Pass {
-        name: "one-container",
-        does: "looks up once the container that several alternatives find by its key, with the guards that they share",
+        name: "share-guards",
+        does: "tests once a guard that alternatives have on their containers, and looks up once a container that they share",
         applies: |setting| setting.purpose == Purpose::Filter && setting.row.is_some(),
-        keeps: Keeps::Atoms,
+        keeps: Keeps::Equals,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
                 let keys = Keys { catalog: setting.catalog, bindings };
-                row::one_container::look_up_once(&mut draft.plan, setting.catalog, keys);
+                row::share_guards::share(&mut draft.plan, setting.catalog, keys);
             }
         },
     },

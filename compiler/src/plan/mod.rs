@@ -6,10 +6,9 @@
 //!
 //! [`planner`] holds the state: the relations, which of them recurse, the tables made so far. [`conjunction`]
 //! orders each [`body`] goal by goal, [`next_goal`] says which goal is cheapest next, [`build`] is a select
-//! in the making. [`materialise`] makes tables of calls, [`closure`] closes recursion from the demand of the
-//! enclosing [`scope`]; [`separable`] closures are the best of them, [`flat`] ones are for all others, and
-//! [`ends`] are what closures over stored facts start from. One program has several plans, one for each
-//! [`approach`]; [`candidates`] lists them, best first.
+//! in the making. [`materialise`] makes tables of calls, and [`closure`] closes recursion from the demand of
+//! the enclosing [`scope`]. One program has several plans, one for each [`approach`]; [`candidates`] lists
+//! them, best first.
 
 mod answer;
 mod approach;
@@ -18,15 +17,12 @@ mod build;
 pub(crate) mod candidates;
 mod closure;
 mod conjunction;
-mod ends;
 mod error;
-mod flat;
 mod materialise;
 mod next_goal;
 mod planner;
 mod request;
 mod scope;
-mod separable;
 mod table_call;
 
 pub(crate) use approach::{Approach, Ends};
@@ -80,10 +76,10 @@ pub(crate) fn plan(
     let RoleForm { program: datalog, .. } = form;
     let mut planner = Planner::new(request, form, approach);
     let mut answer = planner.answer(request.shape, &datalog.roots)?;
-    let listed = planner.tested_and_listed();
-    if !listed.is_empty() {
+    let (listed, whole) = (planner.tested_and_listed(), planner.closed_both_ways());
+    if !listed.is_empty() || !whole.is_empty() {
         planner = Planner::new(request, form, approach);
-        planner.listed = listed;
+        (planner.listed, planner.whole) = (listed, whole);
         answer = planner.answer(request.shape, &datalog.roots)?;
     }
     if planner.tables_depend_on_row() {

@@ -3,6 +3,7 @@
 use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
+use super::closure::ClosureStarts;
 use super::error::PlanError;
 use super::request::Request;
 use super::scope::Enclosing;
@@ -70,6 +71,10 @@ pub(super) struct Planner<'p> {
     pub(super) tested: Vec<TableCall>,
     /// The calls whose tables are read by alternatives of a filter that could also test the values at hand.
     pub(super) listed: FxHashSet<TableCall>,
+    /// What the closures of one column start from.
+    pub(super) starts: ClosureStarts,
+    /// The relations that are closed as a whole, from whatever they could start.
+    pub(super) whole: FxHashSet<RelId>,
     aliases: TakenAliases,
     /// How many branches were planned so far.
     pub(super) n_branches: usize,
@@ -123,6 +128,8 @@ impl<'p> Planner<'p> {
             produced: FxHashMap::default(),
             tested: Vec::new(),
             listed: FxHashSet::default(),
+            starts: ClosureStarts::default(),
+            whole: FxHashSet::default(),
             aliases: TakenAliases::default(),
             n_branches: 0,
             depth: 0,

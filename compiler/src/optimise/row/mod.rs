@@ -10,7 +10,7 @@
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
 //! 4. [`lone_denials`] makes each denial a condition on the caller's row alone;
-//! 5. [`one_container`] looks up once a container that several alternatives find by its key;
+//! 5. [`share_guards`] tests once a guard that alternatives have on their containers;
 //! 6. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
@@ -37,9 +37,9 @@ pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;
 pub(super) mod lone_denials;
-pub(super) mod one_container;
 pub(super) mod sets;
 mod share;
+pub(super) mod share_guards;
 
 use super::setting::Row;
 use crate::algebra::aliases::free_aliases;

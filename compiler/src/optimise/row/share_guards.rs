@@ -1,4 +1,5 @@
-//! Looks up once the containers that several alternatives find by their keys, with the guards that they share.
+//! Tests once a guard that several alternatives have on their containers, and looks up a container once for all
+//! of them.
 //!
 //! ```text
 //! pages(row.page, s) and member(u, s) and not hidden(u, row.page)
@@ -7,22 +8,22 @@
 //! ```
 //!
 //! An alternative that starts from the actor would become a set of containers. If another one, for everybody,
-//! has to be tested for each row anyway, such a set saves nothing, and each of the two makes the guard for
-//! itself. So this pass takes alternatives together only if one of them does not start from a given value,
+//! has to be tested for each row anyway, such a set saves nothing, and each of the two would make the guard
+//! for itself. So this pass takes alternatives together only if one of them does not start from a given value,
 //! and only if they share a denial that reads more than a container.
 
 use super::common::{Normal, by_shown_rows, rename};
-use super::sets::listed;
+use super::sets::{link_of, listed, with_shown};
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::around;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
+use crate::algebra::{Alias, Condition, Expr, From, Plan, Select};
 use crate::catalog::Catalog;
 use crate::keys::Keys;
 
-/// Takes the alternatives of a filter together by their containers.
-pub(in super::super) fn look_up_once(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
+/// Takes the alternatives of a filter together that share a guard.
+pub(in super::super) fn share(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors::new(catalog, tables);
     let mut taken = TakenAliases::of(answer.selects());
@@ -32,7 +33,7 @@ pub(in super::super) fn look_up_once(plan: &mut Plan, catalog: &Catalog, keys: K
         let mut others = Vec::new();
         for (place, select) in std::mem::take(selects).into_iter().enumerate() {
             if places.contains(&place) {
-                members.push(ContainerRead::of(&select, keys));
+                members.push(GuardedAlternative::of(&select, keys));
             } else {
                 others.push(select);
             }
@@ -44,58 +45,105 @@ pub(in super::super) fn look_up_once(plan: &mut Plan, catalog: &Catalog, keys: K
 
 /// An alternative, and the containers that keys lead to from the row.
 #[derive(Clone, Debug)]
-struct ContainerRead {
+struct GuardedAlternative {
+    /// The alternative. What its guards ask of a container's key, they ask of the equal value of the row.
     select: Select,
     /// The sources that show the row.
     rows: Vec<From>,
-    /// The containers, each with the equality of its key, and after that in which the equality finds the
-    /// value. No two read the same relation, so that a relation says which one is meant.
-    containers: Vec<(From, Condition)>,
+    /// The containers, each after that which leads to it. No two read the same relation, so that a relation
+    /// says which one is meant.
+    containers: Vec<Container>,
+    /// The denials that depend on a container and read more than that.
+    guards: Vec<Guard>,
 }
 
-/// Places of alternatives that share a denial about a container, if one of them does not start from a given
-/// value.
+/// A container, which is found by its key.
+#[derive(Clone, Debug)]
+struct Container {
+    from: From,
+    /// The equality of its key with a value of the row, or of another container.
+    link: Condition,
+}
+
+/// A denial that depends on a container.
+#[derive(Clone, Debug)]
+struct Guard {
+    /// Its place among the conditions.
+    place: usize,
+    /// The containers on which it depends.
+    containers: Vec<Alias>,
+}
+
+/// Places of alternatives that share a guard, if one of them does not start from a given value.
 fn guarded_alike(selects: &[Select], anchors: &Anchors<'_>, keys: Keys<'_>) -> Option<Vec<usize>> {
-    let all: Vec<ContainerRead> = selects.iter().map(|select| ContainerRead::of(select, keys)).collect();
-    all.iter().flat_map(ContainerRead::guards).find_map(|guard| {
-        let has_guard = |one: &ContainerRead| one.guards().any(|own| own == guard);
-        let members: Vec<usize> =
-            all.iter().enumerate().filter(|(_, one)| has_guard(one)).map(|(place, _)| place).collect();
-        let is_listed = |place: &usize| all.get(*place).is_some_and(|one| one.is_listed(&guard, anchors));
-        (members.len() > 1 && !members.iter().all(is_listed)).then_some(members)
+    let all: Vec<GuardedAlternative> =
+        selects.iter().map(|select| GuardedAlternative::of(select, keys)).collect();
+    all.iter().flat_map(GuardedAlternative::forms).find_map(|(_, form)| {
+        let found = all.iter().enumerate().filter_map(|(place, one)| {
+            let (guard, _) = one.forms().find(|(_, own)| *own == form)?;
+            Some((place, one.is_listed(guard, anchors)))
+        });
+        let (places, listed): (Vec<usize>, Vec<bool>) = found.unzip();
+        (places.len() > 1 && listed.contains(&false)).then_some(places)
     })
 }
 
-/// A denial about a container, and the equalities that lead from the row to the container.
-#[derive(PartialEq, Eq)]
-struct Guard {
-    denial: Normal,
-    links: Vec<Normal>,
-}
-
-impl ContainerRead {
+impl GuardedAlternative {
     fn of(select: &Select, keys: Keys<'_>) -> Self {
         let rows: Vec<From> = rows_of(&select.from).collect();
-        let mut found = Self { select: select.clone(), rows, containers: Vec::new() };
+        let mut found = Self { select: select.clone(), rows, containers: Vec::new(), guards: Vec::new() };
         while let Some(next) = found.next(keys) {
             found.containers.push(next);
+        }
+        found.guards = found.find_guards();
+        for guard in &found.guards {
+            for container in found.containers.iter().rev() {
+                if let Some(condition) = found.select.filter.get_mut(guard.place)
+                    && let Some((value, key)) =
+                        link_of(&container.link, &|expr| expr.alias() != Some(container.from.alias))
+                {
+                    *condition = with_shown(condition, key, value);
+                }
+            }
         }
         found
     }
 
     /// A container that a key leads to from what was found before.
-    fn next(&self, keys: Keys<'_>) -> Option<(From, Condition)> {
+    fn next(&self, keys: Keys<'_>) -> Option<Container> {
         let is_new = |from: &&From| !self.shown().any(|shown| shown.kind == from.kind);
         let is_shown = |value: Expr| self.shown().any(|shown| Some(shown.alias) == value.alias());
         self.select.from.iter().filter(is_new).find_map(|from| {
             let leads = |link: &&Condition| keys.looked_up(link, *from).is_some_and(is_shown);
-            Some((*from, self.select.filter.iter().find(leads)?.clone()))
+            Some(Container { from: *from, link: self.select.filter.iter().find(leads)?.clone() })
+        })
+    }
+
+    fn find_guards(&self) -> Vec<Guard> {
+        let guards = self.select.filter.iter().enumerate().filter_map(|(place, condition)| {
+            let is_denial =
+                matches!(condition, Condition::None(denied) if !denied.iter().all(Select::reads_nothing));
+            let mentioned = mentioned(condition);
+            let found = self.containers.iter().map(|container| container.from.alias);
+            let containers: Vec<Alias> = found.filter(|alias| mentioned.contains(alias)).collect();
+            (is_denial && !containers.is_empty()).then_some(Guard { place, containers })
+        });
+        guards.collect()
+    }
+
+    /// The guards that depend on nothing but the row and its containers. Each comes with the form in which
+    /// equal ones of different alternatives are equal, and the forms of what leads to its containers.
+    fn forms(&self) -> impl Iterator<Item = (&Guard, (Normal, Vec<Normal>))> {
+        self.guards.iter().filter_map(|guard| {
+            let denial = self.select.filter.get(guard.place).filter(|denial| self.is_about_shown(denial))?;
+            let links = self.links_to(denial).into_iter().map(|link| self.normal(link)).collect();
+            Some((guard, (self.normal(denial), links)))
         })
     }
 
     /// The sources that show the row and its containers.
     fn shown(&self) -> impl Iterator<Item = From> {
-        self.rows.iter().copied().chain(self.containers.iter().map(|(container, _)| *container))
+        self.rows.iter().copied().chain(self.containers.iter().map(|container| container.from))
     }
 
     /// The form of a condition in which equal ones of different alternatives are equal.
@@ -103,32 +151,24 @@ impl ContainerRead {
         by_shown_rows(condition, &self.shown().collect::<Vec<_>>())
     }
 
-    /// The conditions on the row and its containers alone.
-    fn about_shown(&self) -> impl Iterator<Item = &Condition> {
+    /// Whether a condition mentions no other source of the alternative.
+    fn is_about_shown(&self, condition: &Condition) -> bool {
         let is_shown = |alias: Alias| self.shown().any(|from| from.alias == alias);
-        let is_other =
-            move |alias: Alias| !is_shown(alias) && self.select.from.iter().any(|from| from.alias == alias);
-        let conditions = self.select.filter.iter();
-        conditions.filter(move |condition| !mentioned(condition).into_iter().any(is_other))
+        let is_own = |alias: Alias| self.select.from.iter().any(|from| from.alias == alias);
+        mentioned(condition).into_iter().all(|alias| is_shown(alias) || !is_own(alias))
     }
 
-    /// The denials about a container that read more than that, each with what leads to the container.
-    fn guards(&self) -> impl Iterator<Item = Guard> {
-        self.about_shown().filter_map(|condition| {
-            let reads =
-                matches!(condition, Condition::None(denied) if !denied.iter().all(Select::reads_nothing));
-            let links: Vec<Normal> =
-                self.links_to(condition).into_iter().map(|link| self.normal(link)).collect();
-            (reads && !links.is_empty()).then(|| Guard { denial: self.normal(condition), links })
-        })
+    /// The conditions on the row and its containers alone.
+    fn about_shown(&self) -> impl Iterator<Item = &Condition> {
+        self.select.filter.iter().filter(|condition| self.is_about_shown(condition))
     }
 
     /// The equalities that lead to the containers which a condition mentions.
     fn links_to(&self, condition: &Condition) -> Vec<&Condition> {
         let mut wanted = mentioned(condition);
         let mut links = Vec::new();
-        for (container, link) in self.containers.iter().rev() {
-            if wanted.contains(&container.alias) {
+        for Container { from, link } in self.containers.iter().rev() {
+            if wanted.contains(&from.alias) {
                 wanted.extend(mentioned(link));
                 links.push(link);
             }
@@ -155,15 +195,15 @@ impl ContainerRead {
     /// Whether given values lead to the containers of a guard, so that they are listed.
     fn is_listed(&self, guard: &Guard, anchors: &Anchors<'_>) -> bool {
         let parts = around(&self.select, &|expr| is_of_row(expr, &self.rows));
-        let holds_link = |condition: &Condition| guard.links.contains(&self.normal(condition));
-        let group = parts.groups.iter().find(|group| group.links.iter().any(holds_link));
+        let is_guarded = |from: &From| guard.containers.contains(&from.alias);
+        let group = parts.groups.iter().find(|group| group.from.iter().any(is_guarded));
         group.is_some_and(|group| listed(group, &self.rows, anchors).is_some())
     }
 }
 
 /// One alternative that holds where one of several does.
-fn merged(members: &[ContainerRead], taken: &mut TakenAliases) -> Select {
-    let normals = |one: &ContainerRead| one.about_shown().map(|own| one.normal(own)).collect::<Vec<_>>();
+fn merged(members: &[GuardedAlternative], taken: &mut TakenAliases) -> Select {
+    let normals = |one: &GuardedAlternative| one.about_shown().map(|own| one.normal(own)).collect::<Vec<_>>();
     let all: Vec<Vec<Normal>> = members.iter().map(normals).collect();
     let is_once = |normal: &Normal, of: &[Normal]| of.iter().filter(|own| *own == normal).count() == 1;
     let is_shared = |normal: &Normal| all.iter().all(|of| is_once(normal, of));
@@ -193,7 +233,7 @@ fn merged(members: &[ContainerRead], taken: &mut TakenAliases) -> Select {
 mod tests {
     use super::*;
     use crate::algebra::sample::{bound_catalog, column, equal, literal, read, source};
-    use crate::algebra::{PlanAnswer, Select};
+    use crate::algebra::{FromKind, PlanAnswer};
     use crate::bindings;
     use crate::catalog::{ColumnId, SourceId};
 
@@ -207,6 +247,7 @@ mod tests {
           member(User:_, Space:_): { query: 'SELECT user_id, space_id FROM members' }
           open(Space:_): { query: 'SELECT id FROM spaces WHERE open' }
           hidden(Page:_, User:_): { query: 'SELECT page_id, user_id FROM hidden' }
+          public(Page:_): { query: 'SELECT id FROM pages WHERE public' }
           answers(Reply:_, Comment:_): { query: 'SELECT id, comment_id FROM replies' }
         tables: { Comment: comments.id, Page: pages.id, Space: spaces.id }
     ";
@@ -215,7 +256,8 @@ mod tests {
     const MEMBERS: usize = 2;
     const OPEN: usize = 3;
     const HIDDEN: usize = 4;
-    const ANSWERS: u32 = 5;
+    const PUBLIC: usize = 5;
+    const ANSWERS: u32 = 6;
 
     /// The alternatives that these become.
     fn taken_together(selects: Vec<Select>) -> Vec<Select> {
@@ -225,11 +267,12 @@ mod tests {
             ("member", &["User", "Space"]),
             ("open", &["Space"]),
             ("hidden", &["Page", "User"]),
+            ("public", &["Page"]),
             ("answers", &["Reply", "Comment"]),
         ]);
         let bindings = bindings::parse(BINDINGS).unwrap();
         let mut plan = Plan::new(Vec::new(), PlanAnswer::Decision(selects));
-        look_up_once(&mut plan, &catalog, Keys { catalog: &catalog, bindings: &bindings });
+        share(&mut plan, &catalog, Keys { catalog: &catalog, bindings: &bindings });
         plan.answer.selects().to_vec()
     }
 
@@ -308,6 +351,25 @@ mod tests {
         assert_eq!(*left, free);
         assert!(matches!(merged.filter.last(), Some(Condition::Any(branches)) if branches.len() == 3));
     }
+    /// Another bound query of pages does not have the spaces, so each alternative looks up the page itself.
+    #[test]
+    fn a_guard_is_shared_by_alternatives_that_read_different_facts() {
+        let own = on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0));
+        let public = on_page(11, (PUBLIC, 0), OPEN, guarded(11, Vec::new(), 0));
+        let found = taken_together(vec![own, public]);
+        let [merged] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(merged.from.len(), 1);
+        let [denial @ Condition::None(_), Condition::Any(branches)] = merged.filter.as_slice() else {
+            panic!("{merged:?}")
+        };
+        assert!(is_about(denial, merged.from[0].alias));
+        assert_eq!(branches.iter().map(|branch| branch.from.len()).collect::<Vec<_>>(), [2, 2]);
+    }
+
+    fn is_about(condition: &Condition, alias: Alias) -> bool {
+        mentioned(condition).contains(&alias)
+    }
+
     /// The guard is about the page of the comment to which the row is a reply.
     #[test]
     fn a_container_may_be_found_through_another_one() {

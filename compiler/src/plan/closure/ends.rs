@@ -6,10 +6,10 @@
 //! relation is stored, a plan may treat values that only the caller's database knows as unbound: the closure
 //! then starts from the question's values, and the caller's values select from it.
 
-use super::approach::Ends;
-use super::body::Goal;
-use super::planner::Planner;
-use super::scope::Enclosing;
+use super::super::approach::Ends;
+use super::super::body::Goal;
+use super::super::planner::Planner;
+use super::super::scope::Enclosing;
 use crate::algebra::{Expr, FromKind, Select, TableId, TableRef};
 use crate::catalog::RelationSource;
 use crate::datalog::RelId;
@@ -27,7 +27,7 @@ struct StoredSearch {
 impl Planner<'_> {
     /// Whether a value that a call is asked for counts as unbound, since only the caller's database knows it.
     /// Records that there is such a value.
-    pub(super) fn is_hidden(
+    pub(in super::super) fn is_hidden(
         &mut self,
         scope: &Enclosing<'_>,
         select: &Select,

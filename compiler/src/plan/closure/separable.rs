@@ -3,10 +3,10 @@
 //! In: a call of it, its classes of columns, and for each class whether it is walked or closed forwards. Out:
 //! a relation without recursion over the tables that hold both.
 
-use super::body::{Clause, Goal, Term, terms, unnamed_columns};
-use super::closure::{ClosureCall, KnownColumn, Mode};
-use super::error::PlanError;
-use super::planner::Planner;
+use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
+use super::super::error::PlanError;
+use super::super::planner::Planner;
+use super::{ClosureCall, KnownColumn, Mode};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::RelId;

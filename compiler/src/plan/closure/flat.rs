@@ -16,11 +16,11 @@
 //! calls. It may not go through another call of the step. If only another call binds a call's values, the
 //! component is closed in full.
 
-use super::body::{Clause, Goal, Term, terms, unnamed_columns};
-use super::closure::{ClosureCall, KnownColumn};
-use super::error::PlanError;
-use super::planner::{Asks, FlatClosures, Planner};
+use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
+use super::super::error::PlanError;
+use super::super::planner::{Asks, FlatClosures, Planner};
 use super::separable::static_term;
+use super::{ClosureCall, KnownColumn};
 use crate::algebra::{Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};

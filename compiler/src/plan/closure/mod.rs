@@ -9,8 +9,12 @@
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach. This
 //!   includes the column of a call with only one, if nothing in the question leads to it.
-//! - [**Flat**](super::flat): the whole component in one table, as a linear fixpoint or, where a step calls
+//! - [**Flat**](flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
+
+mod ends;
+mod flat;
+mod separable;
 
 use super::approach::Shares;
 use super::body::{Clause, Goal, Term};
@@ -24,6 +28,7 @@ use crate::datalog::RelId;
 use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId, Recursion, classes};
 use crate::id_vec::IdVec;
 use indexmap::IndexSet;
+use rustc_hash::FxHashSet;
 
 /// How one class of columns is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,6 +43,15 @@ pub(super) enum KnownColumn {
     Static(Expr),
     Row(Expr),
     No,
+}
+
+/// The relations of one column that were closed, by what their closures start from.
+#[derive(Debug, Default)]
+pub(super) struct ClosureStarts {
+    /// Values to which the question's values lead.
+    given: FxHashSet<RelId>,
+    /// All rows of a table, so that they are closed from their exits.
+    anywhere: FxHashSet<RelId>,
 }
 
 /// A call to be closed.
@@ -126,7 +140,7 @@ impl Planner<'_> {
     }
 
     /// The ways to close the classes, best first.
-    fn modes(&self, call: &ClosureCall<'_>, classes: &ColumnClasses) -> IndexSet<Vec<Mode>> {
+    fn modes(&mut self, call: &ClosureCall<'_>, classes: &ColumnClasses) -> IndexSet<Vec<Mode>> {
         let columns =
             |class: ClassId| classes.columns(class).into_iter().map(|column| *column.of(&call.known));
         let is_bound = |class: ClassId| columns(class).all(|known| known != KnownColumn::No);
@@ -139,7 +153,7 @@ impl Planner<'_> {
         let some_fixed = call.known.iter().any(|known| matches!(known, KnownColumn::Static(_)));
         // Other plans are tried because this one is too large or too deep. Closing forwards may add to that.
         let starts_anywhere = self.shares == Shares::Rows
-            && matches!(call.known.as_slice(), [KnownColumn::Row(value)] if !self.is_anchored(call, *value));
+            && matches!(call.known.as_slice(), [KnownColumn::Row(value)] if self.starts_anywhere(call, *value));
         let mut modes: IndexSet<Vec<Mode>> = IndexSet::new();
         if starts_anywhere {
             modes.insert(forward.clone());
@@ -155,11 +169,29 @@ impl Planner<'_> {
         modes
     }
 
-    /// Whether equalities lead to this value from one that the question gives. A walk from all rows of a
-    /// table remembers each step from each of them, and a closure of one column has fewer rows.
-    fn is_anchored(&self, call: &ClosureCall<'_>, value: Expr) -> bool {
+    /// Whether the only column of a call is closed from the exits: nothing leads to its value from one that the
+    /// question gives, or that is so in another alternative of a filter, which needs the whole closure anyway.
+    fn starts_anywhere(&mut self, call: &ClosureCall<'_>, value: Expr) -> bool {
+        if self.whole.contains(&call.rel) {
+            return true;
+        }
+        // A walk from all rows of a table remembers each step from each of them, and a closure of one column
+        // has fewer rows.
         let demand = call.scope.demand(&call.build.select, vec![value].into());
-        Anchors::of_shape(self.catalog, &self.tables, self.answered_column()).is_anchored(&demand)
+        let anchors = Anchors::of_shape(self.catalog, &self.tables, self.answered_column());
+        let is_anchored = anchors.is_anchored(&demand);
+        let starts = if is_anchored { &mut self.starts.given } else { &mut self.starts.anywhere };
+        starts.insert(call.rel);
+        !is_anchored
+    }
+
+    /// The relations that some alternatives of a filter close from given values, and others as a whole.
+    pub(super) fn closed_both_ways(&mut self) -> FxHashSet<RelId> {
+        let ClosureStarts { given, anywhere } = std::mem::take(&mut self.starts);
+        if self.answered_column().is_none() {
+            return FxHashSet::default();
+        }
+        given.intersection(&anywhere).copied().collect()
     }
 
     /// Plans one clause of a table on its own; its head is what comes out.
