@@ -9,10 +9,15 @@
 //!
 //! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
+//!
+//! In a filter, a row with a given key is read twice rather than once if that keeps conditions on the caller's
+//! row apart: *the user's clearance is at least the document's, and the user's office is the folder's* are two
+//! conditions, of which each starts from the user's row. Over one row they would be a test of pairs.
 
-use super::row::fact_condition;
+use super::row::{fact_condition, is_of_row, rows_of};
 use super::setting::{Row, Setting};
 use crate::algebra::equalities::Equalities;
+use crate::algebra::groups::around;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
 use crate::bindings::Bindings;
 use crate::catalog::ColumnId;
@@ -20,6 +25,7 @@ use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::others::Others;
+use crate::question::QuestionVarId;
 
 /// Rewrites every select of a plan but those of a fixpoint on the whole state.
 pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
@@ -36,9 +42,11 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
 fn merge(select: &mut Select, around: &mut Vec<From>, row: Option<Row<'_>>, keys: Keys<'_>) {
     let outside = around.len();
     let equalities = Equalities::of(select);
+    let apart = KeptApart::of(select, row);
     let Select { from, filter, output } = select;
     Others::for_each_mut(from, |others, from| {
-        if let Some((kind, same)) = seen(*from, around, &equalities, keys)
+        let is_apart = |known: Alias, key: Expr| apart.holds(from.alias, known, key, &equalities);
+        if let Some((kind, same)) = seen(*from, around, &equalities, keys, &is_apart)
             && !(matches!(kind, FromKind::Again { .. }) && is_seen(from.alias, &others, filter))
         {
             from.kind = kind;
@@ -53,6 +61,39 @@ fn merge(select: &mut Select, around: &mut Vec<From>, row: Option<Row<'_>>, keys
         condition.branches_mut().iter_mut().for_each(|branch| merge(branch, around, row, keys));
     }
     around.truncate(outside);
+}
+
+/// The parts of a filter's select that are conditions on the caller's row by themselves.
+struct KeptApart {
+    /// The sources of each part.
+    parts: Vec<Vec<Alias>>,
+    /// The variable of the caller's row.
+    row: Option<QuestionVarId>,
+}
+
+impl KeptApart {
+    /// The parts of a select that shows the caller's row; none of any other.
+    fn of(select: &Select, row: Option<Row<'_>>) -> Self {
+        let rows: Vec<From> = rows_of(&select.from).collect();
+        let parts = if rows.is_empty() {
+            Vec::new()
+        } else {
+            let groups = around(select, &|expr| is_of_row(expr, &rows)).groups;
+            groups.iter().map(|group| group.from.iter().map(|from| from.alias).collect()).collect()
+        };
+        Self { parts, row: row.map(|row| row.var) }
+    }
+
+    /// Whether two sources are in different parts, although both have the same given key.
+    fn holds(&self, one: Alias, other: Alias, key: Expr, equalities: &Equalities) -> bool {
+        let part = |alias: Alias| self.parts.iter().position(|part| part.contains(&alias));
+        let is_given = |expr: Expr| match expr {
+            Expr::Given(var) => Some(var) != self.row,
+            other => other.is_static(),
+        };
+        part(one).is_some_and(|own| part(other).is_some_and(|part| part != own))
+            && equalities.find(key, is_given).is_some()
+    }
 }
 
 /// Whether another source of its select, or of a branch of it, sees the row that a source reads. Then the
@@ -72,6 +113,7 @@ fn seen(
     around: &[From],
     equalities: &Equalities,
     keys: Keys<'_>,
+    is_apart: &dyn Fn(Alias, Expr) -> bool,
 ) -> Option<(FromKind, (Expr, Expr))> {
     let FromKind::Source(source) = from.kind else { return None };
     for (key, promised) in keys.of(source) {
@@ -86,7 +128,7 @@ fn seen(
             let known_key = keys.of(other).find(|(column, of)| {
                 *of == promised && equalities.hold(own, Expr::Column { alias: known.alias, column: *column })
             });
-            let Some((column, _)) = known_key else { continue };
+            let Some((column, _)) = known_key.filter(|_| !is_apart(known.alias, own)) else { continue };
             let same = (own, Expr::Column { alias: known.alias, column });
             let kind = match known.kind {
                 FromKind::Row { .. } => FromKind::Row { source, key },

@@ -61,7 +61,7 @@ fn meets_condition(condition: &Condition) -> bool {
 }
 
 /// Whether an expression reads the row being filtered: its key, or a column of a [`FromKind::Row`].
-fn is_of_row(expr: Expr, rows: &[From]) -> bool {
+pub(super) fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     let is_row = |alias| rows.iter().any(|from| from.alias == alias);
     matches!(expr, Expr::Given(_)) || expr.alias().is_some_and(is_row)
 }
@@ -84,6 +84,6 @@ pub(crate) fn is_same_for_all_rows(condition: &Condition) -> bool {
 }
 
 /// The sources that expose the caller's row.
-fn rows_of(from: &[From]) -> impl Iterator<Item = From> {
+pub(super) fn rows_of(from: &[From]) -> impl Iterator<Item = From> {
     from.iter().copied().filter(|from| matches!(from.kind, FromKind::Row { .. }))
 }
