@@ -20,6 +20,7 @@
 
 mod applications;
 mod assumed;
+mod attributes;
 mod bloom_filters;
 mod catalogue;
 mod checked;

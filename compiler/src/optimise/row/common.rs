@@ -26,6 +26,7 @@ use std::hash::BuildHasher;
 pub(in super::super) fn take_out(plan: &mut Plan) {
     let answer = plan.answer.selects_mut();
     let mut taken = TakenAliases::of(answer.iter());
+    group_by_sets(answer);
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
     in_select(&mut all, &HoldsAround::default(), &mut taken);
     see_rows_in_denials(&mut all, &[]);
@@ -45,6 +46,30 @@ struct HoldsAround {
     rows: Vec<From>,
     /// The conditions that hold.
     hold: Vec<Normal>,
+}
+
+/// Makes one alternative of those that look a value up in the same set, so that they have it in common.
+fn group_by_sets(selects: &mut Vec<Select>) {
+    let sets = |select: &Select| -> Vec<Normal> {
+        let rows: Vec<From> = rows_of(&select.from).collect();
+        let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
+        select.filter.iter().filter(is_set).map(|set| by_shown_rows(set, &rows)).collect()
+    };
+    let mut rest: Vec<(Vec<Normal>, Select)> =
+        std::mem::take(selects).into_iter().map(|select| (sets(&select), select)).collect();
+    while !rest.is_empty() {
+        let (own, first) = rest.remove(0);
+        let is_shared = |set: &&Normal| rest.iter().any(|(other, _)| other.contains(set));
+        let Some(shared) = own.iter().find(is_shared) else {
+            selects.push(first);
+            continue;
+        };
+        let (with, without) = rest.into_iter().partition(|(other, _)| other.contains(shared));
+        rest = without;
+        let with: Vec<(Vec<Normal>, Select)> = with;
+        let branches = std::iter::once(first).chain(with.into_iter().map(|(_, select)| select)).collect();
+        selects.push(Select { filter: vec![Condition::Any(branches)], ..Select::default() });
+    }
 }
 
 /// Takes out of each test of several alternatives what they have in common.
