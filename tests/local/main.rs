@@ -28,6 +28,7 @@ mod collations;
 mod columns;
 mod constants;
 mod declared;
+mod delegated;
 mod embeddings;
 mod explained;
 mod filters;

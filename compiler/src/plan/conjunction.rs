@@ -200,7 +200,7 @@ impl Planner<'_> {
             | GoalUse::Whole => false,
         };
         if is_table {
-            return self.produce(build, rel, args).map(Called::Replaced);
+            return self.table_of(scope, build, rel, args).map(Called::Replaced);
         }
         build.n_split = build.n_split.saturating_mul(alternatives.max(1));
         self.n_branches += n_copied;

@@ -7,12 +7,68 @@ use super::next_goal::is_wanted;
 use super::planner::Planner;
 use super::scope::Enclosing;
 use super::table_call::{TableArg, TableCall};
+use crate::algebra::anchor::Anchors;
 use crate::algebra::{Expr, From, FromKind, Select, TableBody};
 use crate::datalog::RelId;
 use crate::id_vec::IdVec;
 use rustc_hash::FxHashSet;
 
+/// How deep the bodies may be nested in which a table is made for the rows that lead to it, not for all that read
+/// it: at each depth the table is planned again.
+const DEMANDED_DEPTH: usize = 3;
+
 impl Planner<'_> {
+    /// A table of what a call answers: for the rows that lead to it, if the recursion behind it starts from them.
+    pub(super) fn table_of(
+        &mut self,
+        scope: &Enclosing<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+    ) -> Result<Goal, PlanError> {
+        if self.starts_from_rows(scope, build, rel, args) {
+            match self.attempt(|this| this.supplement(scope, build, rel, args)) {
+                Err(PlanError::Unbound { .. } | PlanError::Unseeded { .. } | PlanError::TooLarge { .. }) => {}
+                rows => return rows,
+            }
+        }
+        self.produce(build, rel, args)
+    }
+
+    /// Whether a filter lists what a call answers for values to which the question leads through other rows,
+    /// such as the user of a token. Nothing leads to a table of all answers, so a recursion behind it would
+    /// start from every row of the listed table.
+    fn starts_from_rows(&self, scope: &Enclosing<'_>, build: &Build, rel: RelId, args: &[Term]) -> bool {
+        if self.answered_column().is_none() || self.depth > DEMANDED_DEPTH || !self.calls_recursion(rel) {
+            return false;
+        }
+        let anchors = Anchors::of_shape(self.catalog, &self.tables, self.answered_column());
+        let rows = args.iter().filter_map(|arg| build.expr(*arg)).filter(|expr| !expr.is_static());
+        let mut demands = rows.map(|row| scope.demand(&build.select, vec![row].into()));
+        demands.any(|demand| anchors.is_anchored(&demand))
+    }
+
+    /// Whether a relation, or one that it depends on, takes part in recursion.
+    fn calls_recursion(&self, rel: RelId) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut open = vec![rel];
+        while let Some(rel) = open.pop() {
+            if self.is_recursive(rel) {
+                return true;
+            }
+            if seen.insert(rel) {
+                let goals = self.clauses(rel).iter().flat_map(|clause| &clause.goals);
+                open.extend(goals.filter_map(|goal| match goal {
+                    Goal::Call { rel, .. } => Some(*rel),
+                    Goal::Scan { .. } | Goal::Rows { .. } | Goal::Values { .. } | Goal::Compare { .. } => {
+                        None
+                    }
+                }));
+            }
+        }
+        false
+    }
+
     /// A table with the relation's tuples for the values known for the whole statement.
     pub(super) fn produce(&mut self, build: &Build, rel: RelId, args: &[Term]) -> Result<Goal, PlanError> {
         let mut inner = Build::default();
