@@ -44,7 +44,8 @@ pub(in crate::sql) enum StateStrategy {
 impl RowStrategy {
     /// The strategy for the rows that a recursion starts from. The estimates of several arms add up, that of
     /// another recursion is ten times what it starts from, and each step multiplies them. So it does with the
-    /// rows of a caller's table, of which conditions on them may leave few.
+    /// rows of a caller's table: conditions on them may leave few, and a closure that starts from a whole table
+    /// has no more rows than that table.
     pub(in crate::sql) fn of_start(
         table: &Table,
         base: &[Select],
@@ -52,10 +53,8 @@ impl RowStrategy {
         inputs: &Inputs<'_>,
     ) -> Self {
         let anchors = Anchors::new(inputs.catalog, tables);
-        let starts_from_many = |arm: &Select| {
-            let keys = inputs.keys.filter(|_| anchors.is_anchored(arm));
-            keys.is_some_and(|keys| finds_many(arm, keys))
-        };
+        let starts_from_many =
+            |arm: &Select| inputs.keys.is_some_and(|keys| !anchors.is_anchored(arm) || finds_many(arm, keys));
         let is_overestimated =
             base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || starts_from_many(arm));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
