@@ -6,8 +6,11 @@ use super::judge;
 use super::live::{Described, Live};
 use super::policy;
 use super::report::ReportRow;
+use super::texts;
+use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, Bindings};
 use portcullis_compiler::ir::Program;
+use portcullis_compiler::primitive::STRING;
 
 /// The entries of a document, in its order.
 pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program>) -> Vec<ReportRow> {
@@ -19,6 +22,10 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
     }
     for (ty, columns) in live.columns_by_type(bindings) {
         if let Some(finding) = judge::disagreement(ty, &columns) {
+            entries.push(alone("types", ty, finding));
+        }
+        let is_open = bindings.dialect == Dialect::Postgresql && !bindings.sql_types.contains_key(ty);
+        if let Some(finding) = texts::prevented(&columns).filter(|_| ty == STRING && is_open) {
             entries.push(alone("types", ty, finding));
         }
     }

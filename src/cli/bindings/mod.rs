@@ -29,6 +29,7 @@ mod postgresql;
 mod predicate;
 mod report;
 mod sqlite;
+mod texts;
 
 use super::error::CliError;
 use super::output::{self, Format, FormatArgs};

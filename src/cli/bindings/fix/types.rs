@@ -11,9 +11,10 @@ use crate::cli::bindings::database::{Column, ColumnKind, Fraction};
 use crate::cli::bindings::finding::Severity;
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
+use crate::cli::bindings::texts;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, Family, SqlType};
-use portcullis_compiler::primitive::INTEGER;
+use portcullis_compiler::primitive::{INTEGER, STRING};
 use std::collections::BTreeSet;
 
 /// The corrections of `sql_types`, and the casts that they need.
@@ -92,14 +93,19 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
     let first = columns.first()?;
     let (name, kind) = (&first.ty.name, first.ty.kind);
     let is_same = columns.iter().all(|column| column.ty.name == *name);
-    if columns.iter().any(|column| column.ty.kind != kind) {
-        let is_whole = columns.iter().all(|column| judge::is_whole_of_64_bits(&column.ty));
-        return (is_entity(ty) && is_whole).then(|| "bigint".to_owned());
-    }
+    let is_one_kind = columns.iter().all(|column| column.ty.kind == kind);
     if !is_entity(ty) {
-        // The values of an SQLite column may be of any type, and are tested in any case.
-        let gains = ty == INTEGER && kind == ColumnKind::Integer && dialect == Dialect::Postgresql;
-        return gains.then(|| integer(name, is_same));
+        return match ty {
+            // The values of an SQLite column may be of any type, and are tested in any case.
+            _ if dialect != Dialect::Postgresql => None,
+            INTEGER if is_one_kind && kind == ColumnKind::Integer => Some(integer(name, is_same)),
+            STRING if texts::are_plain(columns) => Some("text".to_owned()),
+            _ => None,
+        };
+    }
+    if !is_one_kind {
+        let is_whole = columns.iter().all(|column| judge::is_whole_of_64_bits(&column.ty));
+        return is_whole.then(|| "bigint".to_owned());
     }
     match kind {
         ColumnKind::Integer => Some(integer(name, is_same)),

@@ -34,7 +34,13 @@ fn is_settled_but_promised(folder: &Path, bindings: &str, promises: &str, databa
 }
 
 /// The ids that a filter over a table's column lets through on PostgreSQL.
-fn rows(folder: &Path, bindings: &str, database: &str, question: &str, column: &str) -> BTreeSet<String> {
+pub(super) fn rows(
+    folder: &Path,
+    bindings: &str,
+    database: &str,
+    question: &str,
+    column: &str,
+) -> BTreeSet<String> {
     fs::write(folder.join("bindings.yaml"), bindings).unwrap();
     let args = ["compile", "policy.polar", question, "--bindings", "bindings.yaml", "--filter", column];
     let output = portcullis(folder).args(args).output().unwrap();
@@ -116,6 +122,7 @@ sql_types:
   User: uuid
   Integer: integer
   Folder: bigint
+  String: text
   Doc: character varying(40)
 
 tables:
@@ -145,7 +152,7 @@ fn a_document_without_types_gets_all_of_them_and_the_same_rows() {
 
     let (text, out) = fixed(folder.path(), BINDINGS, &database);
     assert_eq!(text, format!("{BINDINGS}{ADDED}"));
-    assert!(out.ends_with("7 changes written to bindings.yaml\n"), "{out}");
+    assert!(out.ends_with("8 changes written to bindings.yaml\n"), "{out}");
     is_settled(folder.path(), &text, &database);
     let (code, found) = findings(folder.path(), &text, &database, &[]);
     let expected = [
@@ -227,7 +234,7 @@ fn entries_that_the_database_contradicts_are_replaced_or_removed() {
         "tables:
   # The tree.
   Folder: folders.id
-{facts}sql_types: {{Folder: bigint, Other: text, User: uuid}}
+{facts}sql_types: {{Folder: bigint, Other: text, User: uuid, String: text}}
 "
     );
     let (text, _) = fixed(folder.path(), &wrong, &database);

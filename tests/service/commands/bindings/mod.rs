@@ -15,6 +15,7 @@ mod indexes;
 mod layouts;
 mod promises;
 mod report;
+mod texts;
 mod types;
 
 use portcullis_testkit::postgres::{Session, WIRE};
