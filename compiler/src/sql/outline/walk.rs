@@ -162,7 +162,8 @@ impl<'w, 'l> Walk<'w, 'l> {
     fn probe(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         if frequency == Frequency::PerRow && mentions_outside(select) {
             let (reads, by) = (self.reads(&[select]), self.led_by(select));
-            if by.is_empty() && !self.is_led_by_table(select) {
+            let is_led = !by.is_empty() || self.is_led_by_table(select) || self.anchors.is_anchored(select);
+            if !is_led {
                 self.slow(SlowPart::Unled(reads.clone()));
             }
             if self.lowering.inputs.features.joins_tests {
