@@ -134,7 +134,7 @@ fn probe(LocalProbe { reads, by }: &LocalProbe) -> String {
     format!("{}{by}", reads.join(", "))
 }
 
-fn slow_part(LocalSlow { what, help }: &LocalSlow) -> String {
+fn slow_part(LocalSlow { what, help, is_of_rule: _ }: &LocalSlow) -> String {
     let help = help.as_ref().map(|help| format!("\n    help: {help}")).unwrap_or_default();
     format!("{what}{help}")
 }

@@ -21,7 +21,7 @@ fn text(explanation: &LocalExplanation) -> String {
     let probe = |LocalProbe { reads, by }: &LocalProbe| {
         format!("for each row: {} by {}\n", reads.join(", "), by.join(", "))
     };
-    let slow_part = |LocalSlow { what, help }: &LocalSlow| {
+    let slow_part = |LocalSlow { what, help, is_of_rule: _ }: &LocalSlow| {
         format!("slow: {what}\n  help: {}\n", help.as_deref().unwrap_or("-"))
     };
     let parts = sets.iter().map(set).chain(probes.iter().map(probe)).chain(slow.iter().map(slow_part));

@@ -190,6 +190,8 @@ pub struct LocalSlow {
     pub what: String,
     /// What would help.
     pub help: Option<String>,
+    /// Whether it is a matter of the rules; of the data bindings or the column otherwise.
+    pub is_of_rule: bool,
 }
 
 impl Engine {

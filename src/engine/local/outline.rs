@@ -136,7 +136,18 @@ impl Words<'_> {
                 (what.to_owned(), (!is_qualified).then(|| help.to_owned()))
             }
         };
-        LocalSlow { what, help }
+        let is_of_rule = match part {
+            SlowPart::Unbounded(_)
+            | SlowPart::Unled(_)
+            | SlowPart::EachRow(_)
+            | SlowPart::TestedRecursion { .. }
+            | SlowPart::WholeState { .. } => true,
+            SlowPart::Cast { .. }
+            | SlowPart::NoPromise { .. }
+            | SlowPart::OtherColumn { .. }
+            | SlowPart::RowTest { .. } => false,
+        };
+        LocalSlow { what, help, is_of_rule }
     }
 
     fn cast(&self, column: Option<BoundColumn>, ty: &str, reason: &CastReason) -> (String, Option<String>) {

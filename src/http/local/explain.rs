@@ -147,7 +147,7 @@ impl From<LocalExplanation> for ExplanationOut {
             stored_facts: stored_facts.map(end),
             sets: sets.into_iter().map(set).collect(),
             probes: probes.into_iter().map(|LocalProbe { reads, by }| ProbeOut { reads, by }).collect(),
-            slow: slow.into_iter().map(|LocalSlow { what, help }| SlowOut { what, help }).collect(),
+            slow: slow.into_iter().map(|LocalSlow { what, help, .. }| SlowOut { what, help }).collect(),
         }
     }
 }

@@ -1,9 +1,11 @@
 //! What is known about the tables and columns that a plan mentions.
 
+use super::reading::TableReaders;
 use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Jit, TableSize};
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
 use portcullis_compiler::bindings::Bindings;
+use portcullis_compiler::ir::Program;
 use std::collections::BTreeMap;
 
 /// What is known.
@@ -17,6 +19,8 @@ pub(super) struct KnownDatabase {
     pub(super) jit: Option<Jit>,
     /// The corrections of the document: each change, such as `tables: Issue: issues.id`.
     changes: Vec<String>,
+    /// Which rules read each table.
+    pub(super) readers: TableReaders,
 }
 
 /// A bound column of a table.
@@ -41,7 +45,7 @@ impl KnownColumn {
 
 impl KnownDatabase {
     /// From what the database reports about the document, and how the document could be corrected.
-    pub(super) fn new(bindings: &Bindings, live: &Live, changes: Vec<String>) -> Self {
+    pub(super) fn new(program: &Program, bindings: &Bindings, live: &Live, changes: Vec<String>) -> Self {
         let mut columns = Vec::new();
         for (ty, found) in live.columns_by_type(bindings) {
             let prefix = format!("sql_types: {ty}: ");
@@ -57,7 +61,8 @@ impl KnownDatabase {
                 columns.push(KnownColumn { origin, kind: column.ty.kind, ty: ty.to_owned(), lacking });
             }
         }
-        Self { columns, tables: BTreeMap::new(), jit: live.jit.clone(), changes }
+        let readers = TableReaders::new(program, bindings, live);
+        Self { columns, tables: BTreeMap::new(), jit: live.jit.clone(), changes, readers }
     }
 
     /// What is known of a table.

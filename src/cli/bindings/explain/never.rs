@@ -8,8 +8,11 @@ use portcullis_compiler::source::Span;
 
 /// The reason: no rule takes the resource, the actor or the action, or the rules lack facts.
 pub(super) fn reason(program: &Program, asked: &PermissionQuestion) -> String {
-    let PermissionQuestion { actor, action, resource } = asked;
-    let heads = [(2, resource.as_str(), None), (0, actor.as_str(), None), (1, STRING, Some(action.as_str()))];
+    let PermissionQuestion { actor, action, resource, .. } = asked;
+    let of_action = action.iter().map(|action| (1, STRING, Some(action.as_str())));
+    let heads = [(2, resource.as_str(), None), (0, actor.as_str(), None)].into_iter().chain(of_action);
+    let heads: Vec<_> = heads.collect();
+    let what = action.as_ref().map_or_else(|| "anything".to_owned(), |action| format!("{action:?}"));
     // The implied `allow` is nowhere in the text.
     let own = |rule: &&Rule| rule.span != Span::default();
     let mut allowing: Vec<&Rule> = rules(program, ALLOW).filter(own).collect();
@@ -18,19 +21,19 @@ pub(super) fn reason(program: &Program, asked: &PermissionQuestion) -> String {
             allowing.retain(|rule| takes(program, rule, head));
             allowing.is_empty()
         });
-        let what = match missed {
+        let missing = match missed {
             Some(0) => format!("takes a {resource}"),
             Some(1) => format!("takes a {actor} with a {resource}"),
-            Some(_) => format!("takes {action:?} with a {actor} and a {resource}"),
+            Some(_) => format!("takes {what} with a {actor} and a {resource}"),
             None => return FACTS.to_owned(),
         };
-        return format!("no rule of `allow` {what}, and the policy's own rules replace the implied one");
+        return format!("no rule of `allow` {missing}, and the policy's own rules replace the implied one");
     }
     let grants = |rule: &Rule| heads.iter().all(|&head| takes(program, rule, head));
     if rules(program, HAS_PERMISSION).any(grants) {
         return FACTS.to_owned();
     }
-    format!("no rule grants {action:?} of a {resource} to a {actor}")
+    format!("no rule grants {what} of a {resource} to a {actor}")
 }
 
 const FACTS: &str = "a rule grants it, but the facts that it needs are neither bound nor stored";

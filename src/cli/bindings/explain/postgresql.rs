@@ -7,7 +7,7 @@
 use super::known::{KnownColumn, KnownDatabase};
 use super::mention::{Mention, is_compared, is_looked_up_as_text, mentions};
 use super::node::{Node, StatementPlan};
-use super::step::{DatabasePlan, Measured, Slow, Step, counted};
+use super::step::{AskedStatement, DatabasePlan, Measured, Slow, Step, counted};
 use crate::cli::bindings::database::{ColumnKind, TableSize};
 
 /// From how many rows on reading them all is worth a remark.
@@ -22,11 +22,10 @@ const MISJUDGED: f64 = 100.0;
 /// Judges the plan of a statement.
 pub(super) fn judge(
     explained: &StatementPlan,
-    statement: &str,
+    statement: &AskedStatement<'_>,
     known: &KnownDatabase,
-    listed: Option<&str>,
 ) -> DatabasePlan {
-    let mut judge = Judge { plan: &explained.plan, statement, known, listed, steps: Vec::new() };
+    let mut judge = Judge { plan: &explained.plan, statement, known, steps: Vec::new() };
     judge.visit(&explained.plan, 0, 1.0);
     let mut slow = Vec::new();
     if explained.jit.is_some() {
@@ -42,7 +41,7 @@ pub(super) fn judge(
     }
     slow.extend(judge.unknown_tables());
     let is_slow = judge.steps.iter().any(|step| !step.slow.is_empty());
-    if let (true, Some(ty), Some(promise)) = (is_slow, listed, judge.promise()) {
+    if let (true, Some(ty), Some(promise)) = (is_slow, statement.listed, judge.promise()) {
         let what = format!(
             "the condition looks the id up in the set of all that pass, because `tables` does not name the table of {ty}"
         );
@@ -53,10 +52,8 @@ pub(super) fn judge(
 
 struct Judge<'a> {
     plan: &'a Node,
-    statement: &'a str,
+    statement: &'a AskedStatement<'a>,
     known: &'a KnownDatabase,
-    /// The type that is listed, if the statement filters its rows.
-    listed: Option<&'a str>,
     steps: Vec<Step>,
 }
 
@@ -67,6 +64,8 @@ impl<'a> Judge<'a> {
             (Some(rows), Some(runs), Some(each)) => Some(Measured { rows, runs, milliseconds: each * runs }),
             (_, _, _) => None,
         };
+        let slow = self.slow(node, times);
+        let rule_lines = if slow.is_empty() { Vec::new() } else { self.rule_lines(node) };
         self.steps.push(Step {
             depth,
             text: node.text(),
@@ -74,7 +73,8 @@ impl<'a> Judge<'a> {
             rows: Some(node.rows),
             cost: Some(node.cost),
             measured,
-            slow: self.slow(node, times),
+            slow,
+            rule_lines,
         });
         for under in &node.plans {
             let times_under = times * self.repeats(node, under);
@@ -99,6 +99,17 @@ impl<'a> Judge<'a> {
     fn looked_at(&self, node: &Node) -> f64 {
         let all = node.table().filter(|_| node.reads_all()).and_then(|table| self.known.table(table));
         all.map_or(node.rows, |table| table.n_rows).max(node.rows)
+    }
+
+    /// The lines of the rules that took part and read the table of a step. A subplan is about the tables of
+    /// all steps in it.
+    fn rule_lines(&self, node: &Node) -> Vec<usize> {
+        let name = |node: &Node| Some(self.known.table(node.table()?)?.name.as_str());
+        let mut tables: Vec<&str> = name(node).into_iter().collect();
+        if node.relationship.as_deref() == Some("SubPlan") {
+            node.for_each(&mut |under| tables.extend(name(under)));
+        }
+        self.known.readers.lines(&self.statement.rule_lines, &tables)
     }
 
     /// What is slow about a step that runs `times` times.
@@ -208,7 +219,7 @@ impl<'a> Judge<'a> {
         let table = node.table().and_then(|table| self.known.table(table));
         let (Some(table), Some(alias)) = (table, node.alias.as_deref()) else { return found };
         for column in self.known.columns(table) {
-            if is_looked_up_as_text(self.statement, alias, &column.origin.column) {
+            if is_looked_up_as_text(self.statement.text, alias, &column.origin.column) {
                 found.push((column, Mention::Cast("text".to_owned())));
             }
             self.plan.for_each(&mut |step| {
@@ -228,7 +239,7 @@ impl<'a> Judge<'a> {
 
     /// The promise without which a list cannot test a row by its own columns.
     fn promise(&self) -> Option<String> {
-        self.known.promise(self.listed?)
+        self.known.promise(self.statement.listed?)
     }
 
     /// Tables whose statistics are missing.

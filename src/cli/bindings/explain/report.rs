@@ -1,7 +1,8 @@
 //! Writes the explanations: as text with the marked steps indented, or as JSON.
 
+use super::questions::{Form, PermissionQuestion};
 use super::step::{DatabasePlan, Measured, Step, counted};
-use super::{ExplainedStatement, Explanations, Form, PlanOutcome};
+use super::{ExplainedStatement, Explanations, PlanOutcome};
 use crate::cli::validate::plural;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -11,7 +12,7 @@ impl Explanations {
     /// The explanations as text, the summary last.
     pub(in crate::cli::bindings) fn text(&self) -> String {
         let mut text = String::new();
-        for explained in self.statements.iter().filter(|explained| !explained.is_never()) {
+        for explained in self.statements.iter().filter(|explained| explained.is_shown()) {
             // Writing to a String cannot fail.
             let _ = write!(text, "\n{}\n", explained.text());
         }
@@ -37,7 +38,10 @@ impl Explanations {
             let _ = writeln!(text, "  {help}  ({})", plural(n_statements, "statement"));
         }
         text.push_str("\nstatements:\n        cost  slow parts\n");
-        for explained in &self.statements {
+        // Who may do something is never anybody where a check says so.
+        let is_told =
+            |explained: &&ExplainedStatement| explained.asked.form != Form::Subjects || !explained.is_never();
+        for explained in self.statements.iter().filter(is_told) {
             let _ = writeln!(text, "{}", explained.line());
         }
         let n_slow = self.statements.iter().filter(|explained| explained.is_slow()).count();
@@ -89,6 +93,24 @@ impl ExplainedStatement {
         }
     }
 
+    /// Whether the text shows it: all checks and lists, and others if they are slow or have no plan.
+    fn is_shown(&self) -> bool {
+        match self.asked.form {
+            Form::Check | Form::List => !self.is_never(),
+            Form::Subjects | Form::Actions => self.is_slow() || self.has_no_plan(),
+        }
+    }
+
+    /// The service's text.
+    pub(super) fn sql(&self) -> Option<&String> {
+        match &self.outcome {
+            PlanOutcome::Never { .. } | PlanOutcome::Refused { .. } => None,
+            PlanOutcome::NoRows { sql, .. }
+            | PlanOutcome::Failed { sql, .. }
+            | PlanOutcome::Planned { sql, .. } => Some(sql),
+        }
+    }
+
     fn is_never(&self) -> bool {
         self.never().is_some()
     }
@@ -131,13 +153,13 @@ impl ExplainedStatement {
     }
 
     fn title(&self) -> String {
-        let form = match self.form {
-            Form::Check => "check",
-            Form::List => "list",
+        let PermissionQuestion { form, actor, resource, .. } = &self.asked;
+        let of_last = match form {
+            _ if !self.is_last => String::new(),
+            Form::Check | Form::List | Form::Actions => format!(", for {actor}:{}", self.actor),
+            Form::Subjects => format!(", for {resource}:{}", self.resource),
         };
-        let of_last =
-            if self.is_last { format!(", for {}:{}", self.asked.actor, self.actor) } else { String::new() };
-        format!("{form}: {}{of_last}", self.asked)
+        format!("{}{of_last}", self.asked)
     }
 
     /// Whether the database answers it in other steps, or differs in what is slow about them.
@@ -156,8 +178,8 @@ impl ExplainedStatement {
         match &self.outcome {
             PlanOutcome::Never { reason } => format!("== {title} ==\nnever allowed: {reason}"),
             PlanOutcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
-            PlanOutcome::NoRows { sql } => {
-                format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {}", self.asked.resource)
+            PlanOutcome::NoRows { sql, ty } => {
+                format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {ty}")
             }
             PlanOutcome::Failed { sql, reason, .. } => {
                 format!("== {title} ==\n{sql}\n\nno plan: the database refuses it: {reason}")
@@ -173,23 +195,22 @@ impl ExplainedStatement {
     }
 
     fn json(&self) -> Value {
-        let (sql, statement) = match &self.outcome {
-            PlanOutcome::Never { .. } | PlanOutcome::Refused { .. } => (None, None),
-            PlanOutcome::NoRows { sql } => (Some(sql), None),
-            PlanOutcome::Failed { sql, statement, .. } | PlanOutcome::Planned { sql, statement, .. } => {
-                (Some(sql), Some(statement))
-            }
+        let statement = match &self.outcome {
+            PlanOutcome::Never { .. } | PlanOutcome::Refused { .. } | PlanOutcome::NoRows { .. } => None,
+            PlanOutcome::Failed { statement, .. } | PlanOutcome::Planned { statement, .. } => Some(statement),
         };
+        let form = self.asked.form;
         let failure = match &self.outcome {
             PlanOutcome::Never { .. } | PlanOutcome::NoRows { .. } | PlanOutcome::Planned { .. } => None,
             PlanOutcome::Refused { code, reason } => Some((code.as_str(), reason)),
             PlanOutcome::Failed { reason, .. } => Some(("database_error", reason)),
         };
         json!({
-            "question": match self.form { Form::Check => "check", Form::List => "list" },
-            "actor_type": self.asked.actor, "actor_id": self.actor, "action": self.asked.action, "resource_type": self.asked.resource,
+            "question": form.as_str(), "action": self.asked.action,
+            "actor_type": self.asked.actor, "actor_id": (form != Form::Subjects).then_some(&self.actor),
+            "resource_type": self.asked.resource, "resource_id": (form != Form::List).then_some(&self.resource),
             "is_never_allowed": self.is_never(), "never_because": self.never(),
-            "sql": sql, "explained": statement, "code": failure.map(|(code, _)| code),
+            "sql": self.sql(), "explained": statement, "code": failure.map(|(code, _)| code),
             "error": failure.map(|(_, reason)| reason), "plan": self.plan(),
         })
     }
@@ -224,6 +245,15 @@ impl DatabasePlan {
                 slow.help.iter().for_each(|help| {
                     let _ = writeln!(text, "{margin}    help: {help}");
                 });
+            }
+            if !step.rule_lines.is_empty() {
+                let lines: Vec<String> = step.rule_lines.iter().map(ToString::to_string).collect();
+                let _ = writeln!(
+                    text,
+                    "{margin}    rules that read this: {} {}",
+                    if lines.len() == 1 { "line" } else { "lines" },
+                    lines.join(", ")
+                );
             }
         }
         for slow in &self.slow {

@@ -1,6 +1,19 @@
 //! A database's plan as a list of steps, each with what is slow about it.
 
+use crate::engine::LocalSlow;
 use serde::Serialize;
+use std::collections::BTreeSet;
+
+/// A statement that a database is asked about.
+#[derive(Debug)]
+pub(super) struct AskedStatement<'s> {
+    /// Its text.
+    pub(super) text: &'s str,
+    /// The type whose rows it filters, if it does.
+    pub(super) listed: Option<&'s str>,
+    /// The lines of the rules that took part.
+    pub(super) rule_lines: BTreeSet<usize>,
+}
 
 /// How a database would answer one statement.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -34,6 +47,9 @@ pub(super) struct Step {
     pub(super) measured: Option<Measured>,
     /// What is slow about it.
     pub(super) slow: Vec<Slow>,
+    /// If something is: the lines of the rules that read the tables which it reads.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) rule_lines: Vec<usize>,
 }
 
 /// What happened when a step was run.
@@ -57,6 +73,14 @@ pub(super) struct Slow {
 }
 
 impl DatabasePlan {
+    /// Adds what the service knows to be slow about the rules, if the database's plan is.
+    pub(super) fn blame(&mut self, parts: &[LocalSlow]) {
+        if self.all_slow().next().is_some() {
+            let of_rules = parts.iter().filter(|part| part.is_of_rule);
+            self.slow.extend(of_rules.map(|part| Slow { what: part.what.clone(), help: part.help.clone() }));
+        }
+    }
+
     /// Everything that is slow.
     pub(super) fn all_slow(&self) -> impl Iterator<Item = &Slow> {
         self.slow.iter().chain(self.steps.iter().flat_map(|step| &step.slow))

@@ -1,7 +1,7 @@
 //! `portcullis bindings check --explain`: the SQL of each permission, the database's plan, and what is slow.
 
 use super::{check, postgresql, sqlite};
-use serde_json::Value as Json;
+use serde_json::{Value as Json, json};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn explained(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> Js
     serde_json::from_str::<Json>(&out).unwrap()["explain"].take()
 }
 
-/// One statement: by `check` or `list`, the actor's type, and the action.
+/// One statement: by `check`, `list` or `subjects`, the actor's type, and the action.
 fn statement<'j>(explained: &'j Json, question: &str, actor: &str, action: &str) -> &'j Json {
     let all = explained["statements"].as_array().unwrap();
     let found = all.iter().find(|statement| {
@@ -83,6 +83,8 @@ fn a_missing_index_is_named_where_it_is_missed() {
     let [(what, help)] = slow(list).try_into().unwrap();
     assert!(what.starts_with("reads all 20,000 rows of `docs`, of which "), "{what}");
     assert_eq!(help, "CREATE INDEX ON docs (owner_id);");
+    // The rule at this line says that owners may share.
+    assert_eq!(list["plan"]["steps"][0]["rule_lines"], json!([9]), "{list}");
     assert!(list["explained"].as_str().unwrap().starts_with("SELECT docs.id FROM docs WHERE ("), "{list}");
     // Each other one has the indexes that it needs.
     for (question, action) in [("check", "share"), ("check", "read"), ("list", "read")] {
@@ -132,10 +134,10 @@ fn the_text_marks_the_slow_step_and_counts_what_helps() {
     assert!(lines[plan + 2].ends_with("  Seq Scan on docs"), "{list}");
     assert!(lines[plan + 4].trim_start().starts_with("! reads all 20,000 rows of `docs`"), "{list}");
     assert_eq!(lines[plan + 5].trim_start(), "help: CREATE INDEX ON docs (owner_id);");
-    assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (1 statement)\n"), "{out}");
+    assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (3 statements)\n"), "{out}");
     let never = "\n           -       never  list: Robot \"read\" Doc: a rule grants it, but the facts that it needs are neither bound nor stored\n";
     assert!(out.contains(never), "{out}");
-    assert!(out.ends_with("\n8 statements: 1 with slow parts, 0 without a plan\n"), "{out}");
+    assert!(out.ends_with("\n14 statements: 3 with slow parts, 0 without a plan\n"), "{out}");
 }
 
 /// A rule of `allow` replaces the implied one, for the types that it does not take, too.
@@ -164,6 +166,60 @@ fn what_is_never_allowed_has_its_reason() {
         let all = serde_json::from_str::<Json>(&out).unwrap()["explain"].take();
         assert_eq!(statement(&all, "list", "User", "share")["never_because"], reason, "{all}");
     }
+}
+
+/// Lists of actors and of actions are looked at, too; the text shows those that are slow.
+#[test]
+fn subjects_and_actions_are_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = [POLICY, "has_permission(user: User, \"archive\", doc: Doc) if read(user, n) and size(doc, m) and m < n;\ndeclare read(User, Integer);\ndeclare size(Doc, Integer);\n"].concat();
+    let policy = policy.replace("\"share\"];", "\"share\", \"archive\"];");
+    let schema = [
+        SCHEMA,
+        "CREATE TABLE users (id integer PRIMARY KEY, n_read integer NOT NULL);
+        ALTER TABLE docs ADD size integer NOT NULL DEFAULT 0;
+        INSERT INTO users SELECT n, n FROM generate_series(0, 19999) n; ANALYZE;",
+    ]
+    .concat();
+    let facts = [FACTS, "  read(User:_, Integer:_):\n    query: SELECT id, n_read FROM users\n  size(Doc:_, Integer:_):\n    query: SELECT id, size FROM docs\n"].concat();
+    let bindings = [&facts, TYPES, "tables: {Doc: docs.id, User: users.id}\n"].concat();
+    let database = postgresql("explained_subjects", &schema);
+    fs::write(folder.path().join("policy.polar"), policy).unwrap();
+    let explain = |args: &[&str]| {
+        let args = [&["--policy", "policy.polar", "--explain"], args].concat();
+        let (code, out, err) = check(folder.path(), &bindings, &database, &args);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        out
+    };
+    let all = serde_json::from_str::<Json>(&explain(&["--json"])).unwrap()["explain"].take();
+    let subjects = statement(&all, "subjects", "User", "archive");
+    assert_eq!((&subjects["actor_id"], &subjects["resource_id"]), (&Json::Null, &json!("7")), "{subjects}");
+    assert!(
+        subjects["explained"].as_str().unwrap().starts_with("SELECT users.id FROM users WHERE "),
+        "{subjects}"
+    );
+    let found = slow(subjects);
+    assert!(found.iter().any(|(what, _)| what.starts_with("reads all 20,000 rows of `users`")), "{subjects}");
+    let mut steps = subjects["plan"]["steps"].as_array().unwrap().iter();
+    let step = steps.find(|step| !step["slow"].as_array().unwrap().is_empty()).unwrap();
+    assert_eq!(step["rule_lines"], json!([11]), "{subjects}");
+    // The service knows why, and the rows of the resource are found by their key.
+    let helps = helps(&all);
+    assert!(
+        helps.contains(&"restrict the rows in your own query, or let the rule start from the actor"),
+        "{all}"
+    );
+    assert!(!helps.contains(&"add an equality with the row to the rule"), "{all}");
+    let actions: Vec<&Json> =
+        all["statements"].as_array().unwrap().iter().filter(|each| each["question"] == "actions").collect();
+    let [of_user, of_robot] = actions.try_into().unwrap();
+    assert_eq!((&of_user["action"], &of_user["is_never_allowed"]), (&Json::Null, &json!(false)), "{of_user}");
+    assert!(of_user["plan"]["steps"][0]["text"].is_string(), "{of_user}");
+    assert_eq!(of_robot["is_never_allowed"], true, "{of_robot}");
+    let out = explain(&[]);
+    assert!(out.contains("\n== subjects: User \"archive\" Doc ==\n"), "{out}");
+    assert!(out.contains("    rules that read this: line 11\n"), "{out}");
+    assert!(out.contains("  actions: User Doc\n") && !out.contains("== actions: User Doc"), "{out}");
 }
 
 /// Where another actor gets another plan, both are shown.
