@@ -1,4 +1,8 @@
-//! Advice about the database itself: indexes that the returned SQL would use, and what makes it slow.
+//! Advice about the database itself: indexes by which the returned SQL may look rows up, and what makes it
+//! slow.
+//!
+//! Rules may only read a bound column of ids, and never look rows up by it. That depends on the questions,
+//! and `--explain` shows where a statement misses an index.
 //!
 //! A finding is about the document. Advice is about the database, and none of it is wrong, so it counts as
 //! neither an error nor a warning.
@@ -81,7 +85,7 @@ impl Advice {
     pub(super) fn text(&self) -> String {
         let mut lines = Vec::new();
         if !self.indexes.is_empty() {
-            lines.push("\nindexes that look-ups would use:".to_owned());
+            lines.push("\nindexes for rules that look rows up by these ids:".to_owned());
         }
         for index in &self.indexes {
             lines.push(format!("  {}", index.ddl));
