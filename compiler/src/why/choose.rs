@@ -7,6 +7,7 @@
 use super::rows::Rows;
 use super::run::Run;
 use super::state::{Env, FrameId};
+use super::suggest::search::SearchReach;
 use super::terms::{plain, scan_values, values_of};
 use super::values::Value;
 use super::world::{Fault, RowQuery, World};
@@ -57,7 +58,7 @@ pub(super) fn choose<R: Rows>(
             return Ok(vec![id]);
         }
     }
-    if run.most_assumed > 0 {
+    if run.most_assumed > 0 && run.reach == SearchReach::AnyCondition {
         let ways = left.ways();
         if ways.len() > 1 {
             return Ok(ways);

@@ -15,7 +15,7 @@ use super::state::{
     AnswerId, AnswerTable, AnswerTableId, Assumed, ClauseFrame, Derivations, Env, FactId, FrameId,
     GoalAnswer, GoalSet, Key, Via,
 };
-use super::suggest::search::Assumable;
+use super::suggest::search::{Assumable, SearchReach, SuggestionSearch};
 use super::terms::bound;
 use super::values::Value;
 use super::world::{Fault, OpenClause, World};
@@ -70,6 +70,8 @@ pub(super) struct Run<'r, 'w, R> {
     pub(super) most_assumed: usize,
     /// Which facts an answer may assume.
     assumable: Assumable,
+    /// From which conditions it looks for their values.
+    pub(super) reach: SearchReach,
     /// Whether an attempt that may assume facts skipped rows of a look-up.
     pub(super) skips_rows: bool,
     /// Attempts that were made, where several ways lead to the same.
@@ -84,11 +86,13 @@ pub(super) struct Run<'r, 'w, R> {
 impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
     /// A run that assumes nothing.
     pub(super) fn new(world: &'r mut World<'w, R>) -> Self {
-        Self::assuming(world, 0, Assumable::Stored)
+        let search = SuggestionSearch::new(0);
+        Self { most_assumed: 0, ..Self::assuming(world, search) }
     }
 
-    /// A run whose answers may assume up to this many facts.
-    pub(super) fn assuming(world: &'r mut World<'w, R>, most_assumed: usize, assumable: Assumable) -> Self {
+    /// A run whose answers may assume facts.
+    pub(super) fn assuming(world: &'r mut World<'w, R>, search: SuggestionSearch) -> Self {
+        let SuggestionSearch { n_facts: most_assumed, assumable, reach, .. } = search;
         Self {
             world,
             state: Derivations::new(),
@@ -97,6 +101,7 @@ impl<'r, 'w, R: Rows> Run<'r, 'w, R> {
             refuted: FxHashMap::default(),
             most_assumed,
             assumable,
+            reach,
             skips_rows: false,
             made: FxHashSet::default(),
             turn: 0,

@@ -3,7 +3,8 @@
 //! In: a question without a proof. The run is repeated, and may now assume one fact that does not exist,
 //! then two, then three: the lightest derivation (Knuth 1977) where a missing fact costs 1, found by
 //! cost. A search ends with the first sets that it finds, and goes on only if the engine confirms none of
-//! them: facts of helper predicates, which callers do not store, come last. Only facts whose values are
+//! them: facts of helper predicates, which callers do not store, come last. A search that ends at its limit
+//! without a set is repeated with a smaller [reach](search::SearchReach). Only facts whose values are
 //! all known are assumed; those that the policy derives anyway, permissions, are not. Whether a negation
 //! holds is decided without what is assumed, so the real engine must answer with each suggestion before
 //! it is shown.
@@ -40,7 +41,7 @@ pub(super) fn suggest<R: Rows>(
     let mut next = Some(search);
     while let Some(search) = next.filter(|_| found.sets.is_empty()) {
         world.allow(budget);
-        let mut run = Run::assuming(world, search.n_facts, search.assumable);
+        let mut run = Run::assuming(world, search);
         let is_cut = match run.question() {
             Ok(()) => false,
             Err(Fault::Spent | Fault::Open(_) | Fault::Lost) => true,
@@ -52,7 +53,7 @@ pub(super) fn suggest<R: Rows>(
         sets.retain(|set| set.len() == search.n_facts && search.finds(&state, set, &rules.helpers));
         found.truncated |= is_cut || skips_rows || sets.len() > search.most;
         found.sets = sets.into_iter().take(search.most).map(|set| facts(&state, set)).collect();
-        next = if is_cut { search.next_kind() } else { search.next() };
+        next = if is_cut { search.next_nearer() } else { search.next() };
         // Without helper predicates there are no other facts.
         next = next.filter(|next| next.assumable == Assumable::Stored || !rules.helpers.is_empty());
     }

@@ -5,6 +5,7 @@ mod excluded;
 mod filled;
 mod hostile;
 mod merged;
+mod near;
 
 use super::{Budget, Verdict};
 use bench::Bench;
