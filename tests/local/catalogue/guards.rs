@@ -67,19 +67,19 @@ open(f: Folder) if has_relation(f, \"parent\", p) and open(p);",
     },
     Pattern {
         shape: "pattern-guard-beside-a-rule-for-everybody",
-        title: "A guard on the folder and all above it, where some folders are open to everybody",
+        title: "A guard on the folder and all above it, where the folders of all tenants but one are open to everybody",
         why: "Nothing lists the documents that everybody may read, so each row is tested. Its folder is looked up once by its key, for the user's tenants and for those that are open to everybody, and the guard is one hash table.",
         reads_each_row: true,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and opened(u, f) and not closed(f);
 opened(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
-opened(_: User, f: Folder) if has_relation(f, \"tenant\", t) and suspended(t);
+opened(_: User, f: Folder) if has_relation(f, \"tenant\", t) and t != Tenant{\"100\"};
 closed(f: Folder) if archived(f);
 closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
         expert: "d.folder_id NOT IN (CLOSED) AND EXISTS (
                    SELECT 1 FROM folders f WHERE f.id = d.folder_id AND (
                      f.tenant_id IN (SELECT tenant_id FROM tenant_members WHERE user_id = ?)
-                     OR f.tenant_id IN (SELECT id FROM tenants WHERE suspended = 1)))",
+                     OR f.tenant_id <> 100))",
     },
     Pattern {
         shape: "pattern-flag-in-a-hierarchy",

@@ -12,6 +12,9 @@
 //! for itself. So this pass takes alternatives together only if one of them does not start from a given value,
 //! and only if they share a denial that reads more than a container.
 
+#[cfg(test)]
+mod tests;
+
 use super::common::{Normal, by_shown_rows, rename};
 use super::sets::{link_of, listed, with_shown};
 use super::{is_of_row, rows_of};
@@ -20,6 +23,7 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::around;
 use crate::algebra::{Alias, Condition, Expr, From, Plan, Select};
 use crate::catalog::Catalog;
+use crate::ir::CompareOp;
 use crate::keys::Keys;
 
 /// Takes the alternatives of a filter together that share a guard.
@@ -65,6 +69,23 @@ struct Container {
     link: Condition,
 }
 
+impl Container {
+    /// The value that finds the container, and its key.
+    fn key(&self) -> Option<(Expr, Expr)> {
+        link_of(&self.link, &|expr| expr.alias() != Some(self.from.alias))
+    }
+
+    /// Whether a condition depends on the container, or on the value that finds it.
+    fn is_asked_by(&self, condition: &Condition) -> bool {
+        let value = self.key().map(|(value, _)| value);
+        let mut found = false;
+        condition.for_each_expr(&mut |expr| {
+            found |= expr.alias() == Some(self.from.alias) || Some(expr) == value;
+        });
+        found
+    }
+}
+
 /// A denial that depends on a container.
 #[derive(Clone, Debug)]
 struct Guard {
@@ -99,8 +120,7 @@ impl GuardedAlternative {
         for guard in &found.guards {
             for container in found.containers.iter().rev() {
                 if let Some(condition) = found.select.filter.get_mut(guard.place)
-                    && let Some((value, key)) =
-                        link_of(&container.link, &|expr| expr.alias() != Some(container.from.alias))
+                    && let Some((value, key)) = container.key()
                 {
                     *condition = with_shown(condition, key, value);
                 }
@@ -123,9 +143,12 @@ impl GuardedAlternative {
         let guards = self.select.filter.iter().enumerate().filter_map(|(place, condition)| {
             let is_denial =
                 matches!(condition, Condition::None(denied) if !denied.iter().all(Select::reads_nothing));
-            let mentioned = mentioned(condition);
-            let found = self.containers.iter().map(|container| container.from.alias);
-            let containers: Vec<Alias> = found.filter(|alias| mentioned.contains(alias)).collect();
+            let containers: Vec<Alias> = self
+                .containers
+                .iter()
+                .filter(|container| container.is_asked_by(condition))
+                .map(|container| container.from.alias)
+                .collect();
             (is_denial && !containers.is_empty()).then_some(Guard { place, containers })
         });
         guards.collect()
@@ -146,9 +169,18 @@ impl GuardedAlternative {
         self.rows.iter().copied().chain(self.containers.iter().map(|container| container.from))
     }
 
-    /// The form of a condition in which equal ones of different alternatives are equal.
+    /// The form of a condition in which equal ones of different alternatives are equal. An equality has the value
+    /// that leads to a container before its key.
     fn normal(&self, condition: &Condition) -> Normal {
-        by_shown_rows(condition, &self.shown().collect::<Vec<_>>())
+        let shown: Vec<From> = self.shown().collect();
+        let place = |expr: Expr| shown.iter().position(|from| Some(from.alias) == expr.alias());
+        let turned = match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } if place(*right) < place(*left) => {
+                Some(Condition::Compare { op: CompareOp::Equal, left: *right, right: *left })
+            }
+            _ => None,
+        };
+        by_shown_rows(turned.as_ref().unwrap_or(condition), &shown)
     }
 
     /// Whether a condition mentions no other source of the alternative.
@@ -221,171 +253,12 @@ fn merged(members: &[GuardedAlternative], taken: &mut TakenAliases) -> Select {
                 rename(&mut branch, from.alias, known.alias);
             }
         }
-        merged.filter = shared.filter;
+        if merged.filter.is_empty() {
+            merged.filter = shared.filter;
+        }
         branches.push(branch);
     }
     merged.filter.push(Condition::Any(branches));
     merged.filter.iter_mut().for_each(|condition| renumber_inside(condition, taken));
     merged
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::algebra::sample::{bound_catalog, column, equal, literal, read, source};
-    use crate::algebra::{FromKind, PlanAnswer};
-    use crate::bindings;
-    use crate::catalog::{ColumnId, SourceId};
-
-    /// Replies have a comment, comments a page, pages a space; who is a member of a space, which spaces are open to everybody,
-    /// and from whom a page is hidden.
-    const BINDINGS: &str = "
-        dialect: postgresql
-        facts:
-          on_page(Comment:_, Page:_): { query: 'SELECT id, page_id FROM comments' }
-          in_space(Page:_, Space:_): { query: 'SELECT id, space_id FROM pages' }
-          member(User:_, Space:_): { query: 'SELECT user_id, space_id FROM members' }
-          open(Space:_): { query: 'SELECT id FROM spaces WHERE open' }
-          hidden(Page:_, User:_): { query: 'SELECT page_id, user_id FROM hidden' }
-          public(Page:_): { query: 'SELECT id FROM pages WHERE public' }
-          answers(Reply:_, Comment:_): { query: 'SELECT id, comment_id FROM replies' }
-        tables: { Comment: comments.id, Page: pages.id, Space: spaces.id }
-    ";
-    const COMMENTS: usize = 0;
-    const PAGES: usize = 1;
-    const MEMBERS: usize = 2;
-    const OPEN: usize = 3;
-    const HIDDEN: usize = 4;
-    const PUBLIC: usize = 5;
-    const ANSWERS: u32 = 6;
-
-    /// The alternatives that these become.
-    fn taken_together(selects: Vec<Select>) -> Vec<Select> {
-        let catalog = bound_catalog(&[
-            ("on_page", &["Comment", "Page"]),
-            ("in_space", &["Page", "Space"]),
-            ("member", &["User", "Space"]),
-            ("open", &["Space"]),
-            ("hidden", &["Page", "User"]),
-            ("public", &["Page"]),
-            ("answers", &["Reply", "Comment"]),
-        ]);
-        let bindings = bindings::parse(BINDINGS).unwrap();
-        let mut plan = Plan::new(Vec::new(), PlanAnswer::Decision(selects));
-        share(&mut plan, &catalog, Keys { catalog: &catalog, bindings: &bindings });
-        plan.answer.selects().to_vec()
-    }
-
-    /// An alternative whose sources are numbered from here: the row, its page by this column, and one more.
-    fn on_page(first: usize, page: (usize, u32), other: usize, filter: Vec<Condition>) -> Select {
-        let (source_of_page, key) = page;
-        let row = FromKind::Row { source: SourceId(0), key: ColumnId::FIRST };
-        let from = [(first, row), (first + 1, source(source_of_page)), (first + 2, source(other))];
-        let link = equal(column(first, 1), column(first + 1, key));
-        read(&from, [vec![link], filter].concat(), Vec::new())
-    }
-
-    /// The page of the row is in a space of the user's.
-    fn in_own_space(first: usize) -> Vec<Condition> {
-        vec![equal(column(first + 2, 0), literal(0)), equal(column(first + 1, 1), column(first + 2, 1))]
-    }
-
-    fn in_open_space(first: usize) -> Vec<Condition> {
-        vec![equal(column(first + 2, 0), column(first + 1, 1))]
-    }
-
-    /// The page is not hidden from the user of this literal.
-    fn not_hidden(first: usize, user: usize) -> Condition {
-        let of_page = equal(column(first + 3, 0), column(first + 1, 0));
-        let filter = vec![of_page, equal(column(first + 3, 1), literal(user))];
-        Condition::None(vec![read(&[(first + 3, source(HIDDEN))], filter, Vec::new())])
-    }
-
-    fn guarded(first: usize, mut filter: Vec<Condition>, user: usize) -> Vec<Condition> {
-        filter.push(not_hidden(first, user));
-        filter
-    }
-
-    #[test]
-    fn a_container_that_is_tested_for_everybody_is_looked_up_once() {
-        let own = on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0));
-        let open = on_page(1, (PAGES, 0), OPEN, guarded(1, in_open_space(1), 0));
-        let found = taken_together(vec![own, open]);
-        let [merged] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(merged.from.len(), 2);
-        let [_, Condition::None(_), Condition::Any(branches)] = merged.filter.as_slice() else {
-            panic!("{merged:?}")
-        };
-        let read: Vec<FromKind> =
-            branches.iter().flat_map(|branch| &branch.from).map(|from| from.kind).collect();
-        assert_eq!(read, [source(MEMBERS), source(OPEN)]);
-        assert_eq!(branches.iter().map(|branch| branch.filter.len()).collect::<Vec<_>>(), [2, 1]);
-    }
-
-    /// Neither what starts from the actor alone, nor alternatives that have only a part of a guard, or none,
-    /// in common, nor what is no container.
-    #[test]
-    fn other_alternatives_stay() {
-        let own = |user| on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), user));
-        let open = |user| on_page(11, (PAGES, 0), OPEN, guarded(11, in_open_space(11), user));
-        let without_guard = on_page(11, (PAGES, 0), OPEN, in_open_space(11));
-        let by_space = |first| on_page(first, (PAGES, 1), OPEN, guarded(first, in_open_space(first), 0));
-        for selects in [
-            vec![own(0), own(0)],
-            vec![own(0), open(1)],
-            vec![own(0), without_guard],
-            vec![by_space(1), by_space(11)],
-        ] {
-            assert_eq!(taken_together(selects.clone()), selects);
-        }
-    }
-
-    /// A third alternative with the guard is tested in the same look-up, and one without it stays.
-    #[test]
-    fn all_alternatives_with_the_guard_share_the_look_up() {
-        let own = on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0));
-        let open = |first| on_page(first, (PAGES, 0), OPEN, guarded(first, in_open_space(first), 0));
-        let free = on_page(31, (PAGES, 0), MEMBERS, in_own_space(31));
-        let found = taken_together(vec![own, open(11), free.clone(), open(21)]);
-        let [left, merged] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(*left, free);
-        assert!(matches!(merged.filter.last(), Some(Condition::Any(branches)) if branches.len() == 3));
-    }
-    /// Another bound query of pages does not have the spaces, so each alternative looks up the page itself.
-    #[test]
-    fn a_guard_is_shared_by_alternatives_that_read_different_facts() {
-        let own = on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0));
-        let public = on_page(11, (PUBLIC, 0), OPEN, guarded(11, Vec::new(), 0));
-        let found = taken_together(vec![own, public]);
-        let [merged] = found.as_slice() else { panic!("{found:?}") };
-        assert_eq!(merged.from.len(), 1);
-        let [denial @ Condition::None(_), Condition::Any(branches)] = merged.filter.as_slice() else {
-            panic!("{merged:?}")
-        };
-        assert!(is_about(denial, merged.from[0].alias));
-        assert_eq!(branches.iter().map(|branch| branch.from.len()).collect::<Vec<_>>(), [2, 2]);
-    }
-
-    fn is_about(condition: &Condition, alias: Alias) -> bool {
-        mentioned(condition).contains(&alias)
-    }
-
-    /// The guard is about the page of the comment to which the row is a reply.
-    #[test]
-    fn a_container_may_be_found_through_another_one() {
-        let below = |first: usize, select: Select| {
-            let row = FromKind::Row { source: SourceId(ANSWERS), key: ColumnId::FIRST };
-            let mut from: Vec<(usize, FromKind)> = vec![(first + 4, row), (first, source(COMMENTS))];
-            from.extend(select.from.iter().skip(1).zip(first + 1..).map(|(from, alias)| (alias, from.kind)));
-            let link = equal(column(first + 4, 1), column(first, 0));
-            read(&from, [vec![link], select.filter].concat(), Vec::new())
-        };
-        let own = below(1, on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0)));
-        let open = below(11, on_page(11, (PAGES, 0), OPEN, guarded(11, in_open_space(11), 0)));
-        let found = taken_together(vec![own, open]);
-        let [merged] = found.as_slice() else { panic!("{found:?}") };
-        let kinds: Vec<FromKind> = merged.from.iter().skip(1).map(|from| from.kind).collect();
-        assert_eq!(kinds, [source(COMMENTS), source(PAGES)]);
-        assert_eq!(merged.filter.len(), 4);
-    }
 }
