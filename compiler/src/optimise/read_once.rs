@@ -10,9 +10,10 @@
 //! That both rows are the same follows from the key, which the bindings promise to be unique (`tables:`). An
 //! inner select sees the rows of those around it, so that a test of existence often becomes a comparison.
 //!
-//! In a filter, a row with a given key is read twice rather than once if that keeps conditions on the caller's
-//! row apart: *the user's clearance is at least the document's, and the user's office is the folder's* are two
-//! conditions, of which each starts from the user's row. Over one row they would be a test of pairs.
+//! In a filter, a row with a given key is read twice rather than once if that keeps conditions on the
+//! caller's row apart: *the user's clearance is at least the document's, and the user's office is the
+//! folder's* are two conditions, of which each starts from the user's row. Over one row they would be a test
+//! of pairs.
 
 use super::row::{fact_condition, is_of_row, rows_of};
 use super::setting::{Row, Setting};

@@ -1,5 +1,6 @@
 //! Calls that become tables: of all that a call answers, or of what the enclosing rows ask for.
 
+use super::approach::Shares;
 use super::body::{Goal, Term};
 use super::build::Build;
 use super::error::PlanError;
@@ -13,12 +14,13 @@ use crate::datalog::RelId;
 use crate::id_vec::IdVec;
 use rustc_hash::FxHashSet;
 
-/// How deep the bodies may be nested in which a table is made for the rows that lead to it, not for all that read
-/// it: at each depth the table is planned again.
+/// How deep the bodies may be nested in which a table is made for the rows that lead to it, not for all that
+/// read it: at each depth the table is planned again.
 const DEMANDED_DEPTH: usize = 3;
 
 impl Planner<'_> {
-    /// A table of what a call answers: for the rows that lead to it, if the recursion behind it starts from them.
+    /// A table of what a call answers: for the rows that lead to it, if the recursion behind it starts from
+    /// them.
     pub(super) fn table_of(
         &mut self,
         scope: &Enclosing<'_>,
@@ -39,7 +41,8 @@ impl Planner<'_> {
     /// such as the user of a token. Nothing leads to a table of all answers, so a recursion behind it would
     /// start from every row of the listed table.
     fn starts_from_rows(&self, scope: &Enclosing<'_>, build: &Build, rel: RelId, args: &[Term]) -> bool {
-        if self.answered_column().is_none() || self.depth > DEMANDED_DEPTH || !self.calls_recursion(rel) {
+        let is_closest = self.shares == Shares::Rows && self.depth <= DEMANDED_DEPTH;
+        if !is_closest || self.answered_column().is_none() || !self.calls_recursion(rel) {
             return false;
         }
         let anchors = Anchors::of_shape(self.catalog, &self.tables, self.answered_column());

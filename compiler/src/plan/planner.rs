@@ -3,7 +3,6 @@
 use super::approach::{Approach, Ends, Shares};
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
-use super::closure::ClosureStarts;
 use super::error::PlanError;
 use super::request::Request;
 use super::scope::Enclosing;
@@ -36,6 +35,15 @@ pub(super) enum FlatClosures {
     OfDemand,
     /// Everything, for all that read it: it is part of a closure of what is demanded.
     Whole,
+}
+
+/// The relations of one column that were closed, by what their closures start from.
+#[derive(Debug, Default)]
+pub(super) struct ClosureStarts {
+    /// Values to which the question's values lead.
+    pub(super) given: FxHashSet<RelId>,
+    /// All rows of a table, so that they are closed from their exits.
+    pub(super) anywhere: FxHashSet<RelId>,
 }
 
 /// Whether a question asks for a decision or for values.

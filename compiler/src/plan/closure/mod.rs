@@ -20,7 +20,7 @@ use super::approach::Shares;
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
 use super::error::PlanError;
-use super::planner::{Asks, Planner};
+use super::planner::{Asks, ClosureStarts, Planner};
 use super::scope::Enclosing;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Expr, Select, TableRef};
@@ -43,15 +43,6 @@ pub(super) enum KnownColumn {
     Static(Expr),
     Row(Expr),
     No,
-}
-
-/// The relations of one column that were closed, by what their closures start from.
-#[derive(Debug, Default)]
-pub(super) struct ClosureStarts {
-    /// Values to which the question's values lead.
-    given: FxHashSet<RelId>,
-    /// All rows of a table, so that they are closed from their exits.
-    anywhere: FxHashSet<RelId>,
 }
 
 /// A call to be closed.
@@ -169,8 +160,9 @@ impl Planner<'_> {
         modes
     }
 
-    /// Whether the only column of a call is closed from the exits: nothing leads to its value from one that the
-    /// question gives, or that is so in another alternative of a filter, which needs the whole closure anyway.
+    /// Whether the only column of a call is closed from the exits: nothing leads to its value from one that
+    /// the question gives, or that is so in another alternative of a filter, which needs the whole closure
+    /// anyway.
     fn starts_anywhere(&mut self, call: &ClosureCall<'_>, value: Expr) -> bool {
         if self.whole.contains(&call.rel) {
             return true;

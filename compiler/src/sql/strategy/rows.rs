@@ -44,8 +44,8 @@ pub(in crate::sql) enum StateStrategy {
 impl RowStrategy {
     /// The strategy for the rows that a recursion starts from. The estimates of several arms add up, that of
     /// another recursion is ten times what it starts from, and each step multiplies them. So it does with the
-    /// rows of a caller's table: conditions on them may leave few, and a closure that starts from a whole table
-    /// has no more rows than that table.
+    /// rows of a caller's table: conditions on them may leave few, and a closure that starts from a whole
+    /// table has no more rows than that table.
     pub(in crate::sql) fn of_start(
         table: &Table,
         base: &[Select],

@@ -1,5 +1,5 @@
-//! Tests once a guard that several alternatives have on their containers, and looks up a container once for all
-//! of them.
+//! Tests once a guard that several alternatives have on their containers, and looks up a container once for
+//! all of them.
 //!
 //! ```text
 //! pages(row.page, s) and member(u, s) and not hidden(u, row.page)
@@ -7,10 +7,10 @@
 //!     ─▶   pages(row.page, s) and not hidden(u, row.page) and (member(u, s) or open(s))
 //! ```
 //!
-//! An alternative that starts from the actor would become a set of containers. If another one, for everybody,
-//! has to be tested for each row anyway, such a set saves nothing, and each of the two would make the guard
-//! for itself. So this pass takes alternatives together only if one of them does not start from a given value,
-//! and only if they share a denial that reads more than a container.
+//! If given values lead to the containers of an alternative, it would become a set of containers. If they do
+//! not lead to those of another one, that tests each row, such a set saves nothing, and each of the two would
+//! make the guard for itself. So this pass takes alternatives together only if they share a denial that reads
+//! more than a container, and only if one of them would not list the containers.
 
 #[cfg(test)]
 mod tests;
@@ -169,8 +169,8 @@ impl GuardedAlternative {
         self.rows.iter().copied().chain(self.containers.iter().map(|container| container.from))
     }
 
-    /// The form of a condition in which equal ones of different alternatives are equal. An equality has the value
-    /// that leads to a container before its key.
+    /// The form of a condition in which equal ones of different alternatives are equal. An equality has the
+    /// value that leads to a container before its key.
     fn normal(&self, condition: &Condition) -> Normal {
         let shown: Vec<From> = self.shown().collect();
         let place = |expr: Expr| shown.iter().position(|from| Some(from.alias) == expr.alias());
@@ -208,20 +208,26 @@ impl GuardedAlternative {
         links
     }
 
-    /// What is shared with other alternatives, and the rest.
-    fn taken_apart(&self, is_shared: &dyn Fn(&Normal) -> bool) -> (Select, Select) {
-        // What is asked of a container is shared only if what leads to the container is.
-        let is_shared_with_links = |condition: &&Condition| {
-            let links = self.links_to(condition);
-            links.into_iter().chain([*condition]).all(|asked| is_shared(&self.normal(asked)))
-        };
-        let filter: Vec<Condition> = self.about_shown().filter(is_shared_with_links).cloned().collect();
+    /// The conditions of these forms, with the sources that they mention, and the rest.
+    fn taken_apart(&self, shared: &[Normal]) -> (Select, Select) {
+        let is_shared = |condition: &&Condition| shared.contains(&self.normal(condition));
+        let filter: Vec<Condition> = self.about_shown().filter(is_shared).cloned().collect();
         let is_read = |from: &From| filter.iter().any(|asked| mentioned(asked).contains(&from.alias));
         let from: Vec<From> = self.shown().filter(is_read).collect();
         let mut rest = self.select.clone();
         rest.from.retain(|own| !from.contains(own));
         rest.filter.retain(|condition| !filter.contains(condition));
         (Select { from, filter, ..Select::default() }, rest)
+    }
+
+    /// Those of these forms whose containers are found by equalities that have one of them, too.
+    fn with_links(&self, forms: &[Normal]) -> Vec<Normal> {
+        let has_links = |condition: &&Condition| {
+            self.links_to(condition).into_iter().all(|link| forms.contains(&self.normal(link)))
+        };
+        let found: Vec<Normal> =
+            self.about_shown().filter(has_links).map(|condition| self.normal(condition)).collect();
+        forms.iter().filter(|form| found.contains(form)).cloned().collect()
     }
 
     /// Whether given values lead to the containers of a guard, so that they are listed.
@@ -233,17 +239,33 @@ impl GuardedAlternative {
     }
 }
 
+/// The forms of conditions that each of several alternatives has once. What is asked of a container is among
+/// them only if what leads to the container is, in each alternative.
+fn shared(members: &[GuardedAlternative]) -> Vec<Normal> {
+    let forms = |one: &GuardedAlternative| one.about_shown().map(|own| one.normal(own)).collect::<Vec<_>>();
+    let all: Vec<Vec<Normal>> = members.iter().map(forms).collect();
+    let is_once = |form: &Normal, of: &[Normal]| of.iter().filter(|own| *own == form).count() == 1;
+    let of_first = all.first().into_iter().flatten();
+    let mut shared: Vec<Normal> =
+        of_first.filter(|form| all.iter().all(|of| is_once(form, of))).cloned().collect();
+    loop {
+        let linked = members.iter().fold(shared.clone(), |forms, one| one.with_links(&forms));
+        if linked.len() == shared.len() {
+            return shared;
+        }
+        shared = linked;
+    }
+}
+
 /// One alternative that holds where one of several does.
 fn merged(members: &[GuardedAlternative], taken: &mut TakenAliases) -> Select {
-    let normals = |one: &GuardedAlternative| one.about_shown().map(|own| one.normal(own)).collect::<Vec<_>>();
-    let all: Vec<Vec<Normal>> = members.iter().map(normals).collect();
-    let is_once = |normal: &Normal, of: &[Normal]| of.iter().filter(|own| *own == normal).count() == 1;
-    let is_shared = |normal: &Normal| all.iter().all(|of| is_once(normal, of));
+    let forms = shared(members);
     let mut merged = Select::default();
     let mut branches = Vec::new();
     for one in members {
-        let (mut shared, mut branch) = one.taken_apart(&is_shared);
-        if merged.from.is_empty() {
+        let (mut shared, mut branch) = one.taken_apart(&forms);
+        let is_first = branches.is_empty();
+        if is_first {
             let fresh = |from: &From| From { alias: taken.take(), kind: from.kind };
             merged.from = shared.from.iter().map(fresh).collect();
         }
@@ -253,7 +275,7 @@ fn merged(members: &[GuardedAlternative], taken: &mut TakenAliases) -> Select {
                 rename(&mut branch, from.alias, known.alias);
             }
         }
-        if merged.filter.is_empty() {
+        if is_first {
             merged.filter = shared.filter;
         }
         branches.push(branch);

@@ -6,8 +6,8 @@ use crate::algebra::{FromKind, PlanAnswer};
 use crate::bindings;
 use crate::catalog::{ColumnId, SourceId};
 
-/// Replies have a comment, comments a page, pages a space; who is a member of a space, which spaces are open to everybody,
-/// and from whom a page is hidden.
+/// Replies have a comment, comments a page, pages a space; who is a member of a space, which spaces are open
+/// to everybody, and from whom a page is hidden.
 const BINDINGS: &str = "
     dialect: postgresql
     facts:
@@ -130,6 +130,7 @@ fn all_alternatives_with_the_guard_share_the_look_up() {
     assert_eq!(*left, free);
     assert!(matches!(merged.filter.last(), Some(Condition::Any(branches)) if branches.len() == 3));
 }
+
 /// Another bound query of pages does not have the spaces, so each alternative looks up the page itself.
 #[test]
 fn a_guard_is_shared_by_alternatives_that_read_different_facts() {
@@ -166,4 +167,43 @@ fn a_container_may_be_found_through_another_one() {
     let kinds: Vec<FromKind> = merged.from.iter().skip(1).map(|from| from.kind).collect();
     assert_eq!(kinds, [source(COMMENTS), source(PAGES)]);
     assert_eq!(merged.filter.len(), 4);
+}
+
+/// Two equalities lead to the page of one alternative, and one to that of the other, in either order.
+#[test]
+fn a_container_that_is_found_in_two_ways_is_shared_as_far_as_all_find_it() {
+    let own = on_page(1, (PAGES, 0), MEMBERS, guarded(1, in_own_space(1), 0));
+    let mut open = on_page(11, (PAGES, 0), OPEN, guarded(11, in_open_space(11), 0));
+    open.filter.insert(0, equal(column(11, 2), column(12, 0)));
+    for selects in [vec![own.clone(), open.clone()], vec![open, own]] {
+        let found = taken_together(selects.clone());
+        let n_sources = |select: &Select| {
+            let mut n_sources = 0;
+            select.for_each_source(&mut |_| n_sources += 1);
+            n_sources
+        };
+        // Each alternative that was merged has its own sources, or those that all share.
+        for select in &found {
+            let mut known: Vec<Alias> = Vec::new();
+            select.for_each_source(&mut |from| known.push(from.alias));
+            for condition in &select.filter {
+                assert!(mentioned(condition).iter().all(|alias| known.contains(alias)), "{select:?}");
+            }
+        }
+        assert!(found.iter().map(n_sources).sum::<usize>() >= 6, "{found:?}");
+    }
+}
+
+/// What one alternative asks twice stays in it.
+#[test]
+fn a_condition_that_occurs_twice_is_not_shared() {
+    let asked = |first: usize| equal(column(first + 1, 2), literal(0));
+    let twice = |first| guarded(first, [in_own_space(first), vec![asked(first), asked(first)]].concat(), 0);
+    let once = |first| guarded(first, [in_open_space(first), vec![asked(first)]].concat(), 0);
+    let own = on_page(1, (PAGES, 0), MEMBERS, twice(1));
+    let open = on_page(11, (PAGES, 0), OPEN, once(11));
+    let found = taken_together(vec![own, open]);
+    let [merged] = found.as_slice() else { panic!("{found:?}") };
+    let Some(Condition::Any(branches)) = merged.filter.last() else { panic!("{merged:?}") };
+    assert_eq!(branches.iter().map(|branch| branch.filter.len()).collect::<Vec<_>>(), [4, 2]);
 }
