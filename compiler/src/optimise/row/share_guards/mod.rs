@@ -95,7 +95,7 @@ struct Guard {
     containers: Vec<Alias>,
 }
 
-/// Places of alternatives that share a guard, if one of them does not start from a given value.
+/// Places of alternatives that share a guard, if given values do not lead to the containers of one of them.
 fn guarded_alike(selects: &[Select], anchors: &Anchors<'_>, keys: Keys<'_>) -> Option<Vec<usize>> {
     let all: Vec<GuardedAlternative> =
         selects.iter().map(|select| GuardedAlternative::of(select, keys)).collect();
