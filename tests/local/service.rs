@@ -3,6 +3,7 @@
 use portcullis::engine::{LocalExplanation, LocalQuestion};
 use portcullis_compiler::Dialect;
 use portcullis_testkit::hosted::Hosted;
+use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::{Caller, Statements, printed};
 use portcullis_testkit::local::ways::{self, Way};
 use portcullis_testkit::notation::{self, Fact};
@@ -136,6 +137,22 @@ impl Service {
     /// The filter of a list, for PostgreSQL.
     pub(crate) fn filter(&self, question: &str, column: &str) -> String {
         self.sql(question, Way::List, column)
+    }
+
+    /// Runs the filters of lists on each database, over tables that a script makes: those of a question must
+    /// pass the rows of `table` with these ids, whichever of `names` the filter's column is called by.
+    pub(crate) fn passes(&self, schema: &str, table: &str, names: &[&str], expected: &[(String, &str)]) {
+        for dialect in DIALECTS {
+            let caller = Caller::new(dialect).unwrap();
+            caller.script(schema).unwrap();
+            for (question, expected) in expected {
+                for name in names {
+                    let filter = self.sql_for(dialect, question, Way::List, name);
+                    let ids = column(&caller, &format!("SELECT id FROM {table} WHERE {filter} ORDER BY id"));
+                    assert_eq!(ids, *expected, "{question} {name} {dialect}: {filter}");
+                }
+            }
+        }
     }
 
     /// Why there is no SQL.

@@ -73,7 +73,7 @@ struct KeptApart {
 }
 
 impl KeptApart {
-    /// The parts of a select that shows the caller's row; none of any other.
+    /// The parts of a select that reads the caller's row. Other selects have none.
     fn of(select: &Select, row: Option<Row<'_>>) -> Self {
         let rows: Vec<From> = rows_of(&select.from).collect();
         let parts = if rows.is_empty() {

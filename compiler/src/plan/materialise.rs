@@ -19,8 +19,8 @@ use rustc_hash::FxHashSet;
 const DEMANDED_DEPTH: usize = 3;
 
 impl Planner<'_> {
-    /// A table of what a call answers: for the rows that lead to it, if the recursion behind it starts from
-    /// them.
+    /// A table of a call's answers. If a recursion behind the call can start from the rows that lead to it,
+    /// the table has the answers for these rows alone.
     pub(super) fn table_of(
         &mut self,
         scope: &Enclosing<'_>,
@@ -37,9 +37,8 @@ impl Planner<'_> {
         self.produce(build, rel, args)
     }
 
-    /// Whether a filter lists what a call answers for values to which the question leads through other rows,
-    /// such as the user of a token. Nothing leads to a table of all answers, so a recursion behind it would
-    /// start from every row of the listed table.
+    /// Whether a filter lists a call's answers for values that other rows give, such as the user of a token.
+    /// In a table of all answers, a recursion would start from every row of the listed table.
     fn starts_from_rows(&self, scope: &Enclosing<'_>, build: &Build, rel: RelId, args: &[Term]) -> bool {
         let is_closest = self.shares == Shares::Rows && self.depth <= DEMANDED_DEPTH;
         if !is_closest || self.answered_column().is_none() || !self.calls_recursion(rel) {

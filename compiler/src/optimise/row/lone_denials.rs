@@ -10,7 +10,7 @@
 //!             or row in (m.user where a in above(7) and e in denials and e.folder = a and m in e.group))
 //! ```
 //!
-//! In a question about subjects, the caller's row is a user, and a guard may be about the folder of the
+//! If a question asks for subjects, the caller's row is a user, while a guard may test the folder of the
 //! given file. Without this pass, the denial is nested in the look-up of the file and tested once for each
 //! user. Keys lead from given values to the file, so there is at most one, and the denial can look it up
 //! itself. If there is no such file, the alternative fails anyway. If there could be two, one might be

@@ -33,7 +33,8 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     }
 }
 
-/// Splits a condition on the row; `outside` expose the row in the selects around it.
+/// Splits a condition on the row, or on what a probe reads; `outside` are the sources around it that expose
+/// the row, and those of the probe.
 fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     let parts = around(select, &|expr| is_of_row(expr, &rows));

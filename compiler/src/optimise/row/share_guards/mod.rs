@@ -7,10 +7,10 @@
 //!     ─▶   pages(row.page, s) and not hidden(u, row.page) and (member(u, s) or open(s))
 //! ```
 //!
-//! If given values lead to the containers of an alternative, it would become a set of containers. If they do
-//! not lead to those of another one, that tests each row, such a set saves nothing, and each of the two would
-//! make the guard for itself. So this pass takes alternatives together only if they share a denial that reads
-//! more than a container, and only if one of them would not list the containers.
+//! An alternative becomes a set of containers if given values lead to them. If another alternative must be
+//! tested for each row, that set saves nothing, and each of the two would evaluate the guard by itself. So
+//! this pass takes alternatives together only if they share a denial that reads more than a container, and
+//! only if given values do not lead to the containers of one of them.
 
 #[cfg(test)]
 mod tests;
@@ -32,12 +32,15 @@ pub(in super::super) fn share(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>
     let anchors = Anchors::new(catalog, tables);
     let mut taken = TakenAliases::of(answer.selects());
     let selects = answer.selects_mut();
-    while let Some(places) = guarded_alike(selects, &anchors, keys) {
+    loop {
+        let all: Vec<GuardedAlternative> =
+            selects.iter().map(|select| GuardedAlternative::of(select, keys)).collect();
+        let Some(places) = guarded_alike(&all, &anchors) else { return };
         let mut members = Vec::new();
         let mut others = Vec::new();
-        for (place, select) in std::mem::take(selects).into_iter().enumerate() {
+        for (place, (select, alternative)) in std::mem::take(selects).into_iter().zip(all).enumerate() {
             if places.contains(&place) {
-                members.push(GuardedAlternative::of(&select, keys));
+                members.push(alternative);
             } else {
                 others.push(select);
             }
@@ -96,12 +99,11 @@ struct Guard {
 }
 
 /// Places of alternatives that share a guard, if given values do not lead to the containers of one of them.
-fn guarded_alike(selects: &[Select], anchors: &Anchors<'_>, keys: Keys<'_>) -> Option<Vec<usize>> {
-    let all: Vec<GuardedAlternative> =
-        selects.iter().map(|select| GuardedAlternative::of(select, keys)).collect();
-    all.iter().flat_map(GuardedAlternative::forms).find_map(|(_, form)| {
-        let found = all.iter().enumerate().filter_map(|(place, one)| {
-            let (guard, _) = one.forms().find(|(_, own)| *own == form)?;
+fn guarded_alike(all: &[GuardedAlternative], anchors: &Anchors<'_>) -> Option<Vec<usize>> {
+    let forms: Vec<Vec<_>> = all.iter().map(|one| one.forms().collect()).collect();
+    forms.iter().flatten().find_map(|(_, form)| {
+        let found = all.iter().zip(&forms).enumerate().filter_map(|(place, (one, own))| {
+            let (guard, _) = own.iter().find(|(_, own)| own == form)?;
             Some((place, one.is_listed(guard, anchors)))
         });
         let (places, listed): (Vec<usize>, Vec<bool>) = found.unzip();
