@@ -70,6 +70,7 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
             None => derived(words, style, choices),
         },
         10 => tied(words, style, choices).unwrap_or_else(|| derived(words, style, choices)),
+        11 => inherited(words, choices).unwrap_or_else(|| derived(words, style, choices)),
         _ => derived(words, style, choices),
     }
 }
@@ -102,6 +103,54 @@ fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<S
     });
     let tying = format!("{tie}(x0: {ty}, x0);");
     Some(format!("{tying}\n{name}({}) if {};", params.join(", "), body.join(" and ")))
+}
+
+/// Roles that what something lies in hands on, of which each grants a permission under a condition of its
+/// own; `None` if nothing lies in another of its type, or no predicate is about users.
+fn inherited(words: &Vocabulary, choices: &mut Choices<'_>) -> Option<String> {
+    let edges: Vec<_> =
+        words.blocks.iter().flat_map(|block| block.relations.iter().map(move |at| (block, at))).collect();
+    let nested: Vec<_> = edges.into_iter().filter(|(block, (_, to))| block.name == *to).collect();
+    let about: Vec<&Predicate> = words
+        .predicates
+        .iter()
+        .take(words.n_stored)
+        .filter(|stored| stored.types.contains(&"User"))
+        .collect();
+    if nested.is_empty() || about.is_empty() {
+        return None;
+    }
+    let (block, (relation, _)) = choices.of(&nested);
+    let on = block.name;
+    let mut rules = vec![format!(
+        "has_role(actor: Actor, name: String, resource: {on}) if has_relation(resource, {relation:?}, there) and has_role(actor, name, there);"
+    )];
+    let any = choices.of(&about);
+    if choices.rarely(2) && any.types == ["User", "String"] {
+        // The word is a role, or a permission.
+        let (word, permission) = choices.of(&[("name", "\"p0\""), ("p", "p: String")]);
+        rules.push(format!(
+            "has_permission(u: User, {permission}, x: {on}) if has_role(u, name, x) and {}(u, {word});",
+            any.name
+        ));
+        return Some(rules.join("\n"));
+    }
+    let permission = choices.of(&block.permissions);
+    for role in &block.roles {
+        let stored = choices.of(&about);
+        let user = stored.types.iter().position(|ty| *ty == "User");
+        let args: Vec<String> = (0..stored.types.len())
+            .map(|at| if Some(at) == user { "u".to_owned() } else { "_".to_owned() })
+            .collect();
+        let condition = match choices.below(3) {
+            0 => String::new(),
+            _ => format!(" and {}({})", stored.name, args.join(", ")),
+        };
+        rules.push(format!(
+            "has_permission(u: User, {permission:?}, x: {on}) if has_role(u, {role:?}, x){condition};"
+        ));
+    }
+    Some(rules.join("\n"))
 }
 
 /// A role or a permission on what something lies in, for what lies in it.

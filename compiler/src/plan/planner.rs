@@ -16,7 +16,7 @@ use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
-use crate::datalog::{self, Output, RelId, Root, Specialised};
+use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
 use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
 use crate::ir::{PredId, Program, RuleId};
@@ -190,8 +190,12 @@ impl<'p> Planner<'p> {
 
     /// For each column: do the clauses only test it?
     pub(super) fn tested_columns(&self, rel: RelId) -> impl Iterator<Item = bool> {
-        let columns = self.relations[rel].adornments.iter().filter(|adornment| adornment.has_column());
-        columns.map(|adornment| adornment.is_tested())
+        self.columns(rel).map(Adornment::is_tested)
+    }
+
+    /// The columns of a relation.
+    pub(super) fn columns(&self, rel: RelId) -> impl Iterator<Item = Adornment> {
+        self.relations[rel].adornments.iter().copied().filter(|adornment| adornment.has_column())
     }
 
     /// A relation like another one, of other clauses; it is not recursive.

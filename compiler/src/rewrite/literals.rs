@@ -56,7 +56,8 @@ pub(super) fn merge_clauses(program: &mut Specialised) {
     }
 }
 
-fn merged(clauses: Vec<Clause>) -> Vec<Clause> {
+/// Clauses of one relation, of which those that differ in one literal are one.
+pub(super) fn merged(clauses: Vec<Clause>) -> Vec<Clause> {
     let places: OrderedSet<ArgPlace> = clauses
         .iter()
         .flat_map(|clause| {

@@ -15,6 +15,7 @@ mod literals;
 mod partition;
 mod roles;
 mod unfold;
+mod unite;
 
 use crate::catalog::Catalog;
 use crate::datalog::{RelId, Root, Specialised, Term, verify};
@@ -147,6 +148,13 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
         applies: |_| true,
         keeps: (),
         run: |form, _| linearise::linearise(&mut form.program),
+    },
+    Pass {
+        name: "unite-recursions",
+        does: "makes one recursion of those that take the same steps, where a rule asks for any of them",
+        applies: |_| true,
+        keeps: (),
+        run: |form, context| unite::unite(&mut form.program, context.deadline),
     },
     Pass {
         name: "absorb",

@@ -6,3 +6,4 @@ mod deadlines;
 pub(crate) mod processor;
 pub(crate) mod random;
 mod store_statements;
+mod united;

@@ -347,6 +347,17 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
   OR VIEWED AND EXISTS (SELECT 1 FROM role_permissions WHERE role = 'viewer' AND permission = 'read'))",
     },
     Pattern {
+        shape: "pattern-permissions-of-an-inherited-role",
+        title: "Permissions of roles in a table, and roles inherited from a parent folder",
+        why: "All roles take the same steps, so they are one recursion, which starts from those of the user's roles that have the permission.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_role(u: User, \"viewer\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"viewer\", p);
+has_role(u: User, \"editor\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"editor\", p);
+has_permission(u: User, p: String, d: Document) if has_relation(d, \"folder\", f) and has_role(u, r, f) and permits(r, p);",
+        expert: "d.folder_id IN (PERMITTED)",
+    },
+    Pattern {
         shape: "pattern-attribute-of-the-container",
         title: "An attribute of the folder's tenant",
         why: "No set of all active tenants is made: the tenant of each of the user's folders is looked up by its key.",

@@ -181,6 +181,7 @@ impl Pattern {
         let condition = condition
             .replace("BELOW", sets::BELOW)
             .replace("ACTIVE", sets::ACTIVE)
+            .replace("PERMITTED", sets::PERMITTED)
             .replace("BANNED", sets::BANNED)
             .replace("TRUSTED", sets::TRUSTED)
             .replace("PRINCIPALS", sets::PRINCIPALS)

@@ -30,6 +30,13 @@ pub(super) const ACTIVE: &str = "
     UNION SELECT p.folder_id FROM below b JOIN parents p ON p.parent_id = b.folder_id
       WHERE NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = p.folder_id AND f.archived = 1))
   SELECT folder_id FROM below WHERE folder_id IS NOT NULL";
+/// The folders in which a role of the user has the permission, and all below them.
+pub(super) const PERMITTED: &str = "
+  WITH RECURSIVE below AS (
+    SELECT folder_id FROM folder_roles
+    WHERE user_id = ? AND role IN (SELECT role FROM role_permissions WHERE permission = 'read')
+    UNION SELECT p.folder_id FROM below b JOIN parents p ON p.parent_id = b.folder_id)
+  SELECT folder_id FROM below WHERE folder_id IS NOT NULL";
 /// The folders from which the user is banned, and all below them.
 pub(super) const BANNED: &str = "
   WITH RECURSIVE banned AS (
