@@ -108,9 +108,9 @@ fn tied(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Option<S
 /// Roles that what something lies in hands on, of which each grants a permission under a condition of its
 /// own; `None` if nothing lies in another of its type, or no predicate is about users.
 fn inherited(words: &Vocabulary, choices: &mut Choices<'_>) -> Option<String> {
-    let edges: Vec<_> =
-        words.blocks.iter().flat_map(|block| block.relations.iter().map(move |at| (block, at))).collect();
-    let nested: Vec<_> = edges.into_iter().filter(|(block, (_, to))| block.name == *to).collect();
+    let granting = words.blocks.iter().filter(|block| !block.permissions.is_empty());
+    let edges = granting.flat_map(|block| block.relations.iter().map(move |at| (block, at)));
+    let nested: Vec<_> = edges.filter(|(block, (_, to))| block.name == *to).collect();
     let about: Vec<&Predicate> = words
         .predicates
         .iter()

@@ -19,7 +19,7 @@ use crate::datalog::recursion::{MemberId, Recursion, take_apart};
 use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
 use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
-use crate::ir::{PredId, Program, RuleId};
+use crate::ir::{PredId, Program, RuleId, TypeId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
@@ -46,13 +46,28 @@ pub(super) struct ClosureStarts {
     pub(super) anywhere: FxHashSet<RelId>,
 }
 
-/// Whether a question asks for a decision or for values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Asks {
     /// Whether something holds, of values that are all given.
     Whether,
-    /// For values.
+    /// For Strings, of ids that are all given: for actions.
+    Strings,
+    /// For ids, or for values of any other type.
     Values,
+}
+
+impl Asks {
+    /// What the question of a program asks for.
+    fn of(program: &Specialised) -> Self {
+        let outputs = program.roots.iter().flat_map(|root| &root.outputs);
+        let asks = outputs.map(|output| match output.term() {
+            Some(datalog::Term::Var(_)) if output.ty() == Some(TypeId::STRING) => Self::Strings,
+            Some(datalog::Term::Var(_)) => Self::Values,
+            _ => Self::Whether,
+        });
+        asks.max().unwrap_or(Self::Whether)
+    }
 }
 
 /// The state of planning one question.
@@ -103,7 +118,7 @@ pub(super) struct Planner<'p> {
     pub(super) refused: Option<Vec<(Select, PlanError)>>,
     /// The variables whose values the question asks for.
     wanted: Vec<QuestionVarId>,
-    /// Whether the question asks for a decision or for values.
+    /// What the question asks for.
     pub(super) asks: Asks,
     /// When it must end.
     pub(super) deadline: Deadline,
@@ -115,9 +130,6 @@ impl<'p> Planner<'p> {
         let Request { program, catalog, deadline, .. } = *request;
         let RoleForm { program: datalog, shared, .. } = form;
         let Approach { shares, ends, column, .. } = approach;
-        let is_decision = datalog.roots.iter().all(|root| {
-            root.outputs.iter().all(|output| !matches!(output.term(), Some(datalog::Term::Var(_))))
-        });
         let mut component_of = FxHashMap::default();
         for component in datalog.strata().into_iter().filter(|component| component.recursive) {
             let members: Rc<[RelId]> = component.nodes.into_iter().map(RelId::from_index).collect();
@@ -148,7 +160,7 @@ impl<'p> Planner<'p> {
             ends,
             column,
             has_other_end: false,
-            asks: if is_decision { Asks::Whether } else { Asks::Values },
+            asks: Asks::of(datalog),
             deadline,
         }
     }

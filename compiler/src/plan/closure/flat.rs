@@ -201,7 +201,7 @@ impl Planner<'_> {
             match known {
                 _ if fixed.is_some() => {}
                 KnownColumn::Static(expr) => demanded.push(*expr),
-                KnownColumn::Row(expr) if self.asks == Asks::Whether && !call.scope.is_in_step() => {
+                KnownColumn::Row(expr) if self.asks != Asks::Values && !call.scope.is_in_step() => {
                     demanded.push(*expr);
                 }
                 KnownColumn::Row(_) | KnownColumn::No => return None,

@@ -150,7 +150,7 @@ impl Planner<'_> {
         if starts_anywhere {
             modes.insert(forward.clone());
         }
-        if all_bound && (self.asks == Asks::Whether || !some_fixed) {
+        if all_bound && (self.asks != Asks::Values || !some_fixed) {
             modes.insert(walk_bound.clone());
         }
         modes.insert(walk_fixed);
