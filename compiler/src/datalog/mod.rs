@@ -77,6 +77,11 @@ impl Adornment {
         matches!(self, Self::Column(_)) || self.is_tested()
     }
 
+    /// Whether the values may be ids. One leads to few rows; a String, such as a permission, may lead to all.
+    pub(crate) fn holds_ids(self) -> bool {
+        self.has_column() && !matches!(self, Self::Column(TypeId::STRING | TypeId::INTEGER | TypeId::BOOLEAN))
+    }
+
     /// Whether the clauses only test the values.
     pub(crate) fn is_tested(self) -> bool {
         matches!(self, Self::Tested(_) | Self::Same { .. })

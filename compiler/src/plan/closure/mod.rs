@@ -24,10 +24,9 @@ use super::planner::{Asks, ClosureStarts, Planner};
 use super::scope::Enclosing;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Expr, Select, TableRef};
+use crate::datalog::RelId;
 use crate::datalog::recursion::{ClassId, ColumnClasses, MemberId, Recursion, classes};
-use crate::datalog::{Adornment, RelId};
 use crate::id_vec::IdVec;
-use crate::ir::TypeId;
 use indexmap::IndexSet;
 use rustc_hash::FxHashSet;
 
@@ -142,7 +141,11 @@ impl Planner<'_> {
         let walk_bound: Vec<Mode> = classes.ids().map(|class| mode(is_bound(class))).collect();
         let walk_fixed: Vec<Mode> = classes.ids().map(|class| mode(is_fixed(class))).collect();
         let forward = vec![Mode::Forward; walk_fixed.len()];
-        let some_fixed = self.gives_id(call);
+        let is_given = |known: &KnownColumn| matches!(known, KnownColumn::Static(_));
+        let gives_id = self
+            .columns(call.rel)
+            .zip(&call.known)
+            .any(|(column, known)| column.holds_ids() && is_given(known));
         // Other plans are tried because this one is too large or too deep. Closing forwards may add to that.
         let starts_anywhere = self.shares == Shares::Rows
             && matches!(call.known.as_slice(), [KnownColumn::Row(value)] if self.starts_anywhere(call, *value));
@@ -150,7 +153,7 @@ impl Planner<'_> {
         if starts_anywhere {
             modes.insert(forward.clone());
         }
-        if all_bound && (self.asks != Asks::Values || !some_fixed) {
+        if all_bound && (self.asks != Asks::Values || !gives_id) {
             modes.insert(walk_bound.clone());
         }
         modes.insert(walk_fixed);
@@ -159,18 +162,6 @@ impl Planner<'_> {
         }
         modes.insert(forward);
         modes
-    }
-
-    /// Whether the question gives an id of a call. One leads to few rows; a String, such as a permission, may
-    /// lead to all.
-    fn gives_id(&self, call: &ClosureCall<'_>) -> bool {
-        let is_literal = |column: &Adornment| {
-            matches!(column, Adornment::Column(TypeId::STRING | TypeId::INTEGER | TypeId::BOOLEAN))
-        };
-        let columns = self.columns(call.rel).zip(&call.known);
-        columns
-            .filter(|(column, _)| !is_literal(column))
-            .any(|(_, known)| matches!(known, KnownColumn::Static(_)))
     }
 
     /// Whether the only column of a call is closed from the exits: nothing leads to its value from one that
