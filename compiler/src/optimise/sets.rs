@@ -89,7 +89,8 @@ fn lead_to_last(select: &mut Select, anchors: &Anchors<'_>) {
     }
 }
 
-fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
+/// Rewrites the sources of a set that only lead to the source whose values it shows.
+pub(super) fn to_set(select: &mut Select, anchors: &Anchors<'_>) {
     if let Some(main) = select.output.first().and_then(|expr| expr.alias()) {
         set_tests(select, main, Some(anchors));
     }

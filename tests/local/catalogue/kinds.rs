@@ -241,6 +241,22 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     // Two sets of folders, of which only one may be looked up in the index.
     Pattern {
+        shape: "pattern-two-permissions-at-once",
+        title: "Two permissions on one folder at once, each from two rules",
+        why: "The folders of the second permission are a set, too, which starts from the user and is made once. They are not looked for again for each folder of the first.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "sees(u: User, f: Folder) if has_role(u, \"viewer\", f);
+sees(u: User, f: Folder) if keeper(f, u);
+lends(u: User, f: Folder) if has_role(u, \"editor\", f);
+lends(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f) and lends(u, f);",
+        expert: "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer'
+                    UNION ALL SELECT id FROM folders WHERE keeper_id = ?)
+  AND d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'
+                      UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id WHERE m.user_id = ?)",
+    },
+    Pattern {
         shape: "pattern-two-roles-at-once",
         title: "Two roles on one folder at once",
         why: "The folders of one role are looked up in a hash table of those of the other, so the work grows with their sum. Two arrays next to each other would be compared element by element.",

@@ -5,7 +5,7 @@
 //! as a table is ever made. A probe that starts from a given value, too, gets the set of one of its columns
 //! in front, which is implied and lets an index find the rows.
 
-use super::super::sets::set_tests;
+use super::super::sets::to_set;
 use super::share::share_sets;
 use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned};
@@ -85,9 +85,8 @@ fn is_bound(probe: &Select, rows: &[From]) -> bool {
 fn attach(group: Group, select: &mut Select, rows: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
     if let Some(found) = listed(&group, rows, anchors) {
         let GroupSet { value, mut set, is_whole } = found;
-        if let Some(main) = set.output.first().copied().and_then(Expr::alias) {
-            set_tests(&mut set, main, Some(anchors));
-        }
+        test_sets(&mut set, anchors);
+        to_set(&mut set, anchors);
         select.filter.push(Condition::In { expr: value, selects: vec![set], used: SetUse::ToFind });
         if is_whole {
             return;
@@ -191,6 +190,20 @@ pub(super) fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> 
     let mut found = asks_row(std::slice::from_ref(condition));
     condition.for_each_expr(&mut |expr| found |= is_outside(expr));
     found
+}
+
+/// Puts a set in place of each test that has several branches, of which every one starts from a given value:
+/// the database joins no such test, so it would start each branch again for every value of the set.
+fn test_sets(set: &mut Select, anchors: &Anchors<'_>) {
+    for condition in &mut set.filter {
+        if let Condition::Any(branches) = condition
+            && branches.len() > 1
+            && let Some(Condition::In { expr, mut selects, .. }) = test_as_set(condition, &set.from, anchors)
+        {
+            selects.iter_mut().for_each(|set| to_set(set, anchors));
+            *condition = Condition::In { expr, selects, used: SetUse::ToTest };
+        }
+    }
 }
 
 /// Conditions with a set in place of each test of which every branch starts from a given value and looks for
