@@ -71,6 +71,7 @@ pub fn rule(words: &Vocabulary, style: Style, choices: &mut Choices<'_>) -> Stri
         },
         10 => tied(words, style, choices).unwrap_or_else(|| derived(words, style, choices)),
         11 => inherited(words, choices).unwrap_or_else(|| derived(words, style, choices)),
+        12 => on_behalf(words, on, high, style, choices).unwrap_or_else(|| derived(words, style, choices)),
         _ => derived(words, style, choices),
     }
 }
@@ -151,6 +152,37 @@ fn inherited(words: &Vocabulary, choices: &mut Choices<'_>) -> Option<String> {
         ));
     }
     Some(rules.join("\n"))
+}
+
+/// A permission of one user for another one, under a condition on the resource, or on both; `None` if no
+/// predicate connects users, or none is about the resource.
+fn on_behalf(
+    words: &Vocabulary,
+    on: &str,
+    permission: &str,
+    style: Style,
+    choices: &mut Choices<'_>,
+) -> Option<String> {
+    let other = pair(words, "User")?;
+    let stored = words.predicates.iter().take(words.n_stored);
+    let about: Vec<&Predicate> = stored.filter(|stored| stored.types.contains(&on)).collect();
+    if about.is_empty() {
+        return None;
+    }
+    let Predicate { name, types } = choices.of(&about);
+    let place = types.iter().position(|ty| *ty == on)?;
+    let is_on_user = choices.rarely(3);
+    let arg = |(at, ty): (usize, &&str)| match *ty {
+        _ if at == place => "x",
+        "User" if is_on_user => "u",
+        _ => "_",
+    };
+    let args: Vec<&str> = types.iter().enumerate().map(arg).collect();
+    let not = if style == Style::Layered && choices.rarely(2) { "not " } else { "" };
+    Some(format!(
+        "has_permission(u: User, {permission:?}, x: {on}) if {other}(u, v) and has_permission(v, {permission:?}, x) and {not}{name}({});",
+        args.join(", ")
+    ))
 }
 
 /// A role or a permission on what something lies in, for what lies in it.

@@ -257,4 +257,15 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not staff(
                      AND (f.id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')
                        OR f.tenant_id IN (SELECT tenant_id FROM tenant_members WHERE user_id = ?)))",
     },
+    Pattern {
+        shape: "pattern-guard-behind-deputies",
+        title: "What those may read whose deputy the user is, at any distance, unless it is deleted",
+        why: "No step changes the document, so the guard is asked once, of the document itself. The recursion is one over users alone and starts from the user.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "reads(u: User, d: Document) if has_relation(d, \"owner\", u);
+reads(u: User, d: Document) if deputy(v, u) and reads(v, d) and not deleted(d);
+has_permission(u: User, \"read\", d: Document) if reads(u, d);",
+        expert: "(d.owner_id = ? OR d.owner_id IN (PRINCIPALS) AND COALESCE(d.deleted, 0) <> 1)",
+    },
 ];

@@ -1,7 +1,7 @@
 //! Replaces a call of a recursive relation by tables that hold its closure.
 //!
 //! In: a call whose arguments are static (known for the whole statement), known for the row, wanted or
-//! ignored. Out: a call of a relation made for it, without recursion. Three forms, best first:
+//! ignored. Out: a call of a relation made for it, without recursion. Four forms, best first:
 //!
 //! - **Walk** a class of columns from the values that bind it to all that they lead to, then look for an exit
 //!   there: up from a folder to the root, up from a user through groups. A walk from values that differ by
@@ -9,11 +9,14 @@
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach. This
 //!   includes the column of a call with only one, if nothing in the question leads to it.
+//! - [**Guarded**](guarded): a walk and then the exits, where the steps ask for one condition on columns that
+//!   do not move.
 //! - [**Flat**](flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
 mod ends;
 mod flat;
+mod guarded;
 mod separable;
 
 use super::approach::Shares;
@@ -118,6 +121,13 @@ impl Planner<'_> {
         }
         let is_static: Vec<bool> =
             call.known.iter().map(|known| matches!(known, KnownColumn::Static(_))).collect();
+        if self.asks == Asks::Values {
+            match self.attempt(|this| this.guarded(call, width)) {
+                Ok(Some(closed)) => return Ok(closed),
+                Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => return Err(error),
+                Ok(None) | Err(_) => {}
+            }
+        }
         let classes = classes(call.recursion, width, &is_static);
         let mut last = PlanError::Bug("no mode to close a component");
         for modes in self.modes(call, &classes) {

@@ -220,7 +220,7 @@ fn demand(
 }
 
 /// The items at these columns.
-fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
+pub(super) fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
     columns.iter().map(|column| *column.of(all)).collect()
 }
 

@@ -1,0 +1,177 @@
+//! The closure of a recursion whose steps ask for one condition on columns that they do not change.
+//!
+//! ```text
+//! read(u, r) :- owner(r, u)
+//! read(u, r) :- assists(u, b), read(b, r), not secret(r)
+//!     ─▶
+//! led(b) :- assists(ada, b)                     read(u, r) :- owner(r, u)
+//! led(c) :- led(b), assists(b, c)               read(u, r) :- led(b), owner(r, b), not secret(r)
+//! ```
+//!
+//! The condition is the same at each step, and so is what it is asked of. It is enough to ask it once, of what
+//! one step or more lead to. Without this the columns would be one class, as the condition connects a step
+//! with both, and would be closed forwards from all rows: there is no other start for the unchanged column.
+
+use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
+use super::super::error::PlanError;
+use super::super::planner::Planner;
+use super::separable::{at_columns, static_term};
+use super::{ClosureCall, KnownColumn};
+use crate::algebra::{TableBody, TableRef};
+use crate::catalog::ColumnId;
+use crate::datalog;
+use crate::datalog::RelId;
+use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};
+use crate::datalog::visit::ignore_singletons;
+use crate::id_vec::IdVec;
+use crate::ir::{CompareOp, VarId};
+use crate::refusal::VarName;
+use rustc_hash::FxHashSet;
+
+/// A recursion of one member, as what moves and what is asked of the rest.
+struct Guarded<'c> {
+    member: MemberId,
+    /// The columns that steps change; the question gives their values.
+    moving: Vec<ColumnId>,
+    /// For each step the goals that lead from one value to the next.
+    steps: Vec<(&'c RecursiveClause, Vec<datalog::Goal>)>,
+    /// The condition of each step, in the variables of the first.
+    condition: Vec<datalog::Goal>,
+}
+
+impl Planner<'_> {
+    /// A relation with the columns of the call over the table of what the given values lead to; `None` if the
+    /// recursion has another form.
+    pub(super) fn guarded(
+        &mut self,
+        call: &ClosureCall<'_>,
+        width: usize,
+    ) -> Result<Option<RelId>, PlanError> {
+        let Some(guarded) = Guarded::of(call, width) else { return Ok(None) };
+        let Guarded { member, moving, steps, condition } = &guarded;
+        let (mut base, mut step) = (Vec::new(), Vec::new());
+        for (rule, goals) in steps {
+            let (head, (_, args)) = (at_columns(moving, &terms(&rule.head)), &rule.call);
+            let clause = || Clause {
+                head: at_columns(moving, &terms(args)),
+                goals: goals.iter().map(Goal::from).collect(),
+                ..Clause::like(&rule.clause)
+            };
+            let mut first = clause();
+            for (left, column) in head.iter().zip(moving) {
+                let KnownColumn::Static(value) = column.of(&call.known) else { return Ok(None) };
+                let right = static_term(*value).ok_or(PlanError::Bug("a static value that is not a term"))?;
+                first.goals.push(Goal::Compare { op: CompareOp::Equal, left: *left, right });
+            }
+            base.extend(self.step_selects(&first)?);
+            let mut next = clause();
+            next.goals.insert(0, Goal::Rows { table: TableRef::Itself, args: head });
+            step.extend(self.step_selects(&next)?);
+        }
+        let body = TableBody::Recursive { base, step };
+        let table = self.add_table(call.rel, "all that the given values lead to", moving.len(), body);
+        let (head, var_names) = unnamed_columns(width);
+        let goals = vec![Goal::call(call.exits[*member], head.clone())];
+        let itself = Clause { rule: None, head, goals, var_names };
+        let Some((first, _)) = steps.first() else { return Ok(None) };
+        let mut led = Clause::like(&first.clause);
+        // The moving columns have the given values, which the call compares.
+        led.head = renamed(&first.head, moving, &mut led.var_names);
+        let at_exit = renamed(&first.head, moving, &mut led.var_names);
+        led.goals = vec![
+            Goal::Rows { table, args: at_columns(moving, &at_exit) },
+            Goal::call(call.exits[*member], at_exit),
+        ];
+        led.goals.extend(condition.iter().map(Goal::from));
+        Ok(Some(self.relation_like(call.rel, vec![itself, led])))
+    }
+}
+
+/// The terms of a head, with new variables in the columns that move.
+fn renamed(head: &[datalog::Term], moving: &[ColumnId], var_names: &mut IdVec<VarId, VarName>) -> Vec<Term> {
+    let term = |(column, term): (ColumnId, &datalog::Term)| {
+        if moving.contains(&column) { Term::Var(var_names.push(VarName::UNNAMED)) } else { (*term).into() }
+    };
+    ColumnId::all(head.len()).zip(head).map(term).collect()
+}
+
+impl<'c> Guarded<'c> {
+    fn of(call: &ClosureCall<'c>, width: usize) -> Option<Self> {
+        let Recursion { members, steps, .. } = call.recursion;
+        let member = members.ids().next().filter(|_| members.len() == 1)?;
+        let moves =
+            |column: &ColumnId| steps.iter().any(|step| column.of(&step.head) != column.of(&step.call.1));
+        let (moving, unchanged): (Vec<ColumnId>, Vec<ColumnId>) = ColumnId::all(width).partition(moves);
+        let is_given = |column: &ColumnId| matches!(column.of(&call.known), KnownColumn::Static(_));
+        if moving.is_empty() || !moving.iter().all(is_given) {
+            return None;
+        }
+        let mut conditions: Vec<(Vec<datalog::Term>, Vec<datalog::Goal>)> = Vec::new();
+        let mut found = Vec::new();
+        for step in steps {
+            let StepGoals { leading, condition } = StepGoals::of(step, &moving, &unchanged)?;
+            let asked = at_columns(&unchanged, &step.head);
+            let clause = datalog::Clause { head: asked, goals: condition, ..step.clause.clone() };
+            let datalog::Clause { head, goals, .. } = ignore_singletons(clause, &[]);
+            conditions.push((head, goals));
+            found.push((step, leading));
+        }
+        let (first, _) = found.first()?;
+        let StepGoals { condition, .. } = StepGoals::of(first, &moving, &unchanged)?;
+        let asks = |column: &ColumnId| {
+            let term = *column.of(&first.head);
+            let mut is_asked = false;
+            condition.iter().for_each(|goal| goal.for_each_term(&mut |other| is_asked |= other == term));
+            is_asked && !is_given(column)
+        };
+        let is_one = conditions.windows(2).all(|pair| matches!(pair, [one, next] if one == next));
+        let has_other_class = unchanged.iter().any(asks);
+        (is_one && has_other_class).then_some(Self { member, moving, steps: found, condition })
+    }
+}
+
+/// The goals of a step.
+struct StepGoals {
+    /// Those that lead from the values of the head to those of the call.
+    leading: Vec<datalog::Goal>,
+    /// What is asked of the unchanged columns.
+    condition: Vec<datalog::Goal>,
+}
+
+impl StepGoals {
+    /// `None` if a goal connects what moves with an unchanged column.
+    fn of(step: &RecursiveClause, moving: &[ColumnId], unchanged: &[ColumnId]) -> Option<Self> {
+        let (_, args) = &step.call;
+        let fixed: FxHashSet<datalog::Term> = at_columns(unchanged, &step.head).into_iter().collect();
+        let mut led: FxHashSet<datalog::Term> =
+            at_columns(moving, &step.head).into_iter().chain(at_columns(moving, args)).collect();
+        let is_var = |term: &datalog::Term| matches!(term, datalog::Term::Var(_));
+        if fixed.len() < unchanged.len() || !fixed.iter().all(is_var) || !fixed.is_disjoint(&led) {
+            return None;
+        }
+        let mut condition = step.goals.clone();
+        let mut leading = Vec::new();
+        loop {
+            let connected: Vec<datalog::Goal> = condition
+                .extract_if(.., |goal| variables(goal).iter().any(|var| led.contains(var)))
+                .collect();
+            if connected.is_empty() {
+                break;
+            }
+            led.extend(connected.iter().flat_map(variables));
+            leading.extend(connected);
+        }
+        fixed.is_disjoint(&led).then_some(Self { leading, condition })
+    }
+}
+
+/// The variables of a goal.
+fn variables(goal: &datalog::Goal) -> Vec<datalog::Term> {
+    let mut found = Vec::new();
+    goal.for_each_term(&mut |term| {
+        if matches!(term, datalog::Term::Var(_)) {
+            found.push(term);
+        }
+    });
+    found
+}
