@@ -8,9 +8,9 @@
 //! led(c) :- led(b), assists(b, c)               read(u, r) :- led(b), owner(r, b), not secret(r)
 //! ```
 //!
-//! The condition is the same at each step, and so is what it is asked of. It is enough to ask it once, of what
-//! one step or more lead to. Without this the columns would be one class, as the condition connects a step
-//! with both, and would be closed forwards from all rows: there is no other start for the unchanged column.
+//! The condition is the same at each step, and so is what it is asked of. It is enough to ask it once, of
+//! what one step or more lead to. Without this form the condition would make one class of the columns, which
+//! would be closed forwards from all rows: nothing else gives the unchanged column a value.
 
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
@@ -29,7 +29,7 @@ use crate::refusal::VarName;
 use rustc_hash::FxHashSet;
 
 /// A recursion of one member, as what moves and what is asked of the rest.
-struct Guarded<'c> {
+struct GuardedSteps<'c> {
     member: MemberId,
     /// The columns that steps change; the question gives their values.
     moving: Vec<ColumnId>,
@@ -47,8 +47,8 @@ impl Planner<'_> {
         call: &ClosureCall<'_>,
         width: usize,
     ) -> Result<Option<RelId>, PlanError> {
-        let Some(guarded) = Guarded::of(call, width) else { return Ok(None) };
-        let Guarded { member, moving, steps, condition } = &guarded;
+        let Some(guarded) = GuardedSteps::of(call, width) else { return Ok(None) };
+        let GuardedSteps { member, moving, steps, condition } = &guarded;
         let (mut base, mut step) = (Vec::new(), Vec::new());
         for (rule, goals) in steps {
             let (head, (_, args)) = (at_columns(moving, &terms(&rule.head)), &rule.call);
@@ -95,7 +95,7 @@ fn renamed(head: &[datalog::Term], moving: &[ColumnId], var_names: &mut IdVec<Va
     ColumnId::all(head.len()).zip(head).map(term).collect()
 }
 
-impl<'c> Guarded<'c> {
+impl<'c> GuardedSteps<'c> {
     fn of(call: &ClosureCall<'c>, width: usize) -> Option<Self> {
         let Recursion { members, steps, .. } = call.recursion;
         let member = members.ids().next().filter(|_| members.len() == 1)?;
