@@ -26,6 +26,7 @@ mod report;
 mod sample;
 mod sqlite;
 mod step;
+mod summary;
 
 use super::database::Database;
 use super::live::Live;
@@ -35,6 +36,7 @@ use crate::engine::Engine;
 use crate::http::ErrorCode;
 use asked::{GivenSamples, StatementExplainer};
 use known::KnownDatabase;
+use never::NeverReason;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
 use questions::PermissionQuestion;
@@ -68,7 +70,7 @@ struct ExplainedStatement {
 #[derive(Clone, Debug)]
 enum PlanOutcome {
     /// No rule leads from this type of actor to the permission.
-    Never { reason: String },
+    Never { reason: NeverReason },
     /// The service refuses it.
     Refused { code: ErrorCode, reason: String },
     /// There are no rows that a condition could filter.

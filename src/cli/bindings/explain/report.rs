@@ -1,11 +1,10 @@
 //! Writes the explanations: as text with the marked steps indented, or as JSON.
 
+use super::never::NeverReason;
 use super::questions::{Form, PermissionQuestion};
 use super::step::{DatabasePlan, Measured, Step, counted};
 use super::{ExplainedStatement, Explanations, PlanOutcome};
-use crate::cli::validate::plural;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 
 impl Explanations {
@@ -18,56 +17,6 @@ impl Explanations {
         }
         let _ = write!(text, "\n{}", self.summary());
         text
-    }
-
-    /// Which ids were taken, and what would help how many statements.
-    fn summary(&self) -> String {
-        let ids = self.samples.values().map(|sample| match &sample.read_from {
-            Some(place) => {
-                let last = sample.last.as_ref().map(|last| format!(", {}:{last} the last", sample.ty));
-                format!("\n  {}:{}  the first in {place}{}", sample.ty, sample.id, last.unwrap_or_default())
-            }
-            None => format!("\n  {}:{}  made up: the database has none", sample.ty, sample.id),
-        });
-        let mut text = format!("ids in the questions:{}\n", ids.collect::<String>());
-        let helps = self.helps();
-        if !helps.is_empty() {
-            text.push_str("\nwhat would help:\n");
-        }
-        for (help, n_statements) in helps {
-            let _ = writeln!(text, "  {help}  ({})", plural(n_statements, "statement"));
-        }
-        text.push_str("\nstatements:\n        cost  slow parts\n");
-        // Who may do something is never anybody where a check says so.
-        let is_told =
-            |explained: &&ExplainedStatement| explained.asked.form != Form::Subjects || !explained.is_never();
-        for explained in self.statements.iter().filter(is_told) {
-            let _ = writeln!(text, "{}", explained.line());
-        }
-        let n_slow = self.statements.iter().filter(|explained| explained.is_slow()).count();
-        let n_failed = self.statements.iter().filter(|explained| explained.has_no_plan()).count();
-        let _ = write!(
-            text,
-            "\n{}: {n_slow} with slow parts, {n_failed} without a plan",
-            plural(self.statements.len(), "statement")
-        );
-        text
-    }
-
-    /// What would help, with the number of statements that it would help; the most first.
-    fn helps(&self) -> Vec<(String, usize)> {
-        let mut helps: BTreeMap<&str, usize> = BTreeMap::new();
-        for explained in &self.statements {
-            let slow = explained.plan().into_iter().flat_map(DatabasePlan::all_slow);
-            let mut of_statement: Vec<&str> = slow.filter_map(|slow| slow.help.as_deref()).collect();
-            of_statement.sort_unstable();
-            of_statement.dedup();
-            of_statement.into_iter().for_each(|help| *helps.entry(help).or_default() += 1);
-        }
-        let mut helps: Vec<(String, usize)> =
-            helps.into_iter().map(|(help, n)| (help.to_owned(), n)).collect();
-        helps.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-        helps
     }
 
     /// The explanations as JSON.
@@ -83,7 +32,7 @@ impl Explanations {
 }
 
 impl ExplainedStatement {
-    fn plan(&self) -> Option<&DatabasePlan> {
+    pub(super) fn plan(&self) -> Option<&DatabasePlan> {
         match &self.outcome {
             PlanOutcome::Planned { plan, .. } => Some(plan),
             PlanOutcome::Never { .. }
@@ -111,12 +60,12 @@ impl ExplainedStatement {
         }
     }
 
-    fn is_never(&self) -> bool {
+    pub(super) fn is_never(&self) -> bool {
         self.never().is_some()
     }
 
     /// Why it is never allowed, if so.
-    fn never(&self) -> Option<&str> {
+    pub(super) fn never(&self) -> Option<&NeverReason> {
         match &self.outcome {
             PlanOutcome::Never { reason } => Some(reason),
             PlanOutcome::Refused { .. }
@@ -127,7 +76,7 @@ impl ExplainedStatement {
     }
 
     /// Its line in the summary.
-    fn line(&self) -> String {
+    pub(super) fn line(&self) -> String {
         let (cost, slow) = match &self.outcome {
             PlanOutcome::Never { .. } => ("-".to_owned(), "never".to_owned()),
             PlanOutcome::Refused { .. } => ("-".to_owned(), "refused".to_owned()),
@@ -137,15 +86,15 @@ impl ExplainedStatement {
                 (cost.map_or_else(|| "-".to_owned(), counted), plan.all_slow().count().to_string())
             }
         };
-        let because = self.never().map(|reason| format!(": {reason}")).unwrap_or_default();
+        let because = self.never().map(|reason| format!(": {}", reason.of(&self.asked))).unwrap_or_default();
         format!("{cost:>12}  {slow:>10}  {}{because}", self.title())
     }
 
-    fn is_slow(&self) -> bool {
+    pub(super) fn is_slow(&self) -> bool {
         self.plan().is_some_and(|plan| plan.all_slow().next().is_some())
     }
 
-    fn has_no_plan(&self) -> bool {
+    pub(super) fn has_no_plan(&self) -> bool {
         match self.outcome {
             PlanOutcome::Refused { .. } | PlanOutcome::NoRows { .. } | PlanOutcome::Failed { .. } => true,
             PlanOutcome::Never { .. } | PlanOutcome::Planned { .. } => false,
@@ -176,7 +125,9 @@ impl ExplainedStatement {
     fn text(&self) -> String {
         let title = self.title();
         match &self.outcome {
-            PlanOutcome::Never { reason } => format!("== {title} ==\nnever allowed: {reason}"),
+            PlanOutcome::Never { reason } => {
+                format!("== {title} ==\nnever allowed: {}", reason.of(&self.asked))
+            }
             PlanOutcome::Refused { reason, .. } => format!("== {title} ==\nrefused: {reason}"),
             PlanOutcome::NoRows { sql, ty } => {
                 format!("== {title} ==\n{sql}\n\nno plan: no bound query has ids of {ty}")
@@ -205,11 +156,12 @@ impl ExplainedStatement {
             PlanOutcome::Refused { code, reason } => Some((code.as_str(), reason)),
             PlanOutcome::Failed { reason, .. } => Some(("database_error", reason)),
         };
+        let never = self.never().map(|reason| reason.of(&self.asked));
         json!({
             "question": form.as_str(), "action": self.asked.action,
             "actor_type": self.asked.actor, "actor_id": (form != Form::Subjects).then_some(&self.actor),
             "resource_type": self.asked.resource, "resource_id": (form != Form::List).then_some(&self.resource),
-            "is_never_allowed": self.is_never(), "never_because": self.never(),
+            "is_never_allowed": self.is_never(), "never_because": never,
             "sql": self.sql(), "explained": statement, "code": failure.map(|(code, _)| code),
             "error": failure.map(|(_, reason)| reason), "plan": self.plan(),
         })

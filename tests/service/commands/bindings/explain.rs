@@ -135,8 +135,9 @@ fn the_text_marks_the_slow_step_and_counts_what_helps() {
     assert!(lines[plan + 4].trim_start().starts_with("! reads all 20,000 rows of `docs`"), "{list}");
     assert_eq!(lines[plan + 5].trim_start(), "help: CREATE INDEX ON docs (owner_id);");
     assert!(out.contains("\n  CREATE INDEX ON docs (owner_id);  (3 statements)\n"), "{out}");
-    let never = "\n           -       never  list: Robot \"read\" Doc: a rule grants it, but the facts that it needs are neither bound nor stored\n";
+    let never = "\nnever allowed, as the facts that the rules need are neither bound nor stored:\n  to a Robot: all of Doc\n";
     assert!(out.contains(never), "{out}");
+    assert!(!out.contains(" Robot \"read\"") && !out.contains("actions: Robot"), "{out}");
     assert!(out.ends_with("\n14 statements: 3 with slow parts, 0 without a plan\n"), "{out}");
 }
 
@@ -166,6 +167,57 @@ fn what_is_never_allowed_has_its_reason() {
         let all = serde_json::from_str::<Json>(&out).unwrap()["explain"].take();
         assert_eq!(statement(&all, "list", "User", "share")["never_because"], reason, "{all}");
     }
+}
+
+/// The summary has a line for each type of actor, and one for what nobody may do.
+#[test]
+fn the_summary_says_once_what_is_never_allowed() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("explained_never_once", SCHEMA);
+    let rules = r#"
+        actor Team {}
+        resource Report { permissions = ["print", "send"]; relations = { sender: Robot }; "send" if "sender"; }
+        has_permission(u: User, "print", r: Report) if printer(u, r);
+        declare printer(User, Report);
+    "#;
+    let policy = POLICY.replace("\"share\"];", "\"share\", \"keep\"];");
+    let policy = [
+        &policy,
+        rules,
+        "has_permission(a: Actor, \"keep\", d: Doc) if keeper(a, d);\ndeclare keeper(Actor, Doc);\n",
+    ]
+    .concat();
+    let bindings = [
+        FACTS,
+        "  has_relation(Report:_, sender, Robot:_):\n    query: SELECT id, folder_id FROM docs\n",
+        TYPES,
+        TABLES,
+    ]
+    .concat();
+    let summary = |policy: &str| {
+        fs::write(folder.path().join("policy.polar"), policy).unwrap();
+        let args = ["--policy", "policy.polar", "--explain"];
+        let (code, out, err) = check(folder.path(), &bindings, &database, &args);
+        assert_eq!((code, err.as_str()), (0, ""), "{out}");
+        let (_, statements) = out.split_once("\nstatements:\n").unwrap();
+        let (_, never) = statements.split_once("\n\n").unwrap();
+        assert!(!statements.contains("  never  "), "{statements}");
+        never.split_once("\n51 statements: ").unwrap().0.to_owned()
+    };
+    let lacks_facts = r#"never allowed, as the facts that the rules need are neither bound nor stored:
+  to anyone: "keep" of Doc; "print" of Report
+  to a Robot: "read", "share" of Doc
+  to a Team: "read", "share" of Doc; "send" of Report
+  to a User: "send" of Report
+"#;
+    assert_eq!(summary(&policy), lacks_facts);
+    let not_taken = r#"never allowed, as no rule of `allow` takes it, and the policy's own rules replace the implied one:
+  to anyone: "keep", "share" of Doc; all of Report
+  to a Robot: "read" of Doc
+  to a Team: "read" of Doc
+"#;
+    let allow = "allow(u: User, \"read\", d: Doc) if has_permission(u, \"read\", d);";
+    assert_eq!(summary(&[&policy, allow].concat()), not_taken);
 }
 
 /// Lists of actors and of actions are looked at, too; the text shows those that are slow.
