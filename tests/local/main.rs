@@ -45,6 +45,7 @@ mod recursion;
 mod row_security;
 mod service;
 mod session;
+mod settings;
 mod starting_end;
 mod subjects;
 mod templates;

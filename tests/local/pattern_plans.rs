@@ -13,7 +13,7 @@ use portcullis_testkit::repository;
 use std::fmt::Write;
 
 /// Tables of a few pages, which a plan may read as a whole to hash them.
-const SMALL: [&str; 5] = ["role_permissions", "staff", "tenants", "folders", "parents"];
+const SMALL: [&str; 6] = ["role_permissions", "staff", "role_limits", "tenants", "folders", "parents"];
 
 const SCHEMA: &str = "
 CREATE TABLE documents (
@@ -58,6 +58,8 @@ INSERT INTO staff SELECT g * 100 FROM generate_series(1, 9) g;
 CREATE TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits SELECT g % 1009, g % 1000 FROM generate_series(1, 2000) g;
 CREATE INDEX ON limits (user_id);
+CREATE TABLE role_limits (role TEXT, most INTEGER);
+INSERT INTO role_limits VALUES ('viewer', 100), ('editor', 500);
 CREATE TABLE bans (user_id INTEGER, folder_id INTEGER);
 INSERT INTO bans SELECT g % 1009, 500 + (g::bigint * 7919) % 1503 FROM generate_series(1, 2000) g;
 CREATE INDEX ON bans (user_id);

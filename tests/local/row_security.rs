@@ -10,7 +10,7 @@ use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
 
 /// All tables of the catalogue.
-const TABLES: &str = "documents, folders, tenants, folder_roles, bans, blocks, limits, tenant_members, staff, quotas, deputies, parents, role_permissions, loans";
+const TABLES: &str = "documents, folders, tenants, folder_roles, bans, blocks, limits, role_limits, tenant_members, staff, quotas, deputies, parents, role_permissions, loans";
 
 /// Rows that a user may try to insert; the last one has no id.
 const NEW_ROWS: [&str; 5] = [

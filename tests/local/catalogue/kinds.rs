@@ -164,6 +164,16 @@ has_permission(u: User, \"read\", d: Document) if blocked(d, u);",
   and has_role(u, \"viewer\", f) and size(d, s) and limit(u, most) and s <= most;",
         expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM limits WHERE user_id = ?))",
     },
+    Pattern {
+        shape: "pattern-limit-of-a-role",
+        title: "A limit for a role",
+        why: "`role_limit` is about words and numbers, so the limits of one role are few, and the largest is found once.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f) and size(d, s) and role_limit(\"viewer\", most) and s <= most;",
+        expert: "(d.owner_id = ? OR VIEWED AND d.size <= (SELECT MAX(most) FROM role_limits WHERE role = 'viewer'))",
+    },
     // Neither alternative may borrow the other's role or quota.
     Pattern {
         shape: "pattern-quota-of-each-role",

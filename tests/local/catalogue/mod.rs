@@ -46,6 +46,8 @@ CREATE TEMPORARY TABLE staff (user_id INTEGER);
 INSERT INTO staff VALUES (4), (4), (NULL);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
+CREATE TEMPORARY TABLE role_limits (role TEXT, most INTEGER);
+INSERT INTO role_limits VALUES ('viewer', 5), ('viewer', 7), ('viewer', NULL), ('editor', NULL), (NULL, 1000);
 ";
 
 pub(crate) const DOCUMENT: &str = "
@@ -76,6 +78,8 @@ facts:
     query: SELECT user_id FROM staff
   limit(User:_, Integer:_):
     query: SELECT user_id, most FROM limits
+  role_limit(String:_, Integer:_):
+    query: SELECT role, most FROM role_limits
   has_relation(Folder:_, tenant, Tenant:_):
     query: SELECT id, tenant_id FROM folders
   keeper(Folder:_, User:_):
@@ -133,6 +137,7 @@ declare size(Document, Integer);
 declare flag(Document, Integer);
 declare lent(User, Folder, Integer);
 declare limit(User, Integer);
+declare role_limit(String, Integer);
 declare member(User, Tenant);
 declare staff(User);
 declare permits(String, String);

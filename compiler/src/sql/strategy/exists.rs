@@ -7,6 +7,7 @@ use crate::catalog::ColumnId;
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
+use crate::primitive::Primitive;
 use crate::sql::at::{At, Siblings};
 use crate::sql::local::filter::RowAccess;
 use crate::sql::local::target::Local;
@@ -20,7 +21,7 @@ pub(in crate::sql) enum TestStrategy<'s> {
     Probe(Fence),
     /// `(SELECT column FROM table WHERE key = …) IN (set)`
     LookedUp(KeyedRow<'s>),
-    /// `value <= ANY(ARRAY(set))`
+    /// `value <= (SELECT max(number) FROM set)`
     Bounded(NumberBound),
 }
 
@@ -163,7 +164,23 @@ impl Lowering<'_, Local<'_>> {
             && is_own(own)
             && !is_own(value)
             && representation.is_integer()
-            && Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
+            && (Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set) || self.is_setting(&set));
         is_bound.then_some(NumberBound { value, op, set, representation })
+    }
+
+    /// Whether a set is what a table of words and numbers, such as the levels of roles, has for a literal. A
+    /// word narrows down no table of things. But here it names the thing.
+    fn is_setting(&self, set: &Select) -> bool {
+        let [From { kind: FromKind::Source(source), .. }] = set.from.as_slice() else { return false };
+        let mut types = self.inputs.catalog.relations[*source].columns().map(|(ty, _)| ty);
+        let is_literal = |condition: &Condition| match condition {
+            Condition::Compare { op, left, right } => {
+                let has_literal = [left, right].iter().any(|side| matches!(side, Expr::Const(_)));
+                *op == CompareOp::Equal && has_literal
+            }
+            Condition::OneOf { .. } => true,
+            Condition::Meets { .. } | Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
+        };
+        types.all(|ty| Primitive::named(ty).is_some()) && set.filter.iter().any(is_literal)
     }
 }
