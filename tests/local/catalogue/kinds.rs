@@ -252,19 +252,20 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     // Two sets of folders, of which only one may be looked up in the index.
     Pattern {
         shape: "pattern-two-permissions-at-once",
-        title: "Two permissions on one folder at once, each from two rules",
-        why: "The folders of the second permission are a set, too, which starts from the user and is made once. They are not looked for again for each folder of the first.",
+        title: "Two permissions on one folder at once, of which one is inherited",
+        why: "The folders of the inherited permission are a set, too, which starts from the user and is made once. The recursion is not read again for each folder of the other.",
         reads_each_row: false,
         shorthand: "",
-        rule: "sees(u: User, f: Folder) if has_role(u, \"viewer\", f);
-sees(u: User, f: Folder) if keeper(f, u);
+        rule: "has_role(u: User, \"viewer\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"viewer\", p);
 lends(u: User, f: Folder) if has_role(u, \"editor\", f);
-lends(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
-has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f) and lends(u, f);",
-        expert: "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer'
+lends(u: User, f: Folder) if keeper(f, u);
+sees(u: User, f: Folder) if has_role(u, \"viewer\", f);
+sees(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and lends(u, f) and sees(u, f);",
+        expert: "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'
                     UNION ALL SELECT id FROM folders WHERE keeper_id = ?)
-  AND d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'
-                      UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id WHERE m.user_id = ?)",
+  AND (d.folder_id IN (BELOW)
+    OR d.folder_id IN (SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id WHERE m.user_id = ?))",
     },
     Pattern {
         shape: "pattern-two-roles-at-once",

@@ -11,7 +11,7 @@ use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of}
 use crate::algebra::aliases::{TakenAliases, mentioned};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Group, around};
-use crate::algebra::{Alias, Condition, Expr, From, Plan, PlanAnswer, Select, SetUse};
+use crate::algebra::{Alias, Condition, Expr, From, Plan, PlanAnswer, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -19,7 +19,13 @@ use crate::ir::CompareOp;
 /// Splits the alternatives of a filter.
 pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
-    let anchors = Anchors::new(catalog, tables);
+    let read = tables.clone();
+    let anchors = Anchors::new(catalog, &read);
+    for table in tables.iter_mut() {
+        if let TableBody::Union(selects) = &mut table.body {
+            selects.iter_mut().for_each(|select| test_sets(select, &anchors));
+        }
+    }
     let mut taken = TakenAliases::of(answer.selects());
     for select in answer.selects_mut() {
         // An alternative that lists values of the column, as in a filter without a promised row, is a set as
@@ -192,12 +198,20 @@ pub(super) fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> 
     found
 }
 
-/// Puts a set in place of each test that has several branches, of which every one starts from a given value:
-/// the database joins no such test, so it would start each branch again for every value of the set.
+/// Puts a set in place of each test that has several branches, of which every one starts from a given value
+/// and some read a table of the plan. The database joins no such test, and the table has no index, so it would
+/// be read from end to end for every value of the set.
 fn test_sets(set: &mut Select, anchors: &Anchors<'_>) {
+    let mut reads_table = |branches: &[Select]| {
+        let mut found = false;
+        let mut note = |from: &From| found |= from.kind.table().is_some();
+        branches.iter().for_each(|branch| branch.for_each_source(&mut note));
+        found
+    };
     for condition in &mut set.filter {
         if let Condition::Any(branches) = condition
             && branches.len() > 1
+            && reads_table(branches)
             && let Some(Condition::In { expr, mut selects, .. }) = test_as_set(condition, &set.from, anchors)
         {
             selects.iter_mut().for_each(|set| to_set(set, anchors));
@@ -227,9 +241,17 @@ fn test_as_set(condition: &Condition, from: &[From], anchors: &Anchors<'_>) -> O
         let others = branch.filter.iter().enumerate().filter(|(other, _)| *other != place);
         let filter: Vec<Condition> =
             others.map(|(_, condition)| with_shown(condition, value, shown)).collect();
+        if filter.iter().any(|condition| asks(condition, &is_source)) {
+            return None;
+        }
         let set = Select { from: branch.from.clone(), filter, output: vec![shown].into() };
-        let is_alone = !set.filter.iter().any(|condition| asks(condition, &is_source));
-        (is_alone && anchors.is_anchored(&set)).then_some((value, set))
+        if anchors.is_anchored(&set) {
+            return Some((value, set));
+        }
+        // It may start from a set in place of one of its own tests.
+        let filter = with_sets(&set.filter, &set.from, anchors)?;
+        let set = Select { filter, ..set };
+        anchors.is_anchored(&set).then_some((value, set))
     });
     let sets: Vec<(Expr, Select)> = sets.collect::<Option<_>>()?;
     let (value, _) = *sets.first()?;
