@@ -43,6 +43,13 @@ pub struct Catalog {
     pub relations: IdVec<SourceId, Relation>,
 }
 
+impl Catalog {
+    /// Whether some facts are rows of the caller's database.
+    pub(crate) fn has_bound(&self) -> bool {
+        self.relations.iter().any(|relation| matches!(relation.source, RelationSource::Bound { .. }))
+    }
+}
+
 /// Rows that are facts of one predicate with fixed argument types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relation {

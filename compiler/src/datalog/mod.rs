@@ -77,9 +77,16 @@ impl Adornment {
         matches!(self, Self::Column(_)) || self.is_tested()
     }
 
-    /// Whether the values may be ids. One leads to few rows; a String, such as a permission, may lead to all.
+    /// Whether the position has a column of values that may be ids. One leads to few rows; a String, such as
+    /// a permission, may lead to all.
     pub(crate) fn holds_ids(self) -> bool {
-        self.has_column() && !matches!(self, Self::Column(TypeId::STRING | TypeId::INTEGER | TypeId::BOOLEAN))
+        match self {
+            Self::Column(ty) | Self::Tested(Some(ty)) | Self::Same { ty: Some(ty), .. } => {
+                !matches!(ty, TypeId::STRING | TypeId::INTEGER | TypeId::BOOLEAN)
+            }
+            Self::Tested(None) | Self::Same { ty: None, .. } => true,
+            Self::Literal(_) | Self::Unconstrained(_) => false,
+        }
     }
 
     /// Whether the clauses only test the values.

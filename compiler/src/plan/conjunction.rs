@@ -7,11 +7,12 @@
 //! own, or its clauses are distributed over the select.
 
 use super::approach::Shares;
+use super::asks::Asks;
 use super::body::{Clause, Goal, ScanArg, Term};
 use super::build::Build;
 use super::error::PlanError;
 use super::next_goal::{GoalUse, is_ready};
-use super::planner::{Asks, Planner};
+use super::planner::Planner;
 use super::scope::Enclosing;
 use crate::algebra::{Condition, FromKind, Select};
 use crate::datalog::RelId;

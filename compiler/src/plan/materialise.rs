@@ -37,15 +37,18 @@ impl Planner<'_> {
         self.produce(build, rel, args)
     }
 
-    /// Whether a filter lists a call's answers for values that other rows give, such as the user of a token.
-    /// In a table of all answers, a recursion would start from every row of the listed table, unless it can
-    /// start from an id that the question gives.
+    /// Whether a local check lists a call's answers for values that other rows give, such as the user of a
+    /// token. In a table of all answers, a recursion would start from every row of the listed table, unless it
+    /// can start from an id that the question gives.
     fn starts_from_rows(&self, scope: &Enclosing<'_>, build: &Build, rel: RelId, args: &[Term]) -> bool {
         let is_closest = self.shares == Shares::Rows && self.depth <= DEMANDED_DEPTH;
         let known = args.iter().map(|arg| build.expr(*arg).is_some_and(Expr::is_static));
         let gives_id =
             self.columns(rel).zip(known).any(|(column, is_static)| is_static && column.holds_ids());
-        if !is_closest || gives_id || self.answered_column().is_none() || !self.calls_recursion(rel) {
+        // A walk leads to the exits of a recursion.
+        let is_led = self.exits.values().any(|exits| *exits == rel);
+        let may_start = self.catalog.has_bound() && (is_led || self.calls_recursion(rel));
+        if !is_closest || gives_id || !may_start {
             return false;
         }
         let anchors = Anchors::of_shape(self.catalog, &self.tables, self.answered_column());

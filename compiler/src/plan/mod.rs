@@ -12,6 +12,7 @@
 
 mod answer;
 mod approach;
+mod asks;
 mod body;
 mod build;
 pub(crate) mod candidates;

@@ -1,6 +1,7 @@
 //! The state of planning one question: its relations, which of them recurse, the tables made so far.
 
 use super::approach::{Approach, Ends, Shares};
+use super::asks::Asks;
 use super::body::{Clause, Relation, Term};
 use super::build::Build;
 use super::error::PlanError;
@@ -16,10 +17,10 @@ use crate::builtin::{HAS_PERMISSION, HAS_ROLE};
 use crate::catalog::{Catalog, ColumnId, SourceId};
 use crate::datalog::print::heading;
 use crate::datalog::recursion::{MemberId, Recursion, take_apart};
-use crate::datalog::{self, Adornment, Output, RelId, Root, Specialised};
+use crate::datalog::{Adornment, Output, RelId, Root, Specialised};
 use crate::deadline::Deadline;
 use crate::id_vec::IdVec;
-use crate::ir::{PredId, Program, RuleId, TypeId};
+use crate::ir::{PredId, Program, RuleId};
 use crate::limits;
 use crate::question::{AnswerColumn, CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::{Limit, Place, Refusal, RuleAtLimit, VarName};
@@ -46,30 +47,6 @@ pub(super) struct ClosureStarts {
     pub(super) anywhere: FxHashSet<RelId>,
 }
 
-/// What a question asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Asks {
-    /// Whether something holds, of values that are all given.
-    Whether,
-    /// For Strings, of ids that are all given: for actions.
-    Strings,
-    /// For ids, or for values of any other type.
-    Values,
-}
-
-impl Asks {
-    /// What the question of a program asks for.
-    fn of(program: &Specialised) -> Self {
-        let outputs = program.roots.iter().flat_map(|root| &root.outputs);
-        let asks = outputs.map(|output| match output.term() {
-            Some(datalog::Term::Var(_)) if output.ty() == Some(TypeId::STRING) => Self::Strings,
-            Some(datalog::Term::Var(_)) => Self::Values,
-            _ => Self::Whether,
-        });
-        asks.max().unwrap_or(Self::Whether)
-    }
-}
-
 /// The state of planning one question.
 pub(super) struct Planner<'p> {
     pub(super) program: &'p Program,
@@ -80,7 +57,7 @@ pub(super) struct Planner<'p> {
     relations: IdVec<RelId, Relation>,
     /// For each relation the members of its recursive component.
     component_of: FxHashMap<RelId, Rc<[RelId]>>,
-    exits: FxHashMap<RelId, RelId>,
+    pub(super) exits: FxHashMap<RelId, RelId>,
     /// For each relation that was closed flat, and the values that take the place of its columns, its
     /// closure.
     pub(super) flat: FxHashMap<(RelId, Vec<Option<Term>>), RelId>,
@@ -160,7 +137,7 @@ impl<'p> Planner<'p> {
             ends,
             column,
             has_other_end: false,
-            asks: Asks::of(datalog),
+            asks: Asks::of(datalog, catalog),
             deadline,
         }
     }

@@ -152,7 +152,7 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
     Pass {
         name: "unite-recursions",
         does: "makes one recursion of those that take the same steps, where a rule asks for any of them",
-        applies: |_| true,
+        applies: |context| context.catalog.has_bound(),
         keeps: (),
         run: |form, context| unite::unite(&mut form.program, context.deadline),
     },

@@ -1,6 +1,6 @@
 //! Which recursions become one, and where their conditions go.
 
-use crate::catalog::{Catalog, Relation, RelationArg, RelationSource};
+use crate::catalog::{BindingId, Catalog, Relation, RelationArg, RelationSource};
 use crate::check;
 use crate::datalog::Specialised;
 use crate::deadline::Deadline;
@@ -41,7 +41,7 @@ fn program(resource: &str, rules: &str) -> (Specialised, usize) {
             .enumerate()
             .map(|(at, ty)| RelationArg::Column { ty: (*ty).into(), column: format!("arg{at}") })
             .collect(),
-        source: RelationSource::Table { schema: None, name: format!("{predicate}_{}", types.concat()) },
+        source: RelationSource::Bound { binding: BindingId::from_index(0), has_typed_texts: true },
     };
     let relations = vec![
         relation("has_role", &["User", "String", "Folder"]),

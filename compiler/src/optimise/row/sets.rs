@@ -199,10 +199,10 @@ pub(super) fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> 
 }
 
 /// Puts a set in place of each test that has several branches, of which every one starts from a given value
-/// and some read a table of the plan. The database joins no such test, and the table has no index, so it would
-/// be read from end to end for every value of the set.
+/// and some read a table of the plan. The database joins no such test, and the table has no index, so it
+/// would be read from end to end for every value of the set.
 fn test_sets(set: &mut Select, anchors: &Anchors<'_>) {
-    let mut reads_table = |branches: &[Select]| {
+    let reads_table = |branches: &[Select]| {
         let mut found = false;
         let mut note = |from: &From| found |= from.kind.table().is_some();
         branches.iter().for_each(|branch| branch.for_each_source(&mut note));

@@ -16,9 +16,10 @@
 //! calls. It may not go through another call of the step. If only another call binds a call's values, the
 //! component is closed in full.
 
+use super::super::asks::Asks;
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
-use super::super::planner::{Asks, FlatClosures, Planner};
+use super::super::planner::{FlatClosures, Planner};
 use super::separable::static_term;
 use super::{ClosureCall, KnownColumn};
 use crate::algebra::{Expr, Select, TableBody, TableRef};

@@ -20,10 +20,11 @@ mod guarded;
 mod separable;
 
 use super::approach::Shares;
+use super::asks::Asks;
 use super::body::{Clause, Goal, Term};
 use super::build::Build;
 use super::error::PlanError;
-use super::planner::{Asks, ClosureStarts, Planner};
+use super::planner::{ClosureStarts, Planner};
 use super::scope::Enclosing;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Expr, Select, TableRef};

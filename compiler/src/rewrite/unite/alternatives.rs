@@ -92,8 +92,11 @@ fn with_common_conditions(
 ) -> (Shared, OrderedMap<usize, Asked>) {
     let Some(first) = alternatives.values().next() else { return (shared, alternatives) };
     let is_common = |goal: &&Goal| {
-        variables(goal).iter().all(|var| first.args.contains(var))
-            && alternatives.values().all(|one| one.clause.goals.contains(*goal))
+        let mut is_of_args = true;
+        goal.for_each_term(&mut |term| {
+            is_of_args &= !matches!(term, Term::Var(_) | Term::Local(_)) || first.args.contains(&term);
+        });
+        is_of_args && alternatives.values().all(|one| one.clause.goals.contains(*goal))
     };
     let common: Vec<Goal> = first.clause.goals.iter().skip(1).filter(is_common).cloned().collect();
     for one in alternatives.values_mut() {

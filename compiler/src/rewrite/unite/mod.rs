@@ -20,7 +20,9 @@
 //! that the tuple comes from, so it can be asked there: a selection commutes with such a fixpoint (Aho and
 //! Ullman 1979). Relations between the rule and the recursions, such as roles on a container, are unfolded.
 //!
-//! A recursion that something else asks for as well stays: there would be no fewer.
+//! A recursion that something else asks for as well stays: there would be no fewer. So do those over stored
+//! facts alone. There, who may do something to a resource is found upwards from it, and each recursion's one
+//! exit is joined with the walk; several exits would be a table of everybody's roles.
 
 mod alternatives;
 mod linear;
@@ -37,7 +39,7 @@ use crate::refusal::VarName;
 use alternatives::{Asked, Shared, groups};
 use linear::{LinearRecursion, NormalSteps};
 
-/// How many relations between a rule and its recursions are unfolded one below the other.
+/// How many relations are looked at one below the other, from the rule on.
 const DEPTH: usize = 8;
 
 /// With more clauses than this a rule stays as it is: each would be compared with all others.
@@ -97,7 +99,7 @@ impl<'p> Uniter<'p> {
 
     /// Clauses of one relation with fewer recursions; `None` if they stay as they are.
     fn united(&mut self, clauses: &[Clause], columns: &[Adornment], depth: usize) -> Option<Vec<Clause>> {
-        if clauses.len() < 2 || clauses.len() > MOST_CLAUSES || depth > DEPTH || self.deadline.is_over() {
+        if clauses.len() < 2 || clauses.len() > MOST_CLAUSES || depth >= DEPTH || self.deadline.is_over() {
             return None;
         }
         let mut places: OrderedMap<usize, Option<Clause>> = OrderedMap::default();
