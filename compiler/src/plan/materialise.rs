@@ -38,8 +38,8 @@ impl Planner<'_> {
     }
 
     /// Whether a local check lists a call's answers for values that other rows give, such as the user of a
-    /// token. In a table of all answers, a recursion would start from every row of the listed table, unless it
-    /// can start from an id that the question gives.
+    /// token. In a table of all answers, a recursion would start from every row of the listed table, unless
+    /// it can start from an id that the question gives.
     fn starts_from_rows(&self, scope: &Enclosing<'_>, build: &Build, rel: RelId, args: &[Term]) -> bool {
         let is_closest = self.shares == Shares::Rows && self.depth <= DEMANDED_DEPTH;
         let known = args.iter().map(|arg| build.expr(*arg).is_some_and(Expr::is_static));
