@@ -2,6 +2,7 @@
 //! inherited, and looked up in a table of permissions, start from that user.
 
 use super::service::Service;
+use portcullis_testkit::local::ways::Way;
 
 const POLICY: &str = r#"
 actor User {}
@@ -87,5 +88,49 @@ fn roles_start_from_the_other_user() {
         let (recursions, _) = filter.split_once("\n  SELECT ").unwrap();
         assert!(recursions.contains("FROM account_roles AS"), "{filter}");
         assert!(!recursions.contains("campaigns AS"), "{filter}");
+    }
+}
+
+/// Two roles under conditions of their own, asked for another user.
+const OF_ACCOUNTS: &str = r#"
+actor User {}
+resource Account {
+  roles = ["admin", "viewer"]; relations = { parent: Account }; permissions = ["view"]; role if role on "parent";
+}
+has_permission(user: User, permission: String, account: Account) if
+  has_role(user, "admin", account) and grants("admin", permission);
+has_permission(user: User, permission: String, account: Account) if
+  has_role(user, "viewer", account) and grants("viewer", permission) and active(user);
+allow(user: User, action: String, account: Account) if
+  acts_for(user, other) and has_permission(other, action, account);
+declare grants(String, String);
+declare active(User);
+declare acts_for(User, User);
+"#;
+
+const ACCOUNTS: &str = "
+facts:
+  acts_for(User:_, User:_):
+    query: SELECT deputy_id, user_id FROM deputies
+  active(User:_):
+    query: SELECT user_id FROM active_users
+  has_role(User:_, String:_, Account:_):
+    query: SELECT user_id, role, account_id FROM account_roles
+  has_relation(Account:_, parent, Account:_):
+    query: SELECT id, parent_id FROM accounts
+  grants(String:_, String:_):
+    query: SELECT role, permission FROM permissions
+sql_types: { User: integer, Account: integer, String: text }
+tables: { Account: accounts.id }
+";
+
+/// Only roles on the account and on those above it are read, not everybody's.
+#[test]
+fn users_are_found_from_the_account() {
+    let service = Service::new(OF_ACCOUNTS, "", ACCOUNTS);
+    for (way, column) in [(Way::Subjects, "users.id"), (Way::Select, "")] {
+        let sql = service.sql("allow(User:?, \"view\", Account:100)", way, column);
+        let [read, found] = ["account_roles AS", ".account_id = "].map(|text| sql.matches(text).count());
+        assert!(read > 0 && read == found, "{sql}");
     }
 }

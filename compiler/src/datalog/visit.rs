@@ -45,6 +45,17 @@ impl Goal {
         }
     }
 
+    /// The variables, but for those of a negated goal alone.
+    pub(crate) fn variables(&self) -> FxHashSet<Term> {
+        let mut found = FxHashSet::default();
+        self.for_each_term(&mut |term| {
+            if matches!(term, Term::Var(_)) {
+                found.insert(term);
+            }
+        });
+        found
+    }
+
     /// Visits every term.
     pub(crate) fn for_each_term_mut(&mut self, visit: &mut impl FnMut(&mut Term)) {
         match self {

@@ -25,26 +25,21 @@ impl Asks {
 
     /// What one alternative asks for.
     fn of_root(root: &Root) -> Self {
-        let is_wanted = |output: &Output| matches!(output.term(), Some(Term::Var(_)));
-        let mut wanted = root.outputs.iter().filter(|output| is_wanted(output)).peekable();
-        if wanted.peek().is_none() {
-            return Self::Whether;
-        }
-        let strings: Vec<Term> = wanted
-            .clone()
-            .filter(|output| output.ty() == Some(TypeId::STRING))
-            .filter_map(Output::term)
-            .collect();
-        let mut are_given = wanted.count() == strings.len();
+        let is_wanted = |output: &&Output| matches!(output.term(), Some(Term::Var(_)));
+        let wanted: Vec<&Output> = root.outputs.iter().filter(is_wanted).collect();
+        let is_value = |term: Term| match term {
+            Term::Var(_) => !wanted.iter().any(|output| output.term() == Some(term)),
+            Term::Ignored => true,
+            Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) => false,
+        };
+        let mut asks_any = wanted.iter().any(|output| output.ty() != Some(TypeId::STRING));
         for goal in &root.clause.goals {
-            goal.for_each_term(&mut |term| {
-                are_given &= match term {
-                    Term::Var(_) => strings.contains(&term),
-                    Term::Ignored => false,
-                    Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) => true,
-                };
-            });
+            goal.for_each_term(&mut |term| asks_any |= is_value(term));
         }
-        if are_given { Self::Strings } else { Self::Values }
+        match wanted.as_slice() {
+            [] => Self::Whether,
+            _ if asks_any => Self::Values,
+            _ => Self::Strings,
+        }
     }
 }

@@ -153,25 +153,14 @@ impl StepGoals {
         let mut leading = Vec::new();
         loop {
             let connected: Vec<datalog::Goal> = condition
-                .extract_if(.., |goal| variables(goal).iter().any(|var| led.contains(var)))
+                .extract_if(.., |goal| goal.variables().iter().any(|var| led.contains(var)))
                 .collect();
             if connected.is_empty() {
                 break;
             }
-            led.extend(connected.iter().flat_map(variables));
+            led.extend(connected.iter().flat_map(datalog::Goal::variables));
             leading.extend(connected);
         }
         fixed.is_disjoint(&led).then_some(Self { leading, condition })
     }
-}
-
-/// The variables of a goal.
-fn variables(goal: &datalog::Goal) -> Vec<datalog::Term> {
-    let mut found = Vec::new();
-    goal.for_each_term(&mut |term| {
-        if matches!(term, datalog::Term::Var(_)) {
-            found.push(term);
-        }
-    });
-    found
 }

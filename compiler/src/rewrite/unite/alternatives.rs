@@ -147,18 +147,18 @@ impl Split {
         let mut condition: Vec<Goal> = others.iter().cloned().collect();
         let mut rest: Vec<Goal> = Vec::new();
         loop {
-            let stays = |goal: &Goal| variables(goal).iter().any(|var| staying.contains(var));
+            let stays = |goal: &Goal| goal.variables().iter().any(|var| staying.contains(var));
             let moved: Vec<Goal> = condition.extract_if(.., |goal| stays(goal)).collect();
             if moved.is_empty() {
                 break;
             }
-            let found = moved.iter().flat_map(variables);
+            let found = moved.iter().flat_map(Goal::variables);
             staying.extend(found.filter(|term| !fixed.contains(term)));
             rest.extend(moved);
         }
         // In their order, which is part of what groups compare.
         rest = others.iter().filter(|goal| rest.contains(goal)).cloned().collect();
-        let given: FxHashSet<Term> = condition.iter().flat_map(variables).collect();
+        let given: FxHashSet<Term> = condition.iter().flat_map(Goal::variables).collect();
         let added = clause.head.iter().filter(|term| given.contains(term) && !fixed.contains(term));
         let added: OrderedSet<Term> = added.copied().collect();
         let added = added.into_iter().map(|term| Some((term, enumerated(&term)?))).collect::<Option<_>>()?;
@@ -186,17 +186,6 @@ impl Split {
             Clause { rule: clause.rule, head: asked.clone(), goals: condition, var_names: numbering.names() };
         (Shared { clause: shared, columns: asked, added }, Asked { callee, args, clause: own })
     }
-}
-
-/// The variables of a goal.
-fn variables(goal: &Goal) -> FxHashSet<Term> {
-    let mut found = FxHashSet::default();
-    goal.for_each_term(&mut |term| {
-        if matches!(term, Term::Var(_)) {
-            found.insert(term);
-        }
-    });
-    found
 }
 
 /// Numbers the variables of a clause in the order in which they are seen.
