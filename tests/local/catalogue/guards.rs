@@ -259,7 +259,7 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not staff(
     },
     Pattern {
         shape: "pattern-guard-behind-deputies",
-        title: "What those may read whose deputy the user is, at any distance, unless it is deleted",
+        title: "Documents of users whose deputy the user is, at any distance, unless they are deleted",
         why: "No step changes the document, so the guard is asked once, of the document itself. The recursion is one over users alone and starts from the user.",
         reads_each_row: false,
         shorthand: "",
