@@ -10,11 +10,11 @@
 //!             or row in (m.user where a in above(7) and e in denials and e.folder = a and m in e.group))
 //! ```
 //!
-//! If a question asks for subjects, the caller's row is a user, while a guard may test the folder of the
-//! given file. Without this pass, the denial is nested in the look-up of the file and tested once for each
-//! user. Keys lead from given values to the file, so there is at most one, and the denial can look it up
-//! itself. If there is no such file, the alternative fails anyway. If there could be two, one might be
-//! denied and the other not, so the denial stays where it is.
+//! A list of subjects filters rows of users, but its guard can depend on the folder of the given file.
+//! Without this pass, the denial is nested in the look-up of the file and tested once for each user. Keys
+//! lead from given values to the file, so there is at most one, and the denial can look it up itself. If
+//! there is no such file, the alternative fails anyway. If there could be two, one might be denied and the
+//! other not, so the denial stays where it is.
 //!
 //! A denial that branches after a recursion would define the recursion in each test, and PostgreSQL would
 //! count its cost once for each user. It becomes a set of all that is denied, provided that each branch

@@ -1,4 +1,4 @@
-//! The closure of a recursion whose steps ask for one condition on columns that they do not change.
+//! The closure of a recursion whose steps check one condition on columns that they do not change.
 //!
 //! ```text
 //! read(u, r) :- owner(r, u)
@@ -8,9 +8,9 @@
 //! led(c) :- led(b), assists(b, c)               read(u, r) :- led(b), owner(r, b), not secret(r)
 //! ```
 //!
-//! The condition is the same at each step, and so is what it is asked of. It is enough to ask it once, of
-//! what one step or more lead to. Without this form the condition would make one class of the columns, which
-//! would be closed forwards from all rows: nothing else gives the unchanged column a value.
+//! Every step checks the same condition, on a value that no step changes. So one check after any number of
+//! steps is enough. Without this form, the condition would connect the columns into one class, which could
+//! only be closed forwards, from all rows.
 
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
@@ -106,27 +106,21 @@ impl<'c> GuardedSteps<'c> {
         if moving.is_empty() || !moving.iter().all(is_given) {
             return None;
         }
-        let mut conditions: Vec<(Vec<datalog::Term>, Vec<datalog::Goal>)> = Vec::new();
-        let mut found = Vec::new();
-        for step in steps {
-            let StepGoals { leading, condition } = StepGoals::of(step, &moving, &unchanged)?;
-            let asked = at_columns(&unchanged, &step.head);
-            let clause = datalog::Clause { head: asked, goals: condition, ..step.clause.clone() };
-            let datalog::Clause { head, goals, .. } = ignore_singletons(clause, &[]);
-            conditions.push((head, goals));
-            found.push((step, leading));
-        }
-        let (first, _) = found.first()?;
-        let StepGoals { condition, .. } = StepGoals::of(first, &moving, &unchanged)?;
-        let asks = |column: &ColumnId| {
-            let term = *column.of(&first.head);
-            let mut is_asked = false;
-            condition.iter().for_each(|goal| goal.for_each_term(&mut |other| is_asked |= other == term));
-            is_asked && !is_given(column)
+        let goals = |step| Some((step, StepGoals::of(step, &moving, &unchanged)?));
+        let found: Vec<(&RecursiveClause, StepGoals)> = steps.iter().map(goals).collect::<Option<_>>()?;
+        let (first, StepGoals { condition, .. }) = found.first()?;
+        let is_asked = |term: &datalog::Term| condition.iter().any(|goal| goal.variables().contains(term));
+        // Given values connect nothing, so the classes are apart without this form.
+        let connects = unchanged.iter().any(|column| !is_given(column) && is_asked(column.of(&first.head)));
+        let normal = |(step, goals): &(&RecursiveClause, StepGoals)| {
+            let (head, goals) = (at_columns(&unchanged, &step.head), goals.condition.clone());
+            let clause = ignore_singletons(datalog::Clause { head, goals, ..step.clause.clone() }, &[]);
+            (clause.head, clause.goals)
         };
-        let is_one = conditions.windows(2).all(|pair| matches!(pair, [one, next] if one == next));
-        let has_other_class = unchanged.iter().any(asks);
-        (is_one && has_other_class).then_some(Self { member, moving, steps: found, condition })
+        let is_one = found.windows(2).all(|pair| matches!(pair, [one, next] if normal(one) == normal(next)));
+        let condition = condition.clone();
+        let steps = found.into_iter().map(|(step, goals)| (step, goals.leading)).collect();
+        (is_one && connects).then_some(Self { member, moving, steps, condition })
     }
 }
 
