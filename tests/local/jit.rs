@@ -209,6 +209,45 @@ CREATE INDEX ON assignments (folder_id);
 CREATE INDEX ON assignments (org_id);
 ";
 
+/// Documents of a party, for all who are in one of its teams, or in a team below one.
+const PARTIES: &str = r#"
+actor User {}
+resource Party {}
+resource Team { relations = { member: User, parent: Team, party: Party }; }
+resource Document { permissions = ["read"]; relations = { party: Party }; }
+in_team(user: User, team: Team) if has_relation(team, "member", user);
+in_team(user: User, team: Team) if has_relation(inner, "parent", team) and in_team(user, inner);
+has_permission(user: User, "read", document: Document) if
+  has_relation(document, "party", party) and has_relation(team, "party", party) and in_team(user, team);
+"#;
+
+const PARTIES_DOCUMENT: &str = "
+facts:
+  has_relation(Team:_, member, User:_):
+    query: SELECT team_id, user_id FROM members
+  has_relation(Team:_, parent, Team:_):
+    query: SELECT id, parent_id FROM teams
+  has_relation(Team:_, party, Party:_):
+    query: SELECT id, party_id FROM teams
+  has_relation(Document:_, party, Party:_):
+    query: SELECT id, party_id FROM documents
+sql_types: { User: integer, Team: integer, Party: integer, Document: integer }
+tables: { Team: teams.id, Document: documents.id }
+";
+
+const PARTIES_SCHEMA: &str = "
+CREATE TABLE teams (id INTEGER PRIMARY KEY, parent_id INTEGER, party_id INTEGER);
+INSERT INTO teams SELECT g, nullif(g / 10, 0), g % 4000 FROM generate_series(1, 60000) g;
+CREATE INDEX ON teams (parent_id);
+CREATE INDEX ON teams (party_id);
+CREATE TABLE members (user_id INTEGER, team_id INTEGER, PRIMARY KEY (user_id, team_id));
+INSERT INTO members SELECT g % 20000, g % 60000 FROM generate_series(1, 60000) g;
+CREATE INDEX ON members (team_id);
+CREATE TABLE documents (id INTEGER PRIMARY KEY, party_id INTEGER, folder_id INTEGER);
+INSERT INTO documents SELECT g, g % 4000, g FROM generate_series(1, 100000) g;
+CREATE INDEX ON documents (party_id);
+";
+
 /// The indexes that a team has on the tables of the catalogue, apart from those of unique columns.
 const INDEXES: &str = "
 CREATE INDEX ON documents (owner_id);
@@ -286,6 +325,13 @@ fn no_look_up_through_a_link_table_is_compiled_over_tables_without_statistics() 
 fn no_role_of_a_team_is_compiled_over_tables_without_statistics() {
     let service = Service::new(GIVEN, "", GIVEN_DOCUMENT);
     none_is_compiled(GIVEN_SCHEMA, &of_document(&service, "given"));
+}
+
+/// A document is found by its key, and leads to its party, of which nothing tells how many teams it has.
+#[test]
+fn no_recursion_from_what_a_found_row_leads_to_is_compiled_over_tables_without_statistics() {
+    let service = Service::new(PARTIES, "", PARTIES_DOCUMENT);
+    none_is_compiled(PARTIES_SCHEMA, &of_document(&service, "party"));
 }
 
 /// A page, a count, an update, a check and the actions of documents.

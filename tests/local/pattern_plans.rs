@@ -46,6 +46,7 @@ CREATE INDEX ON quotas (user_id, folder_id);
 CREATE TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
 INSERT INTO deputies SELECT g % 1009, (g * 31) % 1009, g % 2 FROM generate_series(1, 2000) g;
 CREATE INDEX ON deputies (deputy_id);
+CREATE INDEX ON deputies (user_id);
 CREATE TABLE loans (user_id INTEGER, folder_id INTEGER, until BIGINT);
 INSERT INTO loans SELECT g % 1009, (g::bigint * 7919) % 2003, CASE g % 2 WHEN 0 THEN 99999999999 ELSE 1000000000 END
   FROM generate_series(1, 5000) g;

@@ -216,6 +216,20 @@ impl Select {
     pub(crate) fn is_unit(&self) -> bool {
         self.from.is_empty() && self.filter.is_empty()
     }
+
+    /// The values that a condition equates with a value.
+    pub(crate) fn equal_to(&self, value: Expr) -> impl Iterator<Item = Expr> {
+        self.filter.iter().filter_map(move |condition| match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } if *left == value => Some(*right),
+            Condition::Compare { op: CompareOp::Equal, left, right } if *right == value => Some(*left),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. }
+            | Condition::Any(_)
+            | Condition::None(_) => None,
+        })
+    }
 }
 
 impl Condition {

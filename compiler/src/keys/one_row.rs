@@ -6,9 +6,7 @@
 
 use super::promised::Keys;
 use crate::algebra::aliases::{free_aliases, mentions};
-use crate::algebra::{
-    Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
-};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableId, TableRef};
 use indexmap::IndexSet;
 
 /// The tables of a plan that have at most one row, and the promises from which that follows.
@@ -19,10 +17,10 @@ pub(crate) struct OneRowTables<'k> {
 }
 
 impl<'k> OneRowTables<'k> {
-    /// Those of a plan, under these promises.
-    pub(crate) fn of(plan: &Plan, keys: Keys<'k>) -> Self {
+    /// Those of a plan's tables, under these promises.
+    pub(crate) fn of(tables: &[Table], keys: Keys<'k>) -> Self {
         let mut known = Self { keys, tables: IndexSet::new() };
-        for (id, table) in TableId::enumerate(&plan.tables) {
+        for (id, table) in TableId::enumerate(tables) {
             if known.is_one_row_table(table) {
                 known.tables.insert(id);
             }
@@ -113,7 +111,7 @@ impl<'k> OneRowTables<'k> {
 mod tests {
     use super::*;
     use crate::algebra::sample::{bound_catalog, column, equal, given, read, source};
-    use crate::algebra::{EmbeddedId, ITSELF, PlanAnswer, SetUse};
+    use crate::algebra::{EmbeddedId, ITSELF, SetUse};
     use crate::bindings::{self, Bindings};
     use crate::catalog::{Catalog, ColumnId};
     use crate::ir::{CompareOp, ConstId};
@@ -140,9 +138,9 @@ mod tests {
     fn is_one_row_over(tables: Vec<TableBody>, select: &Select) -> bool {
         let (catalog, bindings) = bound();
         let tables = tables.into_iter().map(|body| Table::new("pc".to_owned(), String::new(), 1, body));
-        let plan = Plan::new(tables.collect(), PlanAnswer::Decision(Vec::new()));
+        let tables: Vec<Table> = tables.collect();
         let keys = Keys { catalog: &catalog, bindings: &bindings };
-        OneRowTables::of(&plan, keys).has_at_most_one_row(select)
+        OneRowTables::of(&tables, keys).has_at_most_one_row(select)
     }
 
     /// The same for a select over sources that read folders, by their aliases.

@@ -11,7 +11,7 @@
 
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, groups};
-use crate::algebra::{Alias, Condition, From, FromKind, Plan, Select, SetUse, TableBody};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
@@ -45,8 +45,14 @@ pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
         let (before, rest) = plan.tables.split_at_mut(index);
         let anchors = Anchors::new(catalog, before);
         match rest.first_mut().map(|table| &mut table.body) {
-            Some(TableBody::Union(selects) | TableBody::Recursive { base: selects, .. }) => {
+            Some(TableBody::Union(selects)) => {
                 selects.iter_mut().for_each(|select| to_set(select, &anchors));
+            }
+            Some(TableBody::Recursive { base, .. }) => {
+                for select in base {
+                    show_relations(select);
+                    to_set(select, &anchors);
+                }
             }
             Some(TableBody::WholeState { .. }) | None => {}
         }
@@ -112,6 +118,22 @@ pub(crate) fn set_tests(select: &mut Select, main: Alias, anchors: Option<&Ancho
     }
 }
 
+/// Shows columns of relations instead of a table's columns that equal them, so that the table only leads to
+/// the relations.
+fn show_relations(select: &mut Select) {
+    let is = |value: Expr, wanted: fn(&FromKind) -> bool| {
+        select.from.iter().any(|from| value.alias() == Some(from.alias) && wanted(&from.kind))
+    };
+    let is_of_table = |value: Expr| is(value, |kind| matches!(kind, FromKind::Table(_)));
+    let is_of_relation = |value: &Expr| is(*value, |kind| matches!(kind, FromKind::Source(_)));
+    let shown = |value: &Expr| {
+        if is_of_table(*value) { select.equal_to(*value).find(is_of_relation) } else { Some(*value) }
+    };
+    if let Some(output) = select.output.iter().map(shown).collect() {
+        select.output = output;
+    }
+}
+
 /// The source that reads the row which a source exposes.
 fn root(select: &Select, alias: Alias) -> Alias {
     let kind = select.from.iter().find(|from| from.alias == alias).map(|from| from.kind);
@@ -160,7 +182,7 @@ fn put(group: Group, select: &mut Select, kept: &[From], anchors: Option<&Anchor
 mod tests {
     use super::*;
     use crate::algebra::sample::{catalog, column, equal, literal, read, source};
-    use crate::algebra::{EmbeddedId, Expr, ITSELF, PlanAnswer, Table};
+    use crate::algebra::{EmbeddedId, ITSELF, PlanAnswer, Table, TableRef};
     use crate::catalog::ColumnId;
 
     /// Of the catalog: pairs of ids, and ids with a word.
@@ -232,6 +254,20 @@ mod tests {
         let mut shown = listing(&[(2, source(PAIRS))], vec![equal(column(1, 0), column(2, 1))]);
         shown.output = vec![column(1, 1), column(2, 0)].into();
         assert_eq!(with_sets(shown.clone()), shown);
+    }
+
+    /// A table that leads to the documents of several users shows the user whose document each is.
+    #[test]
+    fn a_table_whose_columns_a_relation_has_only_leads_to_it() {
+        let from = [(1, FromKind::Table(TableRef::Itself)), (2, source(PAIRS))];
+        let link = equal(column(1, 0), column(2, 0));
+        let mut base = read(&from, vec![link.clone()], vec![column(1, 0), column(2, 1)]);
+        show_relations(&mut base);
+        assert_eq!(base.output, vec![column(2, 0), column(2, 1)].into());
+        let mut shown = read(&from, vec![link], vec![column(1, 0), column(1, 1)]);
+        let before = shown.clone();
+        show_relations(&mut shown);
+        assert_eq!(shown, before, "no column of the relation equals the table's second");
     }
 
     #[test]

@@ -268,4 +268,21 @@ reads(u: User, d: Document) if deputy(v, u) and reads(v, d) and not deleted(d);
 has_permission(u: User, \"read\", d: Document) if reads(u, d);",
         expert: "(d.owner_id = ? OR d.owner_id IN (PRINCIPALS) AND COALESCE(d.deleted, 0) <> 1)",
     },
+    Pattern {
+        shape: "pattern-guard-behind-deputies-on-each-user",
+        title: "Documents of users whose deputy the user is, at any distance, unless they are blocked for a user on the way",
+        why: "The guard asks for the document and the user, so the recursion has both. It starts from the documents of the users to whom the question leads, who are found first.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "reads(u: User, d: Document) if has_relation(d, \"owner\", u);
+reads(u: User, d: Document) if deputy(v, u) and reads(v, d) and not blocked(d, u);
+has_permission(u: User, \"read\", d: Document) if reads(u, d);",
+        expert: "d.id IN (
+                   WITH RECURSIVE reads AS (
+                     SELECT owner_id, id FROM documents WHERE owner_id = ? OR owner_id IN (PRINCIPALS)
+                     UNION SELECT v.deputy_id, r.id FROM reads r
+                     JOIN deputies v ON v.user_id = r.owner_id AND v.active = 1
+                     WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = r.id AND b.user_id = v.deputy_id))
+                   SELECT id FROM reads WHERE owner_id = ?)",
+    },
 ];

@@ -29,7 +29,7 @@ mod tests;
 mod ties;
 
 use self::size::TestSources;
-use self::ties::{equal_to, reached_from, tie};
+use self::ties::{reached_from, tie};
 use super::setting::Setting;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableBody};
@@ -157,7 +157,7 @@ impl<'p> TestRewriter<'p> {
         let Some(Ties { set, tied, rest }) = self.ties(test, recursion, &is_led) else { return };
         let Some(value) = tied.iter().copied().find(is_led) else { return };
         let around = {
-            let mut equal = tied.iter().copied().chain(equal_to(value, &rest));
+            let mut equal = tied.iter().copied().chain(rest.equal_to(value));
             equal.find(|expr| self.is_around(test, *expr))
         };
         let used = if around.is_some() { SetUse::ToTest } else { SetUse::ToFind };

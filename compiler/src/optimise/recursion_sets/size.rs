@@ -1,6 +1,5 @@
 //! How large a set becomes in which a recursion is joined with what it leads to.
 
-use super::ties::equal_to;
 use crate::algebra::{Alias, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::keys::Keys;
@@ -51,7 +50,7 @@ impl TestSources<'_> {
         let is_known = |expr: &Expr| expr.alias().is_none_or(|alias| found.contains(&alias));
         let is_led = |column: ColumnId| {
             let own = Expr::Column { alias: from.alias, column };
-            equal_to(own, set).any(|other| is_known(&other))
+            set.equal_to(own).any(|other| is_known(&other))
         };
         match from.kind {
             FromKind::Source(source) => self.keys.is_some_and(|keys| {

@@ -5,15 +5,6 @@ use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
 use crate::catalog::ColumnId;
 use crate::ir::CompareOp;
 
-/// The values that a condition of a select equates with a value.
-pub(super) fn equal_to(value: Expr, select: &Select) -> impl Iterator<Item = Expr> {
-    select.filter.iter().filter_map(move |condition| match condition {
-        Condition::Compare { op: CompareOp::Equal, left, right } if *left == value => Some(*right),
-        Condition::Compare { op: CompareOp::Equal, left, right } if *right == value => Some(*left),
-        _ => None,
-    })
-}
-
 /// The column of a source and the other value, if a condition is their equality.
 pub(super) fn tie(condition: &Condition, source: Alias) -> Option<(Expr, Expr)> {
     let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return None };

@@ -49,7 +49,7 @@ pub(in super::super) fn deny_alone(plan: &mut Plan, catalog: &Catalog, keys: Key
 }
 
 fn rewrite(plan: &mut Plan, catalog: &Catalog, keys: Keys<'_>) {
-    let one_row = OneRowTables::of(plan, keys);
+    let one_row = OneRowTables::of(&plan.tables, keys);
     let Plan { tables, answer, .. } = plan;
     let rewriter = DenialRewriter { keys, one_row, anchors: Anchors::new(catalog, tables) };
     let mut taken = TakenAliases::of(answer.selects());

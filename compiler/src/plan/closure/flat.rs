@@ -277,7 +277,7 @@ fn leading(step: &RecursiveClause) -> Option<Vec<Goal>> {
 }
 
 /// Whether a goal binds variables; any other only selects.
-fn binds(goal: &datalog::Goal) -> bool {
+pub(super) fn binds(goal: &datalog::Goal) -> bool {
     match goal {
         datalog::Goal::Scan { polarity, .. } | datalog::Goal::Call { polarity, .. } => {
             *polarity == Polarity::Positive

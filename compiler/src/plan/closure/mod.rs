@@ -8,7 +8,8 @@
 //!   row starts from the enclosing select (its demand) and remembers where it started, so that no answer is
 //!   ever attributed to another row (magic sets with supplementary relations, Beeri and Ramakrishnan 1987).
 //! - **Close forwards** the columns that nothing binds, from the exits that the walks reach. This
-//!   includes the column of a call with only one, if nothing in the question leads to it.
+//!   includes the column of a call with only one, if nothing in the question leads to it. What the known ones
+//!   of a class [lead to](led) is walked first.
 //! - [**Guarded**](guarded): a walk and then the exits, where the steps ask for one condition on columns that
 //!   do not move.
 //! - [**Flat**](flat): the whole component in one table, as a linear fixpoint or, where a step calls
@@ -17,6 +18,7 @@
 mod ends;
 mod flat;
 mod guarded;
+mod led;
 mod separable;
 
 use super::approach::Shares;

@@ -118,9 +118,15 @@ impl Planner<'_> {
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let tag = |member: MemberId| has_tag.then_some(Term::Tag(member));
         let pick = |terms: &[Term]| at_columns(&kept, terms);
+        let led = match self.attempt(|this| this.led(call, classes, forward)) {
+            Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => return Err(error),
+            led => led.ok().flatten(),
+        };
+        let is_led = |member: MemberId, tuple: &[Term]| led.as_ref().map(|led| led.goal(tag(member), tuple));
         let mut base = Vec::new();
         for (member, mut clause) in reached {
             clause.goals.extend(fixed(call, classes, &clause.head)?);
+            clause.goals.splice(0..0, is_led(member, &clause.head));
             clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
@@ -135,6 +141,7 @@ impl Planner<'_> {
                 clause.head = tag(rule.member).into_iter().chain(pick(&head)).collect();
                 let from = tag(*callee).into_iter().chain(pick(&terms(args))).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
+                clause.goals.extend(is_led(rule.member, &head));
                 clause.goals.extend(rule.goals.iter().map(Goal::from));
                 clause.goals.extend(fixed(call, classes, &head)?);
                 step.extend(self.step_selects(&clause)?);
@@ -225,7 +232,11 @@ pub(super) fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
 }
 
 /// The static values of a clause's invariant columns.
-fn fixed(call: &ClosureCall<'_>, classes: &ColumnClasses, head: &[Term]) -> Result<Vec<Goal>, PlanError> {
+pub(super) fn fixed(
+    call: &ClosureCall<'_>,
+    classes: &ColumnClasses,
+    head: &[Term],
+) -> Result<Vec<Goal>, PlanError> {
     let columns = head.iter().zip(&call.known).zip(&classes.of_column);
     let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
         (KnownColumn::Static(expr), None) => Some((*term, *expr)),

@@ -40,7 +40,7 @@ impl<'l> Local<'l> {
     /// A statement of a plan.
     pub(in crate::sql) fn of(caller: Caller<'l>, plan: &Plan) -> Self {
         let keys = Keys { catalog: caller.inputs.catalog, bindings: caller.bindings };
-        let one_row = OneRowTables::of(plan, keys);
+        let one_row = OneRowTables::of(&plan.tables, keys);
         Self {
             tables: caller.represent_tables(plan),
             one_row,

@@ -1,10 +1,9 @@
 //! How tables and fixpoints read rows.
 
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Condition, Expr, FromKind, ITSELF, Repeats, Select, Table, TableBody, TableId};
+use crate::algebra::{Condition, FromKind, ITSELF, Repeats, Select, Table, TableBody, TableId};
 use crate::dialect::Features;
-use crate::ir::CompareOp;
-use crate::keys::Keys;
+use crate::keys::OneRowTables;
 use crate::limits;
 use crate::sql::lower::Inputs;
 use indexmap::IndexSet;
@@ -53,8 +52,12 @@ impl RowStrategy {
         inputs: &Inputs<'_>,
     ) -> Self {
         let anchors = Anchors::new(inputs.catalog, tables);
-        let starts_from_many =
-            |arm: &Select| inputs.keys.is_some_and(|keys| !anchors.is_anchored(arm) || finds_many(arm, keys));
+        let one_row = inputs.keys.map(|keys| OneRowTables::of(tables, keys));
+        let starts_from_many = |arm: &Select| {
+            let reads_table = arm.from.iter().any(|from| matches!(from.kind, FromKind::Source(_)));
+            let finds_many = |one_row: &OneRowTables<'_>| reads_table && !one_row.has_at_most_one_row(arm);
+            one_row.as_ref().is_some_and(|one_row| !anchors.is_anchored(arm) || finds_many(one_row))
+        };
         let is_overestimated =
             base.len() > 1 || base.iter().any(|arm| reads_recursion(arm, tables) || starts_from_many(arm));
         let is_small = table.n_columns == 1 || base.iter().all(|arm| anchors.is_anchored(arm));
@@ -136,22 +139,6 @@ fn reads_recursion(select: &Select, tables: &[Table]) -> bool {
         at += 1;
     }
     false
-}
-
-/// Whether a select reads a caller's table, and no row of one by its key.
-fn finds_many(select: &Select, keys: Keys<'_>) -> bool {
-    let source_of = |alias| {
-        let from = select.from.iter().find(|from| from.alias == alias)?;
-        if let FromKind::Source(source) = from.kind { Some(source) } else { None }
-    };
-    let reads_table = select.from.iter().any(|from| matches!(from.kind, FromKind::Source(_)));
-    let is_by_key = |condition: &Condition| match condition {
-        Condition::Compare { op: CompareOp::Equal, left: Expr::Column { alias, column }, right } => {
-            right.is_static() && source_of(*alias).is_some_and(|source| keys.is_key(source, *column))
-        }
-        _ => false,
-    };
-    reads_table && !select.filter.iter().any(is_by_key)
 }
 
 /// Whether a select, or one inside it, tests each row of a table by what it reads elsewhere.
