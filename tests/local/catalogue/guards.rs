@@ -285,4 +285,22 @@ has_permission(u: User, \"read\", d: Document) if reads(u, d);",
                      WHERE NOT EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = r.id AND b.user_id = v.deputy_id))
                    SELECT id FROM reads WHERE owner_id = ?)",
     },
+    Pattern {
+        shape: "pattern-pair-of-the-row-beside-a-role",
+        title: "Documents in a folder of the user's that is lent to the document's owner",
+        why: "The folder is a column of the row, so the user's folders are a set, and the loan is looked up by both columns. Joined with the loan, the folders would be listed again for each row.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_role(u: User, \"editor\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"editor\", p);
+has_role(u: User, \"viewer\", f: Folder) if has_role(u, \"editor\", f);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f)
+  and has_relation(d, \"owner\", o) and lent(o, f, _);",
+        expert: "(VIEWED OR d.folder_id IN (
+                     WITH RECURSIVE edited AS (
+                       SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'
+                       UNION SELECT p.folder_id FROM edited e JOIN parents p ON p.parent_id = e.folder_id)
+                     SELECT folder_id FROM edited WHERE folder_id IS NOT NULL))
+                   AND EXISTS (SELECT 1 FROM loans l
+                     WHERE l.user_id = d.owner_id AND l.folder_id = d.folder_id AND l.until IS NOT NULL)",
+    },
 ];

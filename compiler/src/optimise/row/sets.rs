@@ -10,7 +10,7 @@ use super::share::share_sets;
 use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned};
 use crate::algebra::anchor::Anchors;
-use crate::algebra::groups::{Group, around};
+use crate::algebra::groups::{Around, Group, around};
 use crate::algebra::{Alias, Condition, Expr, From, Plan, PlanAnswer, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
@@ -52,10 +52,43 @@ fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, ta
             share_sets(branches, taken);
         }
     }
-    for group in parts.groups {
+    for group in parts.groups.into_iter().flat_map(|group| parted(group, &rows, anchors)) {
         attach(group, select, &rows, anchors, taken);
     }
     select.filter.sort_by_key(|condition| rank(condition, &rows));
+}
+
+/// The parts of a group that only a value of the row connects, if one of them is a set then. A source that
+/// another value of the row leads to would read the set again for each row.
+///
+/// ```text
+/// roles(u, c), contracts(c, s) where row.carrier = c, row.shipper = s
+///     ─▶   roles(u, c) where row.carrier = c   and   contracts(c, s) where row.carrier = c, row.shipper = s
+/// ```
+fn parted(group: Group, rows: &[From], anchors: &Anchors<'_>) -> Vec<Group> {
+    let is_row = |expr: Expr| is_of_row(expr, rows);
+    let is_set = |group: &Group| listed(group, rows, anchors).is_some_and(|set| set.is_whole);
+    if is_set(&group) {
+        return vec![group];
+    }
+    for (value, shown) in group.links.iter().filter_map(|link| link_of(link, &is_row)) {
+        let is_other = |alias: &Alias| {
+            shown.alias() != Some(*alias) && group.from.iter().any(|from| from.alias == *alias)
+        };
+        let at_row = |condition: &Condition| {
+            let connects = mentioned(condition).iter().any(is_other);
+            if connects { with_shown(condition, shown, value) } else { condition.clone() }
+        };
+        let filter = group.inner.iter().map(at_row).chain(group.links.iter().cloned()).collect();
+        let select = Select { from: group.from.clone(), filter, output: IdVec::new() };
+        let Around { own, groups: parts, .. } = around(&select, &is_row);
+        let (sets, probes): (Vec<&Group>, Vec<&Group>) = parts.iter().partition(|part| is_set(part));
+        let starts = |part: &&Group| listed(part, rows, anchors).is_some();
+        if own.is_empty() && !sets.is_empty() && !probes.is_empty() && !probes.iter().any(starts) {
+            return parts;
+        }
+    }
+    vec![group]
 }
 
 /// The order of conditions on a row. Inside an alternative PostgreSQL tests them in the order of the text: a
