@@ -303,4 +303,19 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                    AND EXISTS (SELECT 1 FROM loans l
                      WHERE l.user_id = d.owner_id AND l.folder_id = d.folder_id AND l.until IS NOT NULL)",
     },
+    Pattern {
+        shape: "pattern-two-choices-that-share-branches",
+        title: "Documents that the user can see, if they are not deleted or the user can edit them",
+        why: "Those who can edit a document can see it, so each document must meet two choices, and an index finds the rows of one of them. Multiplied out, no set would be hashed.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "edits(u: User, d: Document) if has_relation(d, \"owner\", u);
+edits(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"editor\", f);
+sees(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f);
+sees(u: User, d: Document) if edits(u, d);
+usable(_u: User, d: Document) if not deleted(d);
+usable(u: User, d: Document) if edits(u, d);
+has_permission(u: User, \"read\", d: Document) if sees(u, d) and usable(u, d);",
+        expert: "(VIEWED OR EDITED) AND (COALESCE(d.deleted, 0) <> 1 OR EDITED)",
+    },
 ];

@@ -184,6 +184,7 @@ impl Pattern {
     pub(crate) fn expert(&self, user: &str, name: &str) -> String {
         let condition = self.expert.replace("VIEWED", sets::VIEWED).replace("DEPUTY", sets::DEPUTY);
         let condition = condition
+            .replace("EDITED", sets::EDITED)
             .replace("BELOW", sets::BELOW)
             .replace("ACTIVE", sets::ACTIVE)
             .replace("PERMITTED", sets::PERMITTED)

@@ -4,6 +4,10 @@
 pub(super) const VIEWED: &str =
     "d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer')";
 
+/// A document of the user, or in a folder that the user edits.
+pub(super) const EDITED: &str = "
+  (d.owner_id = ? OR d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'))";
+
 /// A document in a folder of a quota that the user, or a colleague they act for, has.
 pub(super) const DEPUTY: &str = "EXISTS (
   SELECT 1 FROM quotas q

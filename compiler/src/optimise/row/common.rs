@@ -15,7 +15,7 @@
 //! ```
 
 use super::sets::rank;
-use super::{is_of_row, rows_of};
+use super::{choices, is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
 use crate::ir::CompareOp;
@@ -26,6 +26,7 @@ use std::hash::BuildHasher;
 pub(in super::super) fn take_out(plan: &mut Plan) {
     let answer = plan.answer.selects_mut();
     let mut taken = TakenAliases::of(answer.iter());
+    choices::factor_out(answer);
     group_by_sets(answer);
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
     in_select(&mut all, &HoldsAround::default(), &mut taken);
@@ -49,7 +50,7 @@ struct HoldsAround {
 }
 
 /// Makes one alternative of those that look a value up in the same set, so that they have it in common.
-fn group_by_sets(selects: &mut Vec<Select>) {
+pub(super) fn group_by_sets(selects: &mut Vec<Select>) {
     let sets = |select: &Select| -> Vec<Normal> {
         let rows: Vec<From> = rows_of(&select.from).collect();
         let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
