@@ -70,8 +70,8 @@ pub(super) enum NullCondition {
 pub(super) enum SelectOutput<'p> {
     /// The columns of this table.
     Table(TableId),
-    /// Columns that are represented like this.
-    Values(&'p Representation),
+    /// Columns that are represented like these; those after them are text.
+    Values(&'p [Representation]),
 }
 
 /// A query that may define the tables that it reads.
@@ -105,7 +105,7 @@ impl<'p> At<'p> {
             under_or: false,
             is_denied: false,
             null: NullCondition::Differs,
-            output: SelectOutput::Values(&Representation::Text),
+            output: SelectOutput::Values(&[]),
             itself: Itself::Absent,
             brings_tables: false,
             derived: &[],

@@ -137,7 +137,7 @@ where
 }
 
 /// Rows that the database estimates as few: those of an array.
-fn as_few(rows: SetExpr, n_columns: usize) -> SetExpr {
+pub(super) fn as_few(rows: SetExpr, n_columns: usize) -> SetExpr {
     match n_columns {
         1 => build::elements_of(build::array_of(build::query(rows))),
         _ => rows_of_arrays(rows, n_columns),

@@ -1,10 +1,11 @@
 //! The catalogue of patterns: one table of documents, and a policy that differs in a line.
 //!
-//! `kinds` and `guards` have the patterns; `docs/local-checks/patterns.md` shows them to users. The columns
-//! hold NULL wherever a column may.
+//! `kinds`, `guards` and `pairs` have the patterns; `docs/local-checks/patterns.md` shows them to users. The
+//! columns hold NULL wherever a column may.
 
 mod guards;
 mod kinds;
+mod pairs;
 mod sets;
 
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -29,7 +30,9 @@ INSERT INTO blocks VALUES (1, 1), (9, 2), (NULL, 1), (3, NULL), (8, 1);
 CREATE TEMPORARY TABLE quotas (user_id INTEGER, folder_id INTEGER, kind TEXT, most INTEGER);
 INSERT INTO quotas VALUES
   (1, 10, 'edit', 100), (2, 10, 'view', 100), (2, 11, 'edit', 100), (3, 12, 'edit', 1), (2, 10, 'view', 5), (1, 12, 'view', 9),
-  (1, 10, 'view', 3), (3, 10, 'other', 50), (3, 11, 'view', 11);
+  (1, 10, 'view', 3), (3, 10, 'other', 50), (3, 11, 'view', 11),
+  (1, 10, 'final', 1), (1, 11, 'draft', 1), (2, 12, 'draft', 2), (2, NULL, 'final', 3), (2, 11, NULL, 4),
+  (3, 10, 'final', NULL), (4, 10, 'draft', 9);
 CREATE TEMPORARY TABLE deputies (user_id INTEGER, deputy_id INTEGER, active INTEGER);
 INSERT INTO deputies VALUES (1, 2, 1), (2, 3, 1), (3, 1, 0), (2, 4, 1), (NULL, 4, 1), (2, NULL, 1);
 CREATE TEMPORARY TABLE parents (folder_id INTEGER, parent_id INTEGER);
@@ -153,7 +156,7 @@ RULE
 
 /// All kinds of rules.
 pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
-    kinds::KINDS.iter().chain(guards::GUARDS)
+    kinds::KINDS.iter().chain(guards::GUARDS).chain(pairs::PAIRS)
 }
 
 /// One kind of rule.

@@ -10,12 +10,13 @@ use crate::ir::CompareOp;
 use crate::question::CompileError;
 use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
+use crate::sql::fixpoint::as_few;
 use crate::sql::held::HeldValues;
 use crate::sql::lower::{Lowering, Unconstrained, column_name, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
 use crate::sql::strategy::{
-    ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TableReader, TestStrategy,
+    ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TableReader, TestStrategy, ValueTuple,
 };
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
@@ -26,13 +27,15 @@ impl Lowering<'_, Local<'_>> {
             TestStrategy::Probe(fence) => self.probe(at, select, fence),
             TestStrategy::LookedUp(keyed) => self.looked_up(at, &keyed),
             TestStrategy::Bounded(bound) => self.bounded(at, bound),
+            TestStrategy::Paired(tuple) => self.paired(at, tuple),
         }
     }
 
     /// `(SELECT column FROM table WHERE key = …) IN (set)`
     fn looked_up(&mut self, at: At<'_>, keyed: &KeyedRow<'_>) -> Result<Sql, CompileError> {
         let KeyedRow { row, representation, set, used } = keyed;
-        let inside = At { output: SelectOutput::Values(representation), ..at.in_test() };
+        let inside =
+            At { output: SelectOutput::Values(std::slice::from_ref(representation)), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, row)?));
         let test = self.value_in_set(at, &row, representation, set, *used)?;
         Ok(build::is_true(build::nested(test)))
@@ -44,7 +47,8 @@ impl Lowering<'_, Local<'_>> {
     fn bounded(&mut self, at: At<'_>, bound: NumberBound) -> Result<Sql, CompileError> {
         let NumberBound { value, op, set, representation } = bound;
         let sets = [set];
-        let inside = At { output: SelectOutput::Values(&representation), access: RowAccess::ByIndex, ..at };
+        let output = SelectOutput::Values(std::slice::from_ref(&representation));
+        let inside = At { output, access: RowAccess::ByIndex, ..at };
         let query = self.in_own_scope(inside, &sets, OwnScope::Set, |this, at| {
             Ok(build::query(this.arms(at, &sets, 1, Unconstrained::Null)?))
         })?;
@@ -62,6 +66,35 @@ impl Lowering<'_, Local<'_>> {
         let bound = build::scalar(build::query(build::select(vec![item], from, Vec::new())));
         let test = build::binary(self.integer(at, value)?, build::operator(op), bound);
         Ok(build::is_true(build::nested(test)))
+    }
+
+    /// `(value IS NOT NULL AND … AND ((value, …) IN (set)) IS TRUE)`. A row of which only some values are
+    /// NULL would be compared with the whole set.
+    fn paired(&mut self, at: At<'_>, tuple: ValueTuple) -> Result<Sql, CompileError> {
+        let ValueTuple { values, set } = tuple;
+        let features = self.inputs.features;
+        let (mut known, mut looked_up, mut wanted) = (Vec::new(), Vec::new(), Vec::new());
+        for (value, representation, comparison) in values {
+            let value = self.expr(at, value)?;
+            known.push(build::is_not_null(value.clone()));
+            let (value, representation) = match comparison {
+                ComparisonStrategy::Native => (value, representation),
+                ComparisonStrategy::Text | ComparisonStrategy::NativeAndText => {
+                    (representation.as_text(value, features), Representation::Text)
+                }
+            };
+            looked_up.push(value);
+            wanted.push(representation);
+        }
+        let sets = [set];
+        let inside = At { output: SelectOutput::Values(&wanted), access: RowAccess::ByIndex, ..at };
+        let query = self.in_own_scope(inside, &sets, OwnScope::Set, |this, at| {
+            let rows = this.arms(at, &sets, wanted.len(), Unconstrained::Null)?;
+            Ok(build::query(as_few(rows, wanted.len())))
+        })?;
+        let test = build::in_query(build::tuple(looked_up), query);
+        known.push(build::is_true(build::nested(test)));
+        Ok(build::nested(build::all(known)))
     }
 
     /// `value IN (selects)`, for a value that is already SQL.
@@ -104,7 +137,7 @@ impl Lowering<'_, Local<'_>> {
             select.output = select.output.as_slice().repeat(value.len()).into();
         }
         // The database may join what a set reads.
-        let (output, access) = (SelectOutput::Values(wanted), RowAccess::ByIndex);
+        let (output, access) = (SelectOutput::Values(std::slice::from_ref(wanted)), RowAccess::ByIndex);
         let inside = At { output, access, under_or: false, ..at };
         let query = self.in_own_scope(inside, &selects, OwnScope::Set, |this, at| {
             let arms = this.arms(at, &selects, value.len(), Unconstrained::Null)?;

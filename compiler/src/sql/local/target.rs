@@ -65,8 +65,9 @@ impl Lowering<'_, Local<'_>> {
     fn wanted(&self, at: At<'_>, column: ColumnId) -> Representation {
         match at.output {
             SelectOutput::Table(table) => of_column(&self.target.tables, table, column),
-            SelectOutput::Values(wanted) if column == ColumnId::FIRST => wanted.clone(),
-            SelectOutput::Values(_) => Representation::Text,
+            SelectOutput::Values(wanted) => {
+                wanted.get(column.index()).cloned().unwrap_or(Representation::Text)
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! Tests of whether a select has a row, which are the branches of conditions.
 
+use super::set::ComparisonStrategy;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
@@ -23,7 +24,12 @@ pub(in crate::sql) enum TestStrategy<'s> {
     LookedUp(KeyedRow<'s>),
     /// `value <= (SELECT max(number) FROM set)`
     Bounded(NumberBound),
+    /// `(value, value) IN (SELECT column, column FROM set)`
+    Paired(ValueTuple),
 }
+
+/// The most values that are looked up together.
+const MOST_VALUES: usize = 3;
 
 /// Whether a query is planned apart from the one around it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,6 +66,61 @@ pub(in crate::sql) struct NumberBound {
     pub(in crate::sql) representation: Representation,
 }
 
+/// Values of one row, which are looked up together in a small set that is made once.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct ValueTuple {
+    /// The values, from around the test, each with its representation and how it is compared.
+    pub(in crate::sql) values: Vec<(Expr, Representation, ComparisonStrategy)>,
+    /// The set, which shows as many columns.
+    pub(in crate::sql) set: Select,
+}
+
+/// A test that compares rows of its own with values from around it, and has no other condition on those.
+#[derive(Clone, Debug)]
+struct LinkedRows {
+    /// The comparisons.
+    links: Vec<Link>,
+    /// The rows, which show the columns that are compared.
+    set: Select,
+}
+
+/// How a value from around a test must compare with one of its columns.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    value: Expr,
+    op: CompareOp,
+    own: Expr,
+}
+
+impl LinkedRows {
+    fn of(select: &Select) -> Option<Self> {
+        let is_own =
+            |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
+        let is_around = |condition: &&Condition| {
+            let mut given = false;
+            condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
+            given
+                || !free_aliases(condition)
+                    .into_iter()
+                    .all(|alias| is_own(Expr::Column { alias, column: ColumnId::FIRST }))
+        };
+        let link = |condition: &Condition| match *condition {
+            Condition::Compare { op, left: own, right: value } if is_own(own) && !is_own(value) => {
+                Some(Link { value, op: op.turned(), own })
+            }
+            Condition::Compare { op, left: value, right: own } if is_own(own) && !is_own(value) => {
+                Some(Link { value, op, own })
+            }
+            _ => None,
+        };
+        let (around, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
+        let links = around.into_iter().map(link).collect::<Option<Vec<_>>>()?;
+        let filter = inner.into_iter().cloned().collect();
+        let output = links.iter().map(|link| link.own).collect();
+        Some(Self { links, set: Select { from: select.from.clone(), filter, output } })
+    }
+}
+
 impl Fence {
     /// The fence around a test inside a test.
     pub(in crate::sql) fn nested(features: &Features) -> Self {
@@ -89,6 +150,9 @@ impl Lowering<'_, Local<'_>> {
         }
         if let Some(bound) = self.number_bound(at, select) {
             return TestStrategy::Bounded(bound);
+        }
+        if let Some(tuple) = self.value_tuple(at, select) {
+            return TestStrategy::Paired(tuple);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it or the test finds its row by a key. A test that all alternatives share may become a join.
@@ -141,31 +205,39 @@ impl Lowering<'_, Local<'_>> {
 
     /// The bound, if the test only compares a value from around it with the numbers of a small set.
     fn number_bound(&self, at: At<'_>, select: &Select) -> Option<NumberBound> {
-        let is_own =
-            |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
-        let is_around = |condition: &&Condition| {
-            let mut given = false;
-            condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
-            given
-                || !free_aliases(condition)
-                    .into_iter()
-                    .all(|alias| is_own(Expr::Column { alias, column: ColumnId::FIRST }))
-        };
-        let (links, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
-        let [Condition::Compare { op, left, right }] = links.as_slice() else { return None };
-        let (value, op, own) =
-            if is_own(*left) { (*right, op.turned(), *left) } else { (*left, *op, *right) };
+        let LinkedRows { links, set } = LinkedRows::of(select)?;
+        let [Link { value, op, own }] = *links.as_slice() else { return None };
         let representation = self.represent(at.inside(select), own);
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-        let filter = inner.into_iter().cloned().collect();
-        let set = Select { from: select.from.clone(), filter, output: vec![own].into() };
         let is_bound = self.inputs.features.arrays_are_looked_up
             && is_order
-            && is_own(own)
-            && !is_own(value)
             && representation.is_integer()
             && (Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set) || self.is_setting(&set));
         is_bound.then_some(NumberBound { value, op, set, representation })
+    }
+
+    /// The values and the set, if the test only compares a few values of the filter's row with those of
+    /// a small set. PostgreSQL can hash such a test by itself, but counts it as if it were run for each row,
+    /// and so compiles the statement.
+    fn value_tuple(&self, at: At<'_>, select: &Select) -> Option<ValueTuple> {
+        let LinkedRows { links, set } = LinkedRows::of(select)?;
+        // A test that is not one of several alternatives can become a join.
+        let is_of_row = at.brings_tables && at.depth == 0 && at.under_or;
+        let reads_row = select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }));
+        let is_short = (2..=MOST_VALUES).contains(&links.len());
+        if !is_of_row || reads_row || !is_short || !self.inputs.features.arrays_count_as_few {
+            return None;
+        }
+        let inside = at.inside(select);
+        let value = |link: &Link| {
+            let (of_value, of_own) = (self.represent(inside, link.value), self.represent(inside, link.own));
+            let comparison = ComparisonStrategy::of(link.op, &of_value, &of_own);
+            let is_hashed = link.op == CompareOp::Equal && comparison.is_hashed(&of_value, &of_own);
+            is_hashed.then_some((link.value, of_value, comparison))
+        };
+        let values = links.iter().map(value).collect::<Option<Vec<_>>>()?;
+        let is_small = Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
+        is_small.then_some(ValueTuple { values, set })
     }
 
     /// Whether a set is what a table of words and numbers, such as the levels of roles, has for a literal. A

@@ -84,6 +84,18 @@ impl ComparisonStrategy {
             Self::Text
         }
     }
+
+    /// Whether the database can hash values that are compared like this.
+    pub(in crate::sql) fn is_hashed(self, left: &Representation, right: &Representation) -> bool {
+        match self {
+            Self::Native => {
+                let are_both = |is: fn(&Representation) -> bool| is(left) && is(right);
+                left == right || are_both(Representation::is_text) || are_both(Representation::is_integer)
+            }
+            Self::Text => true,
+            Self::NativeAndText => false,
+        }
+    }
 }
 
 impl KeyStrategy {

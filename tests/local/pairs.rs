@@ -1,0 +1,146 @@
+//! Columns of the row that are compared with pairs of the user's, which are looked up in one set.
+
+use super::service::{Service, column};
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::Caller;
+use portcullis_testkit::local::ways::Way;
+
+/// Staff who are responsible for some countries of some companies, beside other alternatives. `level` makes
+/// it three columns.
+const POLICY: &str = r#"
+actor User {}
+resource Company {}
+resource Person { permissions = ["view", "edit", "rank"]; relations = { company: Company }; }
+has_permission(u: User, "view", p: Person) if head(u, p);
+has_permission(u: User, "view", p: Person) if partner(u, c, k, _) and has_relation(p, "company", c) and country(p, k);
+has_permission(u: User, "rank", p: Person) if head(u, p);
+has_permission(u: User, "rank", p: Person) if
+  partner(u, c, k, l) and has_relation(p, "company", c) and country(p, k) and level(p, l);
+# The same denied.
+has_permission(u: User, "edit", p: Person) if has_permission(u, "view", p) and not closed(u, p);
+closed(u: User, p: Person) if head(u, p);
+closed(u: User, p: Person) if partner(u, c, k, 2) and has_relation(p, "company", c) and country(p, k);
+declare head(User, Person);
+declare country(Person, String);
+declare level(Person, Integer);
+declare partner(User, Company, String, Integer);
+"#;
+
+const DOCUMENT: &str = "
+facts:
+  has_relation(Person:_, company, Company:_):
+    query: SELECT id, company_id FROM persons
+  country(Person:_, String:_):
+    query: SELECT id, country FROM persons
+  level(Person:_, Integer:_):
+    query: SELECT id, level FROM persons
+  head(User:_, Person:_):
+    query: SELECT head_id, id FROM persons
+  partner(User:_, Company:_, String:_, Integer:_):
+    query: SELECT user_id, company_id, country, level FROM partners
+tables: { Person: persons.id }
+sql_types: { User: integer, Person: integer, Company: integer, String: text, Integer: bigint }
+";
+
+/// NULL in every column that may be compared. The columns of a pair differ in their types.
+const SCHEMA: &str = "
+CREATE TEMPORARY TABLE persons (
+  id INTEGER UNIQUE, company_id INTEGER, country VARCHAR(2), level INTEGER, head_id INTEGER);
+INSERT INTO persons VALUES
+  (1, 10, 'DE', 1, NULL), (2, 10, 'FR', 1, NULL), (3, 11, 'DE', 1, NULL), (4, 11, 'FR', 2, NULL),
+  (5, 10, NULL, 1, NULL), (6, NULL, 'DE', 1, NULL), (7, NULL, NULL, NULL, NULL), (8, 12, 'FR', 3, 1),
+  (9, 10, 'DE', NULL, 3), (10, 10, 'DE', 2, 3), (NULL, 10, 'DE', 1, 1);
+CREATE TEMPORARY TABLE partners (user_id INTEGER, company_id BIGINT, country TEXT, level BIGINT);
+INSERT INTO partners VALUES
+  (1, 10, 'DE', 1), (1, 11, 'FR', 2), (1, 11, 'FR', 2), (1, NULL, 'DE', 1), (1, 10, NULL, 1), (1, NULL, NULL, 1),
+  (1, 11, 'DE', NULL), (2, NULL, 'FR', 1), (2, 10, NULL, 1), (4, 10, 'de', 1), (NULL, 10, 'FR', 1);
+";
+
+const EXPECTED: [(u8, &str, &str); 10] = [
+    (1, "view", "1 4 8 9 10"),
+    (1, "rank", "1 4 8"),
+    (1, "edit", "1 9 10"),
+    (2, "view", ""),
+    (2, "rank", ""),
+    (3, "view", "9 10"),
+    (3, "rank", "9 10"),
+    (3, "edit", ""),
+    (4, "view", ""),
+    (5, "view", ""),
+];
+
+const HASHED: &str = "SELECT unnest(a.c0) AS c0, unnest(a.c1) AS c1";
+
+/// Also under `NOT`: the condition is never NULL.
+#[test]
+fn only_whole_pairs_pass() {
+    let untyped = DOCUMENT.split("sql_types").next().unwrap();
+    let padded = DOCUMENT.replace("String: text", "String: char(2)");
+    let wide = DOCUMENT.replace("Company: integer", "Company: numeric");
+    for document in [DOCUMENT, untyped, &padded, &wide] {
+        let service = Service::new(POLICY, "", document);
+        for dialect in DIALECTS {
+            let caller = Caller::new(dialect).unwrap();
+            caller.script(SCHEMA).unwrap();
+            for (user, action, ids) in EXPECTED {
+                let question = format!("allow(User:{user}, {action:?}, Person:?)");
+                let filter = service.sql_for(dialect, &question, Way::List, "persons.id");
+                let rows = |condition: &str| {
+                    let sql = format!("SELECT id FROM persons WHERE id > 0 AND {condition} ORDER BY id");
+                    column(&caller, &sql)
+                };
+                assert_eq!(rows(&filter), ids, "{question} {dialect}: {filter}");
+                let passed: Vec<&str> = ids.split_whitespace().collect();
+                let all = (1..=10).map(|id| id.to_string());
+                let others: Vec<String> = all.filter(|id| !passed.contains(&id.as_str())).collect();
+                assert_eq!(
+                    rows(&format!("NOT {filter}")),
+                    others.join(" "),
+                    "{question} {dialect}: {filter}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_pairs_of_a_user_are_hashed_where_each_row_is_tested() {
+    let of = |document: &str, action: &str| {
+        let question = format!("allow(User:1, {action:?}, Person:?)");
+        Service::new(POLICY, "", document).filter(&question, "persons.id")
+    };
+    let pair = of(DOCUMENT, "view");
+    assert!(
+        pair.contains("((persons.company_id, persons.country) IN (\n") && pair.contains(HASHED),
+        "{pair}"
+    );
+    assert!(!pair.contains("EXISTS"), "{pair}");
+    let triple = of(DOCUMENT, "rank");
+    assert!(triple.contains("((persons.company_id, persons.country, persons.level) IN (\n"), "{triple}");
+    let untyped = of(DOCUMENT.split("sql_types").next().unwrap(), "view");
+    assert!(
+        untyped.contains("((CAST(persons.company_id AS TEXT), CAST(persons.country AS TEXT)) IN (\n"),
+        "{untyped}"
+    );
+    // Blanks at the end need a second comparison.
+    let padded = of(&DOCUMENT.replace("String: text", "String: char(2)"), "view");
+    assert!(!padded.contains(HASHED) && padded.contains("EXISTS"), "{padded}");
+}
+
+/// Where it is the only alternative, the database may join the pairs with the table, from either side.
+#[test]
+fn a_test_that_all_rows_must_pass_may_become_a_join() {
+    let policy = POLICY.replace("has_permission(u: User, \"view\", p: Person) if head(u, p);", "");
+    let filter =
+        Service::new(&policy, "", DOCUMENT).filter("allow(User:1, \"view\", Person:?)", "persons.id");
+    assert!(!filter.contains(HASHED) && filter.contains("EXISTS ("), "{filter}");
+}
+
+/// What does not start from the user is as large as the table: each row looks its own pair up.
+#[test]
+fn pairs_of_everybody_are_not_hashed() {
+    let policy = POLICY.replace("partner(u, c, k, _)", "partner(_, c, k, _)");
+    let filter =
+        Service::new(&policy, "", DOCUMENT).filter("allow(User:1, \"view\", Person:?)", "persons.id");
+    assert!(!filter.contains(HASHED) && filter.contains("EXISTS ("), "{filter}");
+}
