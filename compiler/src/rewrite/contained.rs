@@ -36,19 +36,38 @@ const ALL_STEPS: usize = 100_000;
 /// How many goals a body may have that is searched; each step looks at all of them.
 const GOALS: usize = 32;
 
-/// Rewrites every relation.
+/// What a pass over the clauses of all relations replaces one by: its relation, its place, itself.
+type Replace<'r> = dyn Fn(&Specialised, RelId, usize, &Clause, &mut usize) -> Option<Vec<Clause>> + 'r;
+
+/// Rewrites every relation. Whole clauses go first: a rule that another one covers may no longer be covered
+/// when that one has lost some of its alternatives, which further rules find.
 pub(super) fn drop_contained(program: &mut Specialised, deadline: Deadline) {
-    let mut left = ALL_STEPS;
     let components = program.strata().into_iter().filter(|component| component.recursive);
     let recursive: IndexSet<RelId> =
         components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
+    let whole = |program: &Specialised, rel, at, clause: &Clause, left: &mut usize| {
+        is_superfluous(program, rel, at, clause, &recursive, left).then(Vec::new)
+    };
+    let parts = |program: &Specialised, rel, at, clause: &Clause, left: &mut usize| {
+        without_contained(program, rel, at, clause, &recursive, left)
+    };
+    replace_clauses(program, deadline, &whole);
+    replace_clauses(program, deadline, &parts);
+}
+
+/// Replaces clauses of every relation, as long as there are steps left.
+fn replace_clauses(program: &mut Specialised, deadline: Deadline, replace: &Replace<'_>) {
+    let mut left = ALL_STEPS;
     for rel in program.relations.ids() {
         if deadline.is_over() {
             return;
         }
         let mut at = 0;
         while let Some(clause) = program.relations[rel].clauses.get(at).cloned() {
-            let Some(replaced) = without_contained(program, rel, at, &clause, &recursive, &mut left) else {
+            let n_clauses = program.relations[rel].clauses.len();
+            let is_searched = n_clauses > 1 && clause.goals.len() <= GOALS;
+            let replaced = is_searched.then(|| replace(program, rel, at, &clause, &mut left)).flatten();
+            let Some(replaced) = replaced else {
                 at += 1;
                 continue;
             };
@@ -57,6 +76,42 @@ pub(super) fn drop_contained(program: &mut Specialised, deadline: Deadline) {
             at += n_new;
         }
     }
+}
+
+/// Whether the other clauses find all answers of this one: as it is, or once a call is replaced by any clause
+/// of what it calls.
+fn is_superfluous(
+    program: &Specialised,
+    rel: RelId,
+    at: usize,
+    clause: &Clause,
+    recursive: &IndexSet<RelId>,
+    left: &mut usize,
+) -> bool {
+    is_contained(program, rel, at, clause, left)
+        || calls(program, clause, recursive).any(|(goal_at, args, alternatives)| {
+            alternatives.iter().all(|alternative| {
+                let unfolded = unfold_call(clause, goal_at, args, alternative);
+                unfolded.goals.len() <= GOALS && is_contained(program, rel, at, &unfolded, left)
+            })
+        })
+}
+
+/// The calls of a clause that may be replaced by the clauses of what they call: each with its place and its
+/// arguments. A recursion is one fixpoint; taken apart it would be more.
+fn calls<'c>(
+    program: &'c Specialised,
+    clause: &'c Clause,
+    recursive: &'c IndexSet<RelId>,
+) -> impl Iterator<Item = (usize, &'c [Term], &'c [Clause])> {
+    let call = |(goal_at, goal): (usize, &'c Goal)| match goal {
+        Goal::Call { polarity: Polarity::Positive, rel, args, .. } if !recursive.contains(rel) => {
+            let alternatives = program.relations[*rel].clauses.as_slice();
+            (!alternatives.is_empty()).then_some((goal_at, args.as_slice(), alternatives))
+        }
+        _ => None,
+    };
+    clause.goals.iter().enumerate().filter_map(call)
 }
 
 /// Better clauses to replace this one, if any.
@@ -68,14 +123,8 @@ fn without_contained(
     recursive: &IndexSet<RelId>,
     left: &mut usize,
 ) -> Option<Vec<Clause>> {
-    if program.relations[rel].clauses.len() < 2 || clause.goals.len() > GOALS {
-        return None;
-    }
-    for (goal_at, goal) in clause.goals.iter().enumerate() {
-        let Goal::Call { polarity: Polarity::Positive, rel: callee, args, .. } = goal else { continue };
-        let alternatives = &program.relations[*callee].clauses;
-        // A recursion is one fixpoint; taken apart it would be more.
-        if recursive.contains(callee) || alternatives.len() < 2 || alternatives.len() > *left {
+    for (goal_at, args, alternatives) in calls(program, clause, recursive) {
+        if alternatives.len() < 2 || alternatives.len() > *left {
             continue;
         }
         *left -= alternatives.len();

@@ -81,6 +81,23 @@ closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
                      f.tenant_id IN (SELECT tenant_id FROM tenant_members WHERE user_id = ?)
                      OR f.tenant_id <> 100))",
     },
+    // The alternatives under the guard find nothing that those without it do not.
+    Pattern {
+        shape: "pattern-guard-for-other-actions",
+        title: "A guard for all actions, and a rule without it for some",
+        why: "To read asks no guard, so the rule with the guard adds nothing, and is left out.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if status(d, \"final\") and has_relation(d, \"folder\", f)
+  and has_permission(u, \"read\", f);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and keeps(u, f);
+has_permission(u: User, \"read\", f: Folder) if keeps(u, f);
+keeps(u: User, f: Folder) if keeper(f, u) and not archived(f);
+allow(u: User, a: String, d: Document) if a in [\"read\", \"list\"] and has_permission(u, a, d);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not staff(u);",
+        expert: "(d.owner_id = ? OR d.status = 'final' AND VIEWED
+                   OR d.folder_id IN (SELECT id FROM folders WHERE keeper_id = ? AND COALESCE(archived, 0) <> 1))",
+    },
     Pattern {
         shape: "pattern-flag-in-a-hierarchy",
         title: "A guard on the folder and all above it",
