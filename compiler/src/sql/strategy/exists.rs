@@ -221,8 +221,10 @@ impl Lowering<'_, Local<'_>> {
     /// and so compiles the statement.
     fn value_tuple(&self, at: At<'_>, select: &Select) -> Option<ValueTuple> {
         let LinkedRows { links, set } = LinkedRows::of(select)?;
-        // A test that is not one of several alternatives can become a join.
-        let is_of_row = at.brings_tables && at.depth == 0 && at.under_or;
+        // A test that is not one of several alternatives can become a join, unless it defines what it reads.
+        let mut reads_table = false;
+        select.for_each_source(&mut |from| reads_table |= from.kind.table().is_some());
+        let is_of_row = at.brings_tables && at.depth == 0 && (at.under_or || reads_table);
         let reads_row = select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }));
         let is_short = (2..=MOST_VALUES).contains(&links.len());
         if !is_of_row || reads_row || !is_short || !self.inputs.features.arrays_count_as_few {
