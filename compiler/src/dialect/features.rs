@@ -48,6 +48,8 @@ pub(crate) struct Features {
     pub(crate) builds_bloom_filters: bool,
     /// An array is estimated at ten elements, for any query.
     pub(crate) arrays_count_as_few: bool,
+    /// Whether `jsonb_object_agg` makes a map, in which `->>` looks a key up.
+    pub(crate) makes_maps: bool,
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than
     /// running it.
     pub(crate) tries_join_orders: bool,

@@ -107,6 +107,11 @@ impl Representation {
         self.is_of(Family::Integer)
     }
 
+    /// Whether equal values have one text, and other values have others.
+    pub(super) fn has_one_text(&self) -> bool {
+        self.is_of(Family::Integer) || self.is_of(Family::Uuid)
+    }
+
     fn is_of(&self, family: Family) -> bool {
         match self {
             Self::Native(ty) => ty.family == family,

@@ -335,4 +335,21 @@ usable(u: User, d: Document) if edits(u, d);
 has_permission(u: User, \"read\", d: Document) if sees(u, d) and usable(u, d);",
         expert: "(VIEWED OR EDITED) AND (COALESCE(d.deleted, 0) <> 1 OR EDITED)",
     },
+    Pattern {
+        shape: "pattern-limit-of-a-deputy-with-an-inherited-role",
+        title: "Documents up to the limit of a user whose deputy the user is, in the folders that this one edits",
+        why: "The furthest limit for each folder is found once, as a map in which each document's folder is looked up. A test of each document would run the recursion for each.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_role(u: User, \"editor\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"editor\", p);
+has_permission(u: User, \"read\", d: Document) if deputy(v, u) and has_relation(d, \"folder\", f)
+  and has_role(v, \"editor\", f) and limit(v, most) and size(d, s) and s <= most;",
+        expert: "EXISTS (
+                   WITH RECURSIVE edited AS (
+                     SELECT user_id, folder_id FROM folder_roles WHERE role = 'editor'
+                     UNION SELECT e.user_id, p.folder_id FROM edited e JOIN parents p ON p.parent_id = e.folder_id)
+                   SELECT 1 FROM edited e JOIN deputies x ON x.user_id = e.user_id AND x.deputy_id = ? AND x.active = 1
+                   JOIN limits l ON l.user_id = e.user_id
+                   WHERE e.folder_id = d.folder_id AND d.size <= l.most)",
+    },
 ];

@@ -12,11 +12,12 @@ use crate::sql::at::{At, OwnScope, SelectOutput};
 use crate::sql::build;
 use crate::sql::fixpoint::as_few;
 use crate::sql::held::HeldValues;
-use crate::sql::lower::{Lowering, Unconstrained, column_name, cte_kind};
+use crate::sql::lower::{Lowering, Unconstrained, column_name, column_names, cte_kind};
 use crate::sql::printing::Printing;
 use crate::sql::representation::Representation;
 use crate::sql::strategy::{
-    ComparisonStrategy, KeyedRow, NumberBound, SetPart, SetStrategy, TableReader, TestStrategy, ValueTuple,
+    ComparisonStrategy, KeyedBound, KeyedRow, NumberBound, SetPart, SetStrategy, TableReader, TestStrategy,
+    ValueTuple,
 };
 use sqlparser::ast::{BinaryOperator, Cte, Expr as Sql, Query};
 
@@ -28,6 +29,7 @@ impl Lowering<'_, Local<'_>> {
             TestStrategy::LookedUp(keyed) => self.looked_up(at, &keyed),
             TestStrategy::Bounded(bound) => self.bounded(at, bound),
             TestStrategy::Paired(tuple) => self.paired(at, tuple),
+            TestStrategy::Mapped(keyed) => self.mapped(at, keyed),
         }
     }
 
@@ -52,13 +54,7 @@ impl Lowering<'_, Local<'_>> {
         let query = self.in_own_scope(inside, &sets, OwnScope::Set, |this, at| {
             Ok(build::query(this.arms(at, &sets, 1, Unconstrained::Null)?))
         })?;
-        let furthest = match op {
-            CompareOp::Less | CompareOp::LessOrEqual => "max",
-            CompareOp::Greater | CompareOp::GreaterOrEqual => "min",
-            CompareOp::Equal | CompareOp::NotEqual => {
-                return Err(CompileError::Bug("a bound that is no order comparison".into()));
-            }
-        };
+        let furthest = if is_upper(op)? { "max" } else { "min" };
         let set = self.named("q");
         let number = build::column(&set, build::ident(&column_name(ColumnId::FIRST)));
         let item = build::item(build::call(furthest, vec![number]), None);
@@ -95,6 +91,43 @@ impl Lowering<'_, Local<'_>> {
         let test = build::in_query(build::tuple(looked_up), query);
         known.push(build::is_true(build::nested(test)));
         Ok(build::nested(build::all(known)))
+    }
+
+    /// `(value <= CAST((SELECT jsonb_object_agg(key, number) FROM set) ->> key AS BIGINT)) IS TRUE`, where the
+    /// set has the largest number of each key.
+    fn mapped(&mut self, at: At<'_>, keyed: KeyedBound) -> Result<Sql, CompileError> {
+        let KeyedBound { key: (key, of_key), bound: NumberBound { value, op, set, representation } } = keyed;
+        let [set_name, map_name] = ["s", "q"].map(|name| self.named(name));
+        let names = column_names(2);
+        let columns: Vec<&str> = names.iter().map(String::as_str).collect();
+        let of = |table: &str| names.iter().map(|name| build::column(table, build::ident(name))).collect();
+        let (of_set, of_map): (Vec<Sql>, Vec<Sql>) = (of(&set_name), of(&map_name));
+        let (sets, wanted) = ([set], [of_key.clone(), representation]);
+        let inside = At { output: SelectOutput::Values(&wanted), access: RowAccess::ByIndex, ..at };
+        let rows = self.in_own_scope(inside, &sets, OwnScope::Set, |this, at| {
+            Ok(build::query(this.arms(at, &sets, 2, Unconstrained::Null)?))
+        })?;
+        let from = build::joined(vec![build::derived_as(rows, &set_name, &columns)]);
+        let items = of_set
+            .iter()
+            .zip(&names)
+            .map(|(column, name)| build::item(column.clone(), Some(build::ident(name))));
+        let known = of_set.iter().cloned().map(build::is_not_null).collect();
+        let all = build::select(items.collect(), from, known);
+        let [own_key, number] = of_set.as_slice() else {
+            return Err(CompileError::Bug("a map of other columns than two".into()));
+        };
+        let furthest = if is_upper(op)? { build::descending } else { build::ascending };
+        let by = vec![build::ascending(own_key.clone()), furthest(number.clone())];
+        let furthest = build::ordered(build::query(build::distinct_on(all, vec![own_key.clone()])), by);
+        let map = build::item(build::call("jsonb_object_agg", of_map), None);
+        let from = build::joined(vec![build::derived(furthest, &map_name)]);
+        let map = build::scalar(build::query(build::select(vec![map], from, Vec::new())));
+        let key = self.expr(at, key)?;
+        let key = of_key.as_text(key, self.inputs.features);
+        let number = build::cast(build::binary(map, BinaryOperator::LongArrow, key), "BIGINT");
+        let test = build::binary(self.integer(at, value)?, build::operator(op), number);
+        Ok(build::is_true(build::nested(test)))
     }
 
     /// `value IN (selects)`, for a value that is already SQL.
@@ -193,5 +226,16 @@ pub(in crate::sql) fn in_query(strategy: SetStrategy, value: Sql, query: Query) 
             build::in_query(value, build::query(build::elements_of(build::array_of(query))))
         }
         SetStrategy::Subquery => build::in_query(value, query),
+    }
+}
+
+/// Whether the largest of several numbers is the furthest bound of a value; otherwise it is the smallest.
+fn is_upper(op: CompareOp) -> Result<bool, CompileError> {
+    match op {
+        CompareOp::Less | CompareOp::LessOrEqual => Ok(true),
+        CompareOp::Greater | CompareOp::GreaterOrEqual => Ok(false),
+        CompareOp::Equal | CompareOp::NotEqual => {
+            Err(CompileError::Bug("a bound that is no order comparison".into()))
+        }
     }
 }

@@ -139,12 +139,18 @@ impl<'w, 'l> Walk<'w, 'l> {
             return self.conditions(at.inside(select), select, frequency);
         }
         match (self.lowering.test_strategy(at, select), frequency) {
-            (TestStrategy::Bounded(_) | TestStrategy::Paired(_), Frequency::PerRow) => {
+            (
+                TestStrategy::Bounded(_) | TestStrategy::Paired(_) | TestStrategy::Mapped(_),
+                Frequency::PerRow,
+            ) => {
                 let reads = self.reads(&[select]);
                 self.made(SetMade { name: None, kind: SetKind::Subquery, start: Start::Values, reads }, &[]);
                 self.conditions(at.in_test().in_where(select), select, Frequency::Once);
             }
-            (TestStrategy::Bounded(_) | TestStrategy::Paired(_), Frequency::Once)
+            (
+                TestStrategy::Bounded(_) | TestStrategy::Paired(_) | TestStrategy::Mapped(_),
+                Frequency::Once,
+            )
             | (TestStrategy::Probe(_) | TestStrategy::LookedUp(_), _) => self.probe(at, select, frequency),
         }
     }

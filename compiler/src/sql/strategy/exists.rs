@@ -26,6 +26,8 @@ pub(in crate::sql) enum TestStrategy<'s> {
     Bounded(NumberBound),
     /// `(value, value) IN (SELECT column, column FROM set)`
     Paired(ValueTuple),
+    /// `value <= (SELECT a map from keys to their largest numbers FROM set) ->> key`
+    Mapped(KeyedBound),
 }
 
 /// The most values that are looked up together.
@@ -73,6 +75,15 @@ pub(in crate::sql) struct ValueTuple {
     pub(in crate::sql) values: Vec<(Expr, Representation, ComparisonStrategy)>,
     /// The set, which shows as many columns.
     pub(in crate::sql) set: Select,
+}
+
+/// A value that is only compared with the numbers that a small set has for another value of the row.
+#[derive(Clone, Debug)]
+pub(in crate::sql) struct KeyedBound {
+    /// The other value, from around the test, and how it is represented.
+    pub(in crate::sql) key: (Expr, Representation),
+    /// The value, and the numbers: the second column of their set.
+    pub(in crate::sql) bound: NumberBound,
 }
 
 /// A test that compares rows of its own with values from around it, and has no other condition on those.
@@ -153,6 +164,9 @@ impl Lowering<'_, Local<'_>> {
         }
         if let Some(tuple) = self.value_tuple(at, select) {
             return TestStrategy::Paired(tuple);
+        }
+        if let Some(bound) = self.keyed_bound(at, select) {
+            return TestStrategy::Mapped(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it or the test finds its row by a key. A test that all alternatives share may become a join.
@@ -240,6 +254,36 @@ impl Lowering<'_, Local<'_>> {
         let values = links.iter().map(value).collect::<Option<Vec<_>>>()?;
         let is_small = Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
         is_small.then_some(ValueTuple { values, set })
+    }
+
+    /// The key and the bound, if the test only compares a value of the filter's row with the numbers of a small
+    /// set for another value of it, and reads a recursion, which a test of each row would read again.
+    fn keyed_bound(&self, at: At<'_>, select: &Select) -> Option<KeyedBound> {
+        let LinkedRows { links, set } = LinkedRows::of(select)?;
+        let [one, other] = links.as_slice() else { return None };
+        let (key, Link { value, op, own }) =
+            if one.op == CompareOp::Equal { (one, *other) } else { (other, *one) };
+        let inside = at.inside(select);
+        let (of_value, of_key) = (self.represent(inside, key.value), self.represent(inside, key.own));
+        let representation = self.represent(inside, own);
+        let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
+        let reads_row = select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }));
+        let mut reads_table = false;
+        select.for_each_source(&mut |from| reads_table |= from.kind.table().is_some());
+        let is_mapped = self.inputs.features.makes_maps
+            && at.brings_tables
+            && at.depth == 0
+            && reads_table
+            && !reads_row
+            && key.op == CompareOp::Equal
+            && is_order
+            && of_value.has_one_text()
+            && of_key.has_one_text()
+            && representation.is_integer()
+            && Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
+        let set = Select { output: vec![key.own, own].into(), ..set };
+        let bound = NumberBound { value, op, set, representation };
+        is_mapped.then_some(KeyedBound { key: (key.value, of_key), bound })
     }
 
     /// Whether a set is what a table of words and numbers, such as the levels of roles, has for a literal. A

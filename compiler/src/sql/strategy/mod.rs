@@ -13,6 +13,8 @@ mod set;
 mod exists;
 
 pub(super) use bloom_filters::overestimated;
-pub(super) use exists::{Fence, KeyedRow, NumberBound, TestStrategy, ValueTuple, at_alternatives};
+pub(super) use exists::{
+    Fence, KeyedBound, KeyedRow, NumberBound, TestStrategy, ValueTuple, at_alternatives,
+};
 pub(super) use rows::{RowStrategy, StateStrategy, TableReader, read_by_state, repeats_of_only};
 pub(super) use set::{ComparisonStrategy, KeyStrategy, SetPart, SetStrategy};
