@@ -37,7 +37,7 @@ const ALL_STEPS: usize = 100_000;
 const GOALS: usize = 32;
 
 /// What a pass over the clauses of all relations replaces one by: its relation, its place, itself.
-type Replace<'r> = dyn Fn(&Specialised, RelId, usize, &Clause, &mut usize) -> Option<Vec<Clause>> + 'r;
+type ClauseRewrite<'r> = dyn Fn(&Specialised, RelId, usize, &Clause, &mut usize) -> Option<Vec<Clause>> + 'r;
 
 /// Rewrites every relation. Whole clauses go first: a rule that another one covers may no longer be covered
 /// when that one has lost some of its alternatives, which further rules find.
@@ -56,7 +56,7 @@ pub(super) fn drop_contained(program: &mut Specialised, deadline: Deadline) {
 }
 
 /// Replaces clauses of every relation, as long as there are steps left.
-fn replace_clauses(program: &mut Specialised, deadline: Deadline, replace: &Replace<'_>) {
+fn replace_clauses(program: &mut Specialised, deadline: Deadline, replace: &ClauseRewrite<'_>) {
     let mut left = ALL_STEPS;
     for rel in program.relations.ids() {
         if deadline.is_over() {
