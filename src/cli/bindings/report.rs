@@ -3,13 +3,14 @@
 use super::advice::Advice;
 use super::database::{Column, ColumnOrigin};
 use super::entries::entries;
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, FindingCode, Severity};
 use super::judge::is_entity;
 use super::live::Live;
 use crate::cli::validate::plural;
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
 use serde_json::{Value, json};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// The report on a document.
@@ -65,11 +66,28 @@ impl Report {
         self.entries.iter().flat_map(|entry| entry.findings.iter().map(move |finding| (entry, finding)))
     }
 
+    /// The columns that may be NULL, by table. Many bindings may read one of them.
+    fn nullable(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut tables: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for (entry, finding) in self.findings().filter(|(_, finding)| finding.code == FindingCode::Nullable) {
+            let is_meant = |(_, column): &&(String, Column)| Some(&column.name) == finding.column.as_ref();
+            let origins =
+                entry.columns.iter().filter(is_meant).filter_map(|(_, column)| column.origin.as_ref());
+            for origin in origins.filter(|origin| origin.not_null == Some(false)) {
+                tables.entry(&origin.table).or_default().insert(&origin.column);
+            }
+        }
+        tables
+    }
+
     /// The report as text.
     pub(super) fn text(&self) -> String {
         let mut text = table(&self.entries);
         for severity in [Severity::Error, Severity::Warning, Severity::Note] {
-            for (entry, finding) in self.findings().filter(|(_, finding)| finding.severity == severity) {
+            let of_severity = |(_, finding): &(&ReportRow, &Finding)| {
+                finding.severity == severity && finding.code != FindingCode::Nullable
+            };
+            for (entry, finding) in self.findings().filter(of_severity) {
                 let line = entry.line.map(|line| format!("line {line}, ")).unwrap_or_default();
                 let column =
                     finding.column.as_ref().map(|column| format!(", column `{column}`")).unwrap_or_default();
@@ -78,12 +96,22 @@ impl Report {
                 let _ = write!(text, "\n  {}", finding.message);
             }
         }
+        let nullable = self.nullable();
+        for (table, columns) in &nullable {
+            let columns: Vec<String> = columns.iter().map(|column| format!("`{column}`")).collect();
+            let noun = if columns.len() == 1 { "column" } else { "columns" };
+            let _ = write!(text, "\nnote: table `{table}`, {noun} {}:", columns.join(", "));
+            let _ = write!(text, "\n  may be NULL, and rows with NULL are not facts");
+        }
         let advice = self.advice.text();
         if !advice.is_empty() {
             let _ = write!(text, "\n{advice}\n");
         }
-        let [errors, warnings, notes] = [Severity::Error, Severity::Warning, Severity::Note]
-            .map(|each| plural(self.count(each), each.as_str()));
+        let n_nullable = self.findings().filter(|(_, finding)| finding.code == FindingCode::Nullable).count();
+        let n_notes = self.count(Severity::Note) - n_nullable + nullable.len();
+        let [errors, warnings] =
+            [Severity::Error, Severity::Warning].map(|each| plural(self.count(each), each.as_str()));
+        let notes = plural(n_notes, Severity::Note.as_str());
         let _ = write!(text, "\n{} on {}: {errors}, {warnings}, {notes}", self.file, self.dialect);
         text
     }

@@ -86,6 +86,10 @@ impl Desugar<'_, '_, '_> {
             return Ok(declared);
         }
         let block = &related.ast.name;
+        // What the asking block calls a permission is one there, too.
+        let is_permission =
+            self.block.names.get(name).is_some_and(|own| matches!(own.kind, NameKind::Permission));
+        let list = if is_permission { "permissions" } else { "roles" };
         let diagnostic = Diagnostic::new(
             Code::UndeclaredOnRelated,
             format!("`{name}` is not declared in `{}`, which `{}` leads to", block.value, relation.value),
@@ -94,7 +98,7 @@ impl Desugar<'_, '_, '_> {
         )
         .with_label(block.span, format!("`{}` begins here", block.value))
         .with_help(format!(
-            "declare it in `{}`, for example with `roles = [{}];`",
+            "declare it in `{}`, for example with `{list} = [{}];`",
             block.value,
             quoted(name)
         ));

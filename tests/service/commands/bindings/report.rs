@@ -120,6 +120,41 @@ fn missing_indexes_and_nullable_columns_are_no_errors() {
     assert_eq!(found, expected);
 }
 
+/// Many bindings may read one column: the text names it once, the JSON with each of them.
+#[test]
+fn the_text_has_one_note_for_the_nullable_columns_of_a_table() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = "
+        CREATE TABLE a (id integer PRIMARY KEY NOT NULL, x integer, y integer);
+        CREATE TABLE b (id integer PRIMARY KEY NOT NULL, x integer);
+        CREATE INDEX a_x ON a (x);
+        CREATE INDEX a_y ON a (y);
+        CREATE INDEX b_x ON b (x);
+    ";
+    let database = sqlite(folder.path(), tables);
+    let bindings = "dialect: sqlite
+facts:
+  r(Repo:_, Repo:_):
+    query: SELECT y AS other, x FROM a
+  s(Repo:_, Repo:_):
+    query: SELECT id, x FROM a
+  t(Repo:_, Repo:_):
+    query: SELECT id, x FROM b
+sql_types: {Repo: integer}
+tables: {Repo: a.id}
+";
+    let (code, out, _) = check(folder.path(), bindings, &database, &[]);
+    let notes = "
+note: table `a`, columns `x`, `y`:
+  may be NULL, and rows with NULL are not facts
+note: table `b`, column `x`:
+  may be NULL, and rows with NULL are not facts";
+    assert!(code == 0 && out.contains(notes) && out.matches("may be NULL").count() == 2, "{out}");
+    assert!(out.ends_with("0 warnings, 2 notes\n"), "{out}");
+    let (_, found) = findings(folder.path(), bindings, &database, &[]);
+    assert_eq!(found.iter().filter(|line| line.contains("may be NULL")).count(), 4, "{found:?}");
+}
+
 #[test]
 fn a_table_of_rows_must_keep_its_promise() {
     let folder = tempfile::tempdir().unwrap();
