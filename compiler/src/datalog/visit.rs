@@ -1,7 +1,7 @@
 //! Visitors of a clause's terms, and the elimination of variables that occur once.
 
 use super::{Clause, Goal, RelId, ScanArg, Term};
-use crate::ir::{Polarity, VarId};
+use crate::ir::{CompareOp, Polarity, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 impl Clause {
@@ -42,6 +42,15 @@ impl Goal {
                 visit(*left);
                 visit(*right);
             }
+        }
+    }
+
+    /// Whether it binds variables; any other only selects.
+    pub(crate) fn binds(&self) -> bool {
+        match self {
+            Self::Scan { polarity, .. } | Self::Call { polarity, .. } => *polarity == Polarity::Positive,
+            Self::Values { .. } => true,
+            Self::Compare { op, .. } => *op == CompareOp::Equal,
         }
     }
 

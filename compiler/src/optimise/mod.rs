@@ -213,7 +213,10 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         does: "evaluates conditions on the row that all alternatives of a filter share once, before them, and drops what holds around them",
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Once,
-        run: |draft, _| row::common::take_out(&mut draft.plan),
+        run: |draft, _| {
+            row::choices::factor_out(draft.plan.answer.selects_mut());
+            row::common::take_out(&mut draft.plan);
+        },
     },
     Pass {
         name: "set-arms",

@@ -1,6 +1,6 @@
 //! Merges the sets of a filter's alternatives that test the same column of the row.
 
-use crate::algebra::aliases::TakenAliases;
+use crate::algebra::aliases::{TakenAliases, renumber};
 use crate::algebra::probe::probe_of;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::ColumnId;
@@ -70,13 +70,29 @@ pub(super) fn merge_sets(rows: &mut Vec<Select>) {
     let mut merged: Vec<Select> = Vec::new();
     for mut row in std::mem::take(rows) {
         let place = set_of(&mut row).map(|(place, _)| place);
-        let known = merged.iter_mut().filter_map(set_of).find(|(known, _)| Some(*known) == place);
-        match (known, set_of(&mut row)) {
-            (Some((_, known)), Some((_, new))) => known.append(new),
+        let is_same = |known: &mut Select| set_of(known).map(|(place, _)| place) == place;
+        let at = merged.iter_mut().position(is_same).filter(|_| place.is_some());
+        match (at.and_then(|at| merged.get_mut(at)), set_of(&mut row)) {
+            (Some(known), Some((_, new))) => add_sets(known, std::mem::take(new)),
             _ => merged.push(row),
         }
     }
     *rows = merged;
+}
+
+/// Adds the selects of another set to the only set of a row, in which no source has the number of the row.
+fn add_sets(row: &mut Select, mut selects: Vec<Select>) {
+    let mut taken = TakenAliases::of([&*row]);
+    for select in &mut selects {
+        let mut is_taken = false;
+        select.for_each_source(&mut |from| is_taken |= row.from.iter().any(|own| own.alias == from.alias));
+        if is_taken {
+            renumber(select, &mut taken);
+        }
+    }
+    if let Some((_, known)) = set_of(row) {
+        known.append(&mut selects);
+    }
 }
 
 /// The value of the caller's row that is looked up in a set.
@@ -105,4 +121,35 @@ fn set_of(select: &mut Select) -> Option<(Looked, &mut Vec<Select>)> {
         _ => return None,
     };
     Some((looked, selects))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::SetUse;
+    use crate::algebra::sample::{column, read, source};
+    use crate::catalog::SourceId;
+
+    /// The row, which the source 0 shows, has a value in a set of the source 1.
+    fn looked_up(row: usize, own: usize) -> Select {
+        let kind = FromKind::Row { source: SourceId::from_index(0), key: ColumnId::FIRST };
+        let set = read(&[(own, source(1))], Vec::new(), vec![column(own, 0)]);
+        let expr = column(row, 1);
+        let filter = vec![Condition::In { expr, selects: vec![set], used: SetUse::ToFind }];
+        let from = vec![From { alias: Alias::of_number(row), kind }];
+        Select { from, filter, ..Select::default() }
+    }
+
+    #[test]
+    fn a_merged_set_reads_no_source_under_the_number_of_the_row() {
+        let mut rows = vec![looked_up(3, 1), looked_up(9, 3), looked_up(8, 2)];
+        merge_sets(&mut rows);
+        let [row] = rows.as_slice() else { panic!("{rows:?}") };
+        let [Condition::In { selects, .. }] = row.filter.as_slice() else { panic!("{row:?}") };
+        let numbers: Vec<Alias> = selects.iter().flat_map(|set| &set.from).map(|from| from.alias).collect();
+        assert_eq!(row.from.first().map(|from| from.alias), Some(Alias::of_number(3)));
+        assert_eq!(numbers, [1, 4, 2].map(Alias::of_number));
+        let shown = selects.iter().filter_map(|set| set.output.first()?.alias());
+        assert_eq!(shown.collect::<Vec<_>>(), numbers);
+    }
 }

@@ -18,16 +18,16 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, From, FromKind, Select};
 
 /// Makes one alternative of those that have a choice, or can ask for it instead of one of its branches.
-pub(super) fn factor_out(alternatives: &mut Vec<Select>) {
+pub(in super::super) fn factor_out(alternatives: &mut Vec<Select>) {
     let has_choice = |select: &Select| select.filter.iter().any(is_choice);
     while alternatives.len() > 1 && alternatives.iter().any(has_choice) {
-        let known: Vec<Asked> = alternatives.iter().map(|select| Asked::of(select, &[])).collect();
-        let places = alternatives.iter().enumerate().flat_map(|(at, select)| {
+        let known: Vec<RowConditions> =
+            alternatives.iter().map(|select| RowConditions::of(select, &[])).collect();
+        let mut places = alternatives.iter().enumerate().flat_map(|(at, select)| {
             let choices = select.filter.iter().enumerate().filter(|(_, condition)| is_choice(condition));
             choices.map(move |(place, _)| (at, place))
         });
-        let Some(all) = places.filter_map(|(at, place)| factored(alternatives, &known, at, place)).next()
-        else {
+        let Some(all) = places.find_map(|(at, place)| factored(alternatives, &known, at, place)) else {
             return;
         };
         *alternatives = all;
@@ -46,7 +46,12 @@ fn asks_row_alone(select: &Select) -> bool {
 
 /// The alternatives with this choice of the one at this place factored out; `None` if no other one can ask
 /// for it.
-fn factored(alternatives: &[Select], known: &[Asked], at: usize, place: usize) -> Option<Vec<Select>> {
+fn factored(
+    alternatives: &[Select],
+    known: &[RowConditions],
+    at: usize,
+    place: usize,
+) -> Option<Vec<Select>> {
     let choice = alternatives.get(at)?.filter.get(place)?;
     let asked = known.get(at)?;
     let (normal, branches) = (asked.conditions.get(place)?, asked.branches.get(place)?);
@@ -56,20 +61,13 @@ fn factored(alternatives: &[Select], known: &[Asked], at: usize, place: usize) -
     let (mut under, mut others, mut widens) = (Vec::new(), Vec::new(), false);
     for (select, asked) in alternatives.iter().zip(known) {
         let shared = asked.without(std::slice::from_ref(normal));
+        let is_shared = shared.is_some();
         let widened = || branches.iter().find_map(|branch| asked.widened(branch, branches, known));
-        let rest = match shared {
-            Some(rest) => rest,
-            None => match widened() {
-                Some(rest) => {
-                    widens = true;
-                    rest
-                }
-                None => {
-                    others.push(select.clone());
-                    continue;
-                }
-            },
+        let Some(rest) = shared.or_else(widened) else {
+            others.push(select.clone());
+            continue;
         };
+        widens |= !is_shared;
         let kept = select.filter.iter().zip(&asked.conditions);
         let filter = kept.filter(|(_, normal)| rest.conditions.contains(normal)).map(|(own, _)| own.clone());
         under.push(Select { filter: filter.collect(), ..select.clone() });
@@ -85,7 +83,7 @@ fn factored(alternatives: &[Select], known: &[Asked], at: usize, place: usize) -
 
 /// What a select asks for.
 #[derive(Clone)]
-struct Asked {
+struct RowConditions {
     /// Whether it reads nothing but the row.
     is_of_row: bool,
     /// The sources that show the row: their columns have values.
@@ -96,7 +94,7 @@ struct Asked {
     branches: Vec<Vec<Self>>,
 }
 
-impl Asked {
+impl RowConditions {
     fn of(select: &Select, outside: &[From]) -> Self {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         let branches = |condition: &Condition| match condition {
@@ -123,8 +121,8 @@ impl Asked {
         Some(Self { conditions, branches, shown: self.shown.clone(), is_of_row: true })
     }
 
-    /// What else it asks for than one branch of a choice, if it may ask for the choice instead: with any other
-    /// branch it meets all that one of the alternatives asks for.
+    /// What else it asks for than one branch of a choice, if it may ask for the choice instead: with any
+    /// other branch it meets all that one of the alternatives asks for.
     fn widened(&self, own: &Self, branches: &[Self], alternatives: &[Self]) -> Option<Self> {
         let rest = self.without(&own.conditions).filter(|rest| !rest.conditions.is_empty())?;
         let is_there = |kind: &FromKind| self.shown.contains(kind);
@@ -187,8 +185,8 @@ mod tests {
     }
 
     /// The alternatives, and whether a choice was factored out.
-    fn factored(alternatives: Vec<Select>) -> (Vec<Select>, bool) {
-        let mut after = alternatives.clone();
+    fn factored(alternatives: &[Select]) -> (Vec<Select>, bool) {
+        let mut after = alternatives.to_vec();
         factor_out(&mut after);
         let changes = after != alternatives;
         (after, changes)
@@ -198,7 +196,7 @@ mod tests {
     fn an_alternative_with_a_branch_asks_for_the_choice() {
         let choice = vec![viewed(4), owned(5)];
         let edits = vec![owned(2), edited(3)];
-        let (after, _) = factored(vec![viewed_and_open(), all(vec![edits.clone(), choice.clone()])]);
+        let (after, _) = factored(&[viewed_and_open(), all(vec![edits.clone(), choice.clone()])]);
         let Select { from, .. } = viewed(1);
         let open = Select { from, filter: vec![equal(Expr::Now, literal(9))], ..Select::default() };
         assert_eq!(after, [all(vec![choice, vec![open, all(vec![edits])]])]);
@@ -208,7 +206,7 @@ mod tests {
     #[test]
     fn a_branch_that_lets_other_rows_pass_stays() {
         let choice = vec![viewed(4), owned(5)];
-        assert!(!factored(vec![viewed_and_open(), all(vec![vec![edited(2), edited(3)], choice])]).1);
+        assert!(!factored(&[viewed_and_open(), all(vec![vec![edited(2), edited(3)], choice])]).1);
     }
 
     /// They need a row of another bound query: its columns must have values.
@@ -217,10 +215,10 @@ mod tests {
         let edits = vec![owned(2), edited(3)];
         let mut more = viewed(4);
         more.from.extend(edited(6).from);
-        assert!(!factored(vec![viewed_and_open(), all(vec![edits.clone(), vec![more, owned(5)]])]).1);
+        assert!(!factored(&[viewed_and_open(), all(vec![edits.clone(), vec![more, owned(5)]])]).1);
         let mut met = all(vec![edits, vec![viewed(4), owned(5)]]);
         met.from.extend(edited(6).from);
-        assert!(!factored(vec![viewed_and_open(), met]).1);
+        assert!(!factored(&[viewed_and_open(), met]).1);
     }
 
     /// The choice means a row that only its own alternative shows.
@@ -230,6 +228,6 @@ mod tests {
         let outside = Select { filter, ..Select::default() };
         let mut met = all(vec![vec![owned(2), edited(3)], vec![viewed(4), outside]]);
         met.from = from;
-        assert!(!factored(vec![viewed_and_open(), met]).1);
+        assert!(!factored(&[viewed_and_open(), met]).1);
     }
 }

@@ -15,7 +15,7 @@
 //! ```
 
 use super::sets::rank;
-use super::{choices, is_of_row, rows_of};
+use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
 use crate::ir::CompareOp;
@@ -26,7 +26,6 @@ use std::hash::BuildHasher;
 pub(in super::super) fn take_out(plan: &mut Plan) {
     let answer = plan.answer.selects_mut();
     let mut taken = TakenAliases::of(answer.iter());
-    choices::factor_out(answer);
     group_by_sets(answer);
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
     in_select(&mut all, &HoldsAround::default(), &mut taken);

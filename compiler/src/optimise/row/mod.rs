@@ -31,7 +31,7 @@
 
 pub(super) mod arms;
 pub(super) mod ask;
-mod choices;
+pub(super) mod choices;
 pub(super) mod common;
 pub(super) mod containers;
 pub(super) mod denials;

@@ -20,13 +20,13 @@ use super::super::asks::Asks;
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
 use super::super::planner::{FlatClosures, Planner};
-use super::separable::static_term;
+use super::columns::static_term;
 use super::{ClosureCall, KnownColumn};
 use crate::algebra::{Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
 use crate::datalog::recursion::{MemberId, Recursion, RecursiveClause};
 use crate::datalog::{self, RelId};
-use crate::ir::{CompareOp, Polarity};
+use crate::ir::CompareOp;
 use crate::limits;
 
 /// The columns of one table for all members of a component.
@@ -253,7 +253,7 @@ fn leading(step: &RecursiveClause) -> Option<Vec<Goal>> {
     let mut leads = vec![false; step.goals.len()];
     loop {
         let before = known.len();
-        for (goal, leads) in step.goals.iter().zip(&mut leads).filter(|(goal, _)| binds(goal)) {
+        for (goal, leads) in step.goals.iter().zip(&mut leads).filter(|(goal, _)| goal.binds()) {
             let mut own = Vec::new();
             goal.for_each_term(&mut |term| own.push(term));
             if own.iter().any(|term| known.contains(term)) {
@@ -274,15 +274,4 @@ fn leading(step: &RecursiveClause) -> Option<Vec<Goal>> {
     let is_known = |arg: &datalog::Term| known.contains(arg) || is_value(arg);
     let goals = step.goals.iter().zip(leads).filter(|(_, leads)| *leads).map(|(goal, _)| Goal::from(goal));
     args.all(is_known).then(|| goals.collect())
-}
-
-/// Whether a goal binds variables; any other only selects.
-pub(super) fn binds(goal: &datalog::Goal) -> bool {
-    match goal {
-        datalog::Goal::Scan { polarity, .. } | datalog::Goal::Call { polarity, .. } => {
-            *polarity == Polarity::Positive
-        }
-        datalog::Goal::Values { .. } => true,
-        datalog::Goal::Compare { op, .. } => *op == CompareOp::Equal,
-    }
 }

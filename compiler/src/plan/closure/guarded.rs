@@ -15,7 +15,7 @@
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
 use super::super::planner::Planner;
-use super::separable::{at_columns, static_term};
+use super::columns::{at_columns, static_term};
 use super::{ClosureCall, KnownColumn};
 use crate::algebra::{TableBody, TableRef};
 use crate::catalog::ColumnId;

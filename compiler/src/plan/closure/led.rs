@@ -1,4 +1,5 @@
-//! What given values lead to, where a class of columns is closed forwards because only some of them are given.
+//! What given values lead to, where a class of columns is closed forwards because only some of them are
+//! given.
 //!
 //! ```text
 //! read(u, r) :- owner(r, u)
@@ -13,15 +14,15 @@
 //! the given column's value in a step's head to that in its call needs no other column, so it is walked
 //! first, and the closure keeps to what it finds (magic sets, Bancilhon, Maier, Sagiv and Ullman 1986).
 //!
-//! A tuple whose given columns are led to is derived as before: each step of its derivation calls a tuple that
-//! is led to in turn. So the way may go through fewer goals than the step has. It leaves out those that ask
-//! for other columns, and those that bind nothing.
+//! A tuple whose given columns are led to is derived as before: each step of its derivation calls a tuple
+//! that is led to in turn. So the way may go through fewer goals than the step has. It leaves out those that
+//! ask for other columns, and those that bind nothing.
 
+use super::super::approach::Shares;
 use super::super::body::{Clause, Goal, Term, terms};
 use super::super::error::PlanError;
 use super::super::planner::Planner;
-use super::flat::binds;
-use super::separable::{at_columns, fixed};
+use super::columns::{at_columns, fixed};
 use super::{ClosureCall, KnownColumn};
 use crate::algebra::{Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
@@ -43,17 +44,29 @@ impl Led {
         let args = tag.into_iter().chain(at_columns(&self.columns, tuple)).collect();
         Goal::Rows { table: self.table, args }
     }
+
+    /// Whether a step comes to another tuple of the table. Otherwise the one that it comes from is led to,
+    /// and so is its own.
+    pub(super) fn moves(&self, step: &RecursiveClause) -> bool {
+        let (callee, args) = &step.call;
+        *callee != step.member || at_columns(&self.columns, &step.head) != at_columns(&self.columns, args)
+    }
 }
 
 impl Planner<'_> {
-    /// What the given columns of classes that are closed forwards lead to; `None` if there is none that holds
-    /// ids, or a step does not lead from its head to its call.
+    /// What the given columns of classes that are closed forwards lead to, in a local check; `None` if there
+    /// is none that holds ids, or a step does not lead from its head to its call.
     pub(super) fn led(
         &mut self,
         call: &ClosureCall<'_>,
         classes: &ColumnClasses,
         forward: &[ClassId],
     ) -> Result<Option<Led>, PlanError> {
+        // In smaller plans, tables do not depend on who reads them. Over stored facts alone, SQLite would
+        // read what is led to again for each tuple.
+        if self.shares != Shares::Rows || !self.catalog.has_bound() {
+            return Ok(None);
+        }
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let is_given = |column: &ColumnId| matches!(column.of(&call.known), KnownColumn::Static(_));
         let is_led = |column: &ColumnId| {
@@ -111,7 +124,7 @@ fn leading(step: &RecursiveClause, columns: &[ColumnId], open: &[ColumnId]) -> O
     let mut others: Vec<datalog::Goal> = step
         .goals
         .iter()
-        .filter(|goal| binds(goal) && goal.variables().is_disjoint(&open))
+        .filter(|goal| goal.binds() && goal.variables().is_disjoint(&open))
         .cloned()
         .collect();
     let mut goals = Vec::new();

@@ -15,6 +15,7 @@
 //! - [**Flat**](flat): the whole component in one table, as a linear fixpoint or, where a step calls
 //!   the component twice, on the whole state at once.
 
+mod columns;
 mod ends;
 mod flat;
 mod guarded;

@@ -6,6 +6,8 @@
 use super::super::body::{Clause, Goal, Term, terms, unnamed_columns};
 use super::super::error::PlanError;
 use super::super::planner::Planner;
+use super::columns::{at_columns, fixed};
+use super::led::Led;
 use super::{ClosureCall, KnownColumn, Mode};
 use crate::algebra::{Condition, Expr, Select, TableBody, TableRef};
 use crate::catalog::ColumnId;
@@ -39,7 +41,8 @@ impl Planner<'_> {
         let clauses = if forward.is_empty() {
             reached.map(|(_, clause)| clause).collect()
         } else {
-            vec![self.forward(call, classes, &forward, reached.collect())?]
+            let reached: Vec<(MemberId, Clause)> = reached.collect();
+            vec![self.forward(call, classes, &forward, &reached)?]
         };
         Ok(self.relation_like(call.rel, clauses))
     }
@@ -102,13 +105,33 @@ impl Planner<'_> {
         Ok(self.add_table(call.rel, "all that the bound values lead to", n_columns, body))
     }
 
-    /// The clause over the table that closes the forward classes from where the walks end.
+    /// The clause over the table that closes the forward classes from where the walks end: if possible, only
+    /// for what the given ones of their columns lead to.
     fn forward(
         &mut self,
         call: &ClosureCall<'_>,
         classes: &ColumnClasses,
         forward: &[ClassId],
-        reached: Vec<(MemberId, Clause)>,
+        reached: &[(MemberId, Clause)],
+    ) -> Result<Clause, PlanError> {
+        let led = self.attempt(|this| match this.led(call, classes, forward)? {
+            Some(led) => this.closed_forwards(call, classes, forward, reached, Some(&led)).map(Some),
+            None => Ok(None),
+        });
+        match led {
+            Ok(Some(clause)) => Ok(clause),
+            Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => Err(error),
+            Ok(None) | Err(_) => self.closed_forwards(call, classes, forward, reached, None),
+        }
+    }
+
+    fn closed_forwards(
+        &mut self,
+        call: &ClosureCall<'_>,
+        classes: &ColumnClasses,
+        forward: &[ClassId],
+        reached: &[(MemberId, Clause)],
+        led: Option<&Led>,
     ) -> Result<Clause, PlanError> {
         let is_kept = |column: ColumnId| match classes.of_column[column] {
             Some(class) => forward.contains(&class),
@@ -118,16 +141,12 @@ impl Planner<'_> {
         let has_tag = forward.iter().any(|class| classes.of_tag == Some(*class));
         let tag = |member: MemberId| has_tag.then_some(Term::Tag(member));
         let pick = |terms: &[Term]| at_columns(&kept, terms);
-        let led = match self.attempt(|this| this.led(call, classes, forward)) {
-            Err(error @ (PlanError::OutOfTime(_) | PlanError::Bug(_))) => return Err(error),
-            led => led.ok().flatten(),
-        };
-        let is_led = |member: MemberId, tuple: &[Term]| led.as_ref().map(|led| led.goal(tag(member), tuple));
         let mut base = Vec::new();
-        for (member, mut clause) in reached {
+        for (member, clause) in reached {
+            let mut clause = clause.clone();
             clause.goals.extend(fixed(call, classes, &clause.head)?);
-            clause.goals.splice(0..0, is_led(member, &clause.head));
-            clause.head = tag(member).into_iter().chain(pick(&clause.head)).collect();
+            clause.goals.splice(0..0, led.map(|led| led.goal(tag(*member), &clause.head)));
+            clause.head = tag(*member).into_iter().chain(pick(&clause.head)).collect();
             base.extend(self.step_selects(&clause)?);
         }
         demand(call, classes, &kept, usize::from(has_tag), &mut base);
@@ -141,8 +160,11 @@ impl Planner<'_> {
                 clause.head = tag(rule.member).into_iter().chain(pick(&head)).collect();
                 let from = tag(*callee).into_iter().chain(pick(&terms(args))).collect();
                 clause.goals.push(Goal::Rows { table: TableRef::Itself, args: from });
-                clause.goals.extend(is_led(rule.member, &head));
                 clause.goals.extend(rule.goals.iter().map(Goal::from));
+                // Before the step's own goals, each tuple would be joined with all that is led to.
+                clause
+                    .goals
+                    .extend(led.filter(|led| led.moves(rule)).map(|led| led.goal(tag(rule.member), &head)));
                 clause.goals.extend(fixed(call, classes, &head)?);
                 step.extend(self.step_selects(&clause)?);
             }
@@ -223,40 +245,5 @@ fn demand(
         let filter: Vec<Condition> = demand.filter.iter().cloned().chain(equal).collect();
         select.filter.splice(0..0, filter);
         select.from.splice(0..0, demand.from.iter().copied());
-    }
-}
-
-/// The items at these columns.
-pub(super) fn at_columns<T: Copy>(columns: &[ColumnId], all: &[T]) -> Vec<T> {
-    columns.iter().map(|column| *column.of(all)).collect()
-}
-
-/// The static values of a clause's invariant columns.
-pub(super) fn fixed(
-    call: &ClosureCall<'_>,
-    classes: &ColumnClasses,
-    head: &[Term],
-) -> Result<Vec<Goal>, PlanError> {
-    let columns = head.iter().zip(&call.known).zip(&classes.of_column);
-    let fixed = columns.filter_map(|((term, known), class)| match (known, class) {
-        (KnownColumn::Static(expr), None) => Some((*term, *expr)),
-        (KnownColumn::Static(_) | KnownColumn::Row(_) | KnownColumn::No, _) => None,
-    });
-    let equal = |(left, expr): (Term, Expr)| {
-        let right = static_term(expr).ok_or(PlanError::Bug("a static value that is not a term"))?;
-        Ok(Goal::Compare { op: CompareOp::Equal, left, right })
-    };
-    fixed.map(equal).collect()
-}
-
-/// A static value as a term.
-pub(super) fn static_term(expr: Expr) -> Option<Term> {
-    match expr {
-        Expr::Const(literal) => Some(Term::Const(literal)),
-        Expr::Given(var) => Some(Term::Given(var)),
-        Expr::Now => Some(Term::Now),
-        Expr::Tag(member) => Some(Term::Tag(member)),
-        Expr::Filler => Some(Term::Filler),
-        Expr::Column { .. } | Expr::TypeName(_) | Expr::Unconstrained => None,
     }
 }

@@ -93,8 +93,8 @@ impl Lowering<'_, Local<'_>> {
         Ok(build::nested(build::all(known)))
     }
 
-    /// `(value <= CAST((SELECT jsonb_object_agg(key, number) FROM set) ->> key AS BIGINT)) IS TRUE`, where the
-    /// set has the largest number of each key.
+    /// `(value <= CAST((SELECT jsonb_object_agg(key, number) FROM set) ->> key AS BIGINT)) IS TRUE`, where
+    /// the set has the largest number of each key.
     fn mapped(&mut self, at: At<'_>, keyed: KeyedBound) -> Result<Sql, CompileError> {
         let KeyedBound { key: (key, of_key), bound: NumberBound { value, op, set, representation } } = keyed;
         let [set_name, map_name] = ["s", "q"].map(|name| self.named(name));

@@ -256,8 +256,8 @@ impl Lowering<'_, Local<'_>> {
         is_small.then_some(ValueTuple { values, set })
     }
 
-    /// The key and the bound, if the test only compares a value of the filter's row with the numbers of a small
-    /// set for another value of it, and reads a recursion, which a test of each row would read again.
+    /// The key and the bound, if the test only compares a value of the filter's row with the numbers of a
+    /// small set for another value of it, and reads a recursion, which a test of each row would read again.
     fn keyed_bound(&self, at: At<'_>, select: &Select) -> Option<KeyedBound> {
         let LinkedRows { links, set } = LinkedRows::of(select)?;
         let [one, other] = links.as_slice() else { return None };
