@@ -38,6 +38,7 @@ mod ids;
 mod jit;
 mod limits;
 mod listed;
+mod merged;
 mod pairs;
 mod pattern_plans;
 mod patterns;
