@@ -2,7 +2,7 @@
 
 use super::service::Service;
 
-/// Whoever has a role on a folder, or owns it, by a rule for one role and by one for all.
+/// Documents of folders that the user owns or has a role on: a rule for one role, and one for all roles.
 const POLICY: &str = r#"
 actor User {}
 resource Folder { roles = ["viewer"]; relations = { owner: User }; }
@@ -36,8 +36,8 @@ CREATE TEMPORARY TABLE role_permits (role TEXT, permission TEXT);
 INSERT INTO role_permits VALUES ('editor', 'read'), ('guest', 'write'), ('viewer', NULL);
 ";
 
-/// A stored owner makes an alternative more, and its sets and those of the others have sources with the same
-/// numbers. One of them would be read as the row, if they were not numbered again.
+/// A stored owner adds an alternative, whose set has sources with the same numbers as the row of another.
+/// They must be numbered again, or one of them is taken for the row.
 #[test]
 fn sets_of_one_column_are_merged_without_confusing_their_sources() {
     let stored = "has_relation(Folder:1, \"owner\", User:2)";

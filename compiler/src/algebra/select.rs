@@ -219,20 +219,32 @@ impl Select {
 
     /// The values that a condition equates with a value.
     pub(crate) fn equal_to(&self, value: Expr) -> impl Iterator<Item = Expr> {
-        self.filter.iter().filter_map(move |condition| match condition {
-            Condition::Compare { op: CompareOp::Equal, left, right } if *left == value => Some(*right),
-            Condition::Compare { op: CompareOp::Equal, left, right } if *right == value => Some(*left),
-            Condition::Compare { .. }
-            | Condition::OneOf { .. }
-            | Condition::Meets { .. }
-            | Condition::In { .. }
-            | Condition::Any(_)
-            | Condition::None(_) => None,
-        })
+        self.filter.iter().filter_map(move |condition| condition.equal_to(value))
+    }
+
+    /// Whether the select or one of its branches reads a table of the plan.
+    pub(crate) fn reads_table(&self) -> bool {
+        let mut found = false;
+        self.for_each_source(&mut |from| found |= from.kind.table().is_some());
+        found
     }
 }
 
 impl Condition {
+    /// The value that it equates with a value.
+    pub(crate) fn equal_to(&self, value: Expr) -> Option<Expr> {
+        match self {
+            Self::Compare { op: CompareOp::Equal, left, right } if *left == value => Some(*right),
+            Self::Compare { op: CompareOp::Equal, left, right } if *right == value => Some(*left),
+            Self::Compare { .. }
+            | Self::OneOf { .. }
+            | Self::Meets { .. }
+            | Self::In { .. }
+            | Self::Any(_)
+            | Self::None(_) => None,
+        }
+    }
+
     /// The branches inside.
     pub(crate) fn branches(&self) -> &[Select] {
         match self {

@@ -48,7 +48,7 @@ fn known_by(step: &Select, own: Alias, other: From) -> Option<Vec<(Expr, Expr)>>
     });
     let equal = |column: Expr| {
         step.filter.iter().find_map(|condition| {
-            let value = equal_to(condition, column)?;
+            let value = condition.equal_to(column)?;
             let is_of_other = value.alias() == Some(other.alias);
             let fits = match other.kind {
                 FromKind::Source(_) if is_of_other => true,
@@ -60,25 +60,11 @@ fn known_by(step: &Select, own: Alias, other: From) -> Option<Vec<(Expr, Expr)>>
     read.into_iter().map(equal).collect()
 }
 
-/// The value that a condition makes equal to a column.
-fn equal_to(condition: &Condition, column: Expr) -> Option<Expr> {
-    match condition {
-        Condition::Compare { op: CompareOp::Equal, left, right } if *left == column => Some(*right),
-        Condition::Compare { op: CompareOp::Equal, left, right } if *right == column => Some(*left),
-        Condition::Compare { .. }
-        | Condition::OneOf { .. }
-        | Condition::Meets { .. }
-        | Condition::In { .. }
-        | Condition::Any(_)
-        | Condition::None(_) => None,
-    }
-}
-
 /// Makes a test of a source, whose columns equal known values.
 fn test(step: &mut Select, from: From, known: &[(Expr, Expr)]) {
     step.from.retain(|other| other.alias != from.alias);
     for (column, value) in known {
-        let place = step.filter.iter().position(|condition| equal_to(condition, *column) == Some(*value));
+        let place = step.filter.iter().position(|condition| condition.equal_to(*column) == Some(*value));
         if let Some(at) = place {
             step.filter.remove(at);
         }

@@ -337,7 +337,7 @@ has_permission(u: User, \"read\", d: Document) if sees(u, d) and usable(u, d);",
     },
     Pattern {
         shape: "pattern-limit-of-a-deputy-with-an-inherited-role",
-        title: "Documents up to the limit of a user whose deputy the user is, in the folders that this one edits",
+        title: "Documents up to the limit of a user whose deputy the user is, in folders that this other user edits",
         why: "The furthest limit for each folder is found once, as a map in which each document's folder is looked up. A test of each document would run the recursion for each.",
         reads_each_row: false,
         shorthand: "",

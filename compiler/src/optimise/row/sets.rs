@@ -235,16 +235,10 @@ pub(super) fn asks(condition: &Condition, is_outside: &dyn Fn(Expr) -> bool) -> 
 /// and some read a table of the plan. The database joins no such test, and the table has no index, so it
 /// would be read from end to end for every value of the set.
 fn test_sets(set: &mut Select, anchors: &Anchors<'_>) {
-    let reads_table = |branches: &[Select]| {
-        let mut found = false;
-        let mut note = |from: &From| found |= from.kind.table().is_some();
-        branches.iter().for_each(|branch| branch.for_each_source(&mut note));
-        found
-    };
     for condition in &mut set.filter {
         if let Condition::Any(branches) = condition
             && branches.len() > 1
-            && reads_table(branches)
+            && branches.iter().any(Select::reads_table)
             && let Some(Condition::In { expr, mut selects, .. }) = test_as_set(condition, &set.from, anchors)
         {
             selects.iter_mut().for_each(|set| to_set(set, anchors));

@@ -132,6 +132,11 @@ impl LinkedRows {
     }
 }
 
+/// Whether a select shows the caller's row.
+fn shows_row(select: &Select) -> bool {
+    select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }))
+}
+
 impl Fence {
     /// The fence around a test inside a test.
     pub(in crate::sql) fn nested(features: &Features) -> Self {
@@ -236,12 +241,9 @@ impl Lowering<'_, Local<'_>> {
     fn value_tuple(&self, at: At<'_>, select: &Select) -> Option<ValueTuple> {
         let LinkedRows { links, set } = LinkedRows::of(select)?;
         // A test that is not one of several alternatives can become a join, unless it defines what it reads.
-        let mut reads_table = false;
-        select.for_each_source(&mut |from| reads_table |= from.kind.table().is_some());
-        let is_of_row = at.brings_tables && at.depth == 0 && (at.under_or || reads_table);
-        let reads_row = select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }));
+        let is_of_row = at.brings_tables && at.depth == 0 && (at.under_or || select.reads_table());
         let is_short = (2..=MOST_VALUES).contains(&links.len());
-        if !is_of_row || reads_row || !is_short || !self.inputs.features.arrays_count_as_few {
+        if !is_of_row || shows_row(select) || !is_short || !self.inputs.features.arrays_count_as_few {
             return None;
         }
         let inside = at.inside(select);
@@ -267,14 +269,11 @@ impl Lowering<'_, Local<'_>> {
         let (of_value, of_key) = (self.represent(inside, key.value), self.represent(inside, key.own));
         let representation = self.represent(inside, own);
         let is_order = !matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-        let reads_row = select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }));
-        let mut reads_table = false;
-        select.for_each_source(&mut |from| reads_table |= from.kind.table().is_some());
         let is_mapped = self.inputs.features.makes_maps
             && at.brings_tables
             && at.depth == 0
-            && reads_table
-            && !reads_row
+            && select.reads_table()
+            && !shows_row(select)
             && key.op == CompareOp::Equal
             && is_order
             && of_value.has_one_text()
