@@ -209,14 +209,18 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
+        name: "factor-choices",
+        does: "makes one alternative of those of a filter that have a choice, or may ask for it instead of one branch of it",
+        applies: |setting| setting.row.is_some(),
+        keeps: Keeps::Once,
+        run: |draft, _| row::choices::factor_out(draft.plan.answer.selects_mut()),
+    },
+    Pass {
         name: "common-rows",
         does: "evaluates conditions on the row that all alternatives of a filter share once, before them, and drops what holds around them",
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Once,
-        run: |draft, _| {
-            row::choices::factor_out(draft.plan.answer.selects_mut());
-            row::common::take_out(&mut draft.plan);
-        },
+        run: |draft, _| row::common::take_out(&mut draft.plan),
     },
     Pass {
         name: "set-arms",

@@ -85,7 +85,7 @@ closed(f: Folder) if has_relation(f, \"parent\", p) and closed(p);",
     Pattern {
         shape: "pattern-guard-for-other-actions",
         title: "A guard for all actions, and a rule without it for some",
-        why: "To read asks no guard, so the rule with the guard adds nothing, and is left out.",
+        why: "Reading needs no guard, so the rule with the guard adds nothing and is left out.",
         reads_each_row: false,
         shorthand: r#""read" if "owner";"#,
         rule: "has_permission(u: User, \"read\", d: Document) if status(d, \"final\") and has_relation(d, \"folder\", f)
@@ -288,7 +288,7 @@ has_permission(u: User, \"read\", d: Document) if reads(u, d);",
     Pattern {
         shape: "pattern-guard-behind-deputies-on-each-user",
         title: "Documents of users whose deputy the user is, at any distance, unless they are blocked for a user on the way",
-        why: "The guard asks for the document and the user, so the recursion has both. It starts from the documents of the users to whom the question leads, who are found first.",
+        why: "The guard asks for the document and the user, so the recursion has both. It starts from the documents of the users whom the given user represents, who are found first.",
         reads_each_row: false,
         shorthand: "",
         rule: "reads(u: User, d: Document) if has_relation(d, \"owner\", u);
@@ -323,7 +323,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     Pattern {
         shape: "pattern-two-choices-that-share-branches",
         title: "Documents that the user can see, if they are not deleted or the user can edit them",
-        why: "Those who can edit a document can see it, so each document must meet two choices, and an index finds the rows of one of them. Multiplied out, no set would be hashed.",
+        why: "Those who can edit a document can see it, so each document must meet two choices, and an index finds the rows of one of them. Written as separate alternatives, none of the sets would be hashed.",
         reads_each_row: false,
         shorthand: "",
         rule: "edits(u: User, d: Document) if has_relation(d, \"owner\", u);
@@ -338,7 +338,7 @@ has_permission(u: User, \"read\", d: Document) if sees(u, d) and usable(u, d);",
     Pattern {
         shape: "pattern-limit-of-a-deputy-with-an-inherited-role",
         title: "Documents up to the limit of a user whose deputy the user is, in folders that this other user edits",
-        why: "The furthest limit for each folder is found once, as a map in which each document's folder is looked up. A test of each document would run the recursion for each.",
+        why: "The furthest limit for each folder is found once, as a map in which each document's folder is looked up. A test would run the recursion for every document.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_role(u: User, \"editor\", f: Folder) if has_relation(f, \"parent\", p) and has_role(u, \"editor\", p);

@@ -2,7 +2,7 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in eleven passes:
+//! row, as an expert would write it, in twelve passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
@@ -14,13 +14,14 @@
 //! 6. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 7. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
-//! 8. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//! 7. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
+//! 8. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
+//! 9. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!    tables that these alternatives read;
-//! 9. [`containers`] tests the container of a row by its key, where other conditions find the row;
-//! 10. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//! 10. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 11. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!     values;
-//! 11. [`denials`] moves denials into the probes next to them.
+//! 12. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
