@@ -12,7 +12,7 @@ use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{CompareOp, QuestionVarId};
-use crate::primitive::{BOOLEAN, INTEGER, STRING};
+use crate::primitive::{BOOLEAN, INTEGER, Primitive, STRING};
 use indexmap::IndexSet;
 
 /// Types of which a literal is too unselective to start from: a role's name narrows nothing down.
@@ -168,6 +168,15 @@ impl<'a> Anchors<'a> {
                 branches.iter().all(|branch| branch.reads_nothing() && self.has_index_among(branch, from))
             }
             Condition::Compare { .. } | Condition::Meets { .. } | Condition::None(_) => false,
+        }
+    }
+
+    /// Whether a value names a thing, rather than being a text, a number or a truth value, which many things
+    /// may share. The filter's column does.
+    pub(crate) fn names_thing(&self, value: Expr, from: &[From]) -> bool {
+        match self.column(from, value) {
+            Some(ValueColumn::Relation(ty, _)) => Primitive::named(ty).is_none(),
+            Some(ValueColumn::Made) | None => true,
         }
     }
 

@@ -62,15 +62,18 @@ struct Arm {
 }
 
 impl Arm {
-    /// `None` unless an index answers exactly one condition, once the sets beside one of the key are only
-    /// tested.
+    /// `None` if no index answers a condition. Of several, the one with the fewest look-ups finds the rows, and
+    /// not one of texts if there is another; the others only test them.
     fn of(select: &Select, anchors: &Anchors<'_>) -> Option<Self> {
         let mut filter = select.filter.clone();
         test_beside_key(&mut filter, &select.from);
-        let (found, others): (Vec<Condition>, Vec<Condition>) =
+        let (mut indexed, mut others): (Vec<Condition>, Vec<Condition>) =
             filter.into_iter().partition(|condition| anchors.is_indexed(condition, &select.from));
-        let [condition] = found.as_slice() else { return None };
-        let read = free_aliases(condition);
+        let look_ups = indexed.iter().map(|condition| LookUps::of(condition, &select.from, anchors));
+        let (_, best) = look_ups.zip(0..).min()?;
+        let condition = indexed.remove(best);
+        others.extend(indexed.into_iter().map(tested));
+        let read = free_aliases(&condition);
         let is_read = |from: &&From| read.contains(&from.alias);
         let (from, tested): (Vec<From>, Vec<From>) = select.from.iter().partition(is_read);
         let others_read: Vec<Alias> = others.iter().flat_map(free_aliases).collect();
@@ -79,7 +82,7 @@ impl Arm {
         let others = Select { from: tested.collect(), filter: others, ..Select::default() };
         select
             .reads_nothing()
-            .then_some(Self { found: Select { from, filter: found, ..Select::default() }, others })
+            .then_some(Self { found: Select { from, filter: vec![condition], ..Select::default() }, others })
     }
 
     /// Whether an index answers the whole alternative.
@@ -156,6 +159,38 @@ fn test_beside_key(filter: &mut [Condition], sources: &[From]) {
             if let Condition::In { used, .. } = condition {
                 *used = SetUse::ToTest;
             }
+        }
+    }
+}
+
+/// How an index finds the rows for which a condition holds. The less, the better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+struct LookUps {
+    /// Whether some are of values that many rows share, such as a text.
+    are_wide: bool,
+    /// How many there are.
+    count: usize,
+}
+
+impl LookUps {
+    fn of(condition: &Condition, from: &[From], anchors: &Anchors<'_>) -> Self {
+        match condition {
+            Condition::Any(branches) => {
+                let all = branches.iter().map(|branch| {
+                    let from: Vec<From> = from.iter().chain(&branch.from).copied().collect();
+                    let indexed = branch.filter.iter().filter(|inner| anchors.is_indexed(inner, &from));
+                    indexed.map(|inner| Self::of(inner, &from, anchors)).min().unwrap_or_default()
+                });
+                all.fold(Self::default(), |sum, branch| Self {
+                    are_wide: sum.are_wide || branch.are_wide,
+                    count: sum.count + branch.count,
+                })
+            }
+            Condition::In { expr, .. } => Self { are_wide: !anchors.names_thing(*expr, from), count: 1 },
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::None(_) => Self { are_wide: false, count: 1 },
         }
     }
 }

@@ -99,10 +99,12 @@ impl Prober<'_> {
                 branch.reads_nothing()
                     && branch.filter.iter().any(|condition| self.finds_few(condition, &rows))
             }),
+            Condition::In { expr, .. } => {
+                self.anchors.is_indexed(condition, rows) && self.anchors.names_thing(*expr, rows)
+            }
             Condition::Compare { .. }
             | Condition::OneOf { .. }
             | Condition::Meets { .. }
-            | Condition::In { .. }
             | Condition::None(_) => self.anchors.is_indexed(condition, rows),
         }
     }

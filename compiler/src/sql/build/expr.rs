@@ -14,6 +14,11 @@ pub(in crate::sql) fn is_true(expr: Expr) -> Expr {
     Expr::IsTrue(Box::new(expr))
 }
 
+/// `(expr) IS TRUE`, or the expression itself if it is never NULL because it ends so.
+pub(in crate::sql) fn made_true(expr: Expr) -> Expr {
+    if matches!(expr, Expr::IsTrue(_)) { expr } else { is_true(nested(expr)) }
+}
+
 /// `expr IS NOT NULL`
 pub(in crate::sql) fn is_not_null(expr: Expr) -> Expr {
     Expr::IsNotNull(Box::new(expr))

@@ -40,7 +40,7 @@ impl Lowering<'_, Local<'_>> {
             At { output: SelectOutput::Values(std::slice::from_ref(representation)), ..at.in_test() };
         let row = build::scalar(build::query(self.select(inside, row)?));
         let test = self.value_in_set(at, &row, representation, set, *used)?;
-        Ok(build::is_true(build::nested(test)))
+        Ok(build::made_true(test))
     }
 
     /// `(value <= (SELECT max(number) FROM set)) IS TRUE`: one of the numbers is as large if the largest is.

@@ -192,7 +192,8 @@ impl Lowering<'_, Local<'_>> {
     /// that is the same for every row.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
         let [From { alias, kind: FromKind::Source(_) }] = select.from.as_slice() else { return None };
-        if at.depth > 0 || at.access == RowAccess::ByIndex || !self.inputs.features.counts_sets_per_row {
+        let may_be_joined = at.access == RowAccess::ByIndex && !at.under_or;
+        if at.depth > 0 || may_be_joined || !self.inputs.features.counts_sets_per_row {
             return None;
         }
         let is_set = |condition: &&Condition| {
@@ -254,8 +255,16 @@ impl Lowering<'_, Local<'_>> {
             is_hashed.then_some((link.value, of_value, comparison))
         };
         let values = links.iter().map(value).collect::<Option<Vec<_>>>()?;
-        let is_small = Anchors::new(self.inputs.catalog, at.tables).is_anchored(&set);
-        is_small.then_some(ValueTuple { values, set })
+        let anchors = Anchors::new(self.inputs.catalog, at.tables);
+        // A role of the user's, say, joined with everything that the role may do, is as large as a table.
+        let joins_texts = set.filter.iter().any(|condition| match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } => {
+                let are_columns = left.alias().is_some() && right.alias().is_some();
+                are_columns && [*left, *right].iter().any(|side| !anchors.names_thing(*side, &set.from))
+            }
+            _ => false,
+        });
+        (!joins_texts && anchors.is_anchored(&set)).then_some(ValueTuple { values, set })
     }
 
     /// The key and the bound, if the test only compares a value of the filter's row with the numbers of a
