@@ -19,6 +19,7 @@
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
 
 mod applications;
+mod applied;
 mod assumed;
 mod attributes;
 mod bloom_filters;

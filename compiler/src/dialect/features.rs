@@ -48,6 +48,8 @@ pub(crate) struct Features {
     pub(crate) builds_bloom_filters: bool,
     /// An array is estimated at ten elements, for any query.
     pub(crate) arrays_count_as_few: bool,
+    /// `LATERAL (query)` is evaluated for each row of the sources before it, whose columns it may use.
+    pub(crate) has_laterals: bool,
     /// Whether `jsonb_object_agg` makes a map, in which `->>` looks a key up.
     pub(crate) makes_maps: bool,
     /// Planning a join tries the orders of its sources, so that planning a short check takes longer than

@@ -53,6 +53,7 @@ const SQLITE: Features = Features {
     // From 3.38 to 3.40.
     builds_bloom_filters: true,
     arrays_count_as_few: false,
+    has_laterals: false,
     makes_maps: false,
     tries_join_orders: false,
     hashes_distinct: false,
@@ -98,6 +99,7 @@ const POSTGRESQL: Features = Features {
     overestimates_recursion: true,
     builds_bloom_filters: false,
     arrays_count_as_few: true,
+    has_laterals: true,
     makes_maps: true,
     tries_join_orders: true,
     hashes_distinct: false,

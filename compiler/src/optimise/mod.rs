@@ -148,6 +148,20 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         },
     },
     Pass {
+        name: "apply",
+        does: "lists the rows of an alternative for each row of another source on which several of its conditions depend",
+        applies: |setting| {
+            setting.row.is_some() && setting.purpose == Purpose::Filter && setting.features.has_laterals
+        },
+        keeps: Keeps::Equals,
+        run: |draft, setting| {
+            if let (Some(row), Some(bindings)) = (setting.row, setting.bindings) {
+                let keys = Keys { catalog: setting.catalog, bindings };
+                row::apply::list(&mut draft.plan, setting, keys, row);
+            }
+        },
+    },
+    Pass {
         name: "show-row",
         does: "replaces look-ups of the caller's row with the row itself, and inlines tables that return such rows",
         applies: |setting| setting.row.is_some() && setting.bindings.is_some(),

@@ -39,6 +39,11 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
     }
 }
 
+/// Merges the sources of one select, which does not read the caller's row.
+pub(super) fn read_row_once(select: &mut Select, keys: Keys<'_>) {
+    merge(select, &mut Vec::new(), None, keys);
+}
+
 /// Merges the sources of a select and of its branches; `around` are those of the selects around it.
 fn merge(select: &mut Select, around: &mut Vec<From>, row: Option<Row<'_>>, keys: Keys<'_>) {
     let outside = around.len();

@@ -194,6 +194,9 @@ where
         unconstrained: Unconstrained,
     ) -> Result<SetExpr, CompileError> {
         self.inputs.deadline.check()?;
+        if let Some(rows) = self.applied(at, select, names, unconstrained)? {
+            return Ok(rows);
+        }
         let at = at.in_where(select);
         let mut projection = Vec::new();
         let mut names = names.iter();
@@ -217,7 +220,7 @@ where
         Ok(build::select(projection, build::joined(factors), filter))
     }
 
-    fn factor(&mut self, at: At<'_>, from: From) -> Result<TableFactor, CompileError> {
+    pub(super) fn factor(&mut self, at: At<'_>, from: From) -> Result<TableFactor, CompileError> {
         let alias = self.alias(from.alias);
         match (from.kind, at.itself) {
             (ITSELF, Itself::Tuples) => Ok(Self::json_tuples(&alias)),

@@ -9,6 +9,7 @@
 //!    [`at`], passed down; nodes come from `build` alone.
 //! 3. [`text`] prints the tree, refuses text that is too large for the database, and lays it out.
 
+mod applied;
 mod at;
 mod build;
 mod condition;

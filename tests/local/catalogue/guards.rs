@@ -352,4 +352,18 @@ has_permission(u: User, \"read\", d: Document) if deputy(v, u) and has_relation(
                    JOIN limits l ON l.user_id = e.user_id
                    WHERE e.folder_id = d.folder_id AND d.size <= l.most)",
     },
+    Pattern {
+        shape: "pattern-own-rows-in-folders-of-the-users-tenant",
+        title: "Documents in folders that the user edits, and own documents in folders that the user views or whose tenant the user is a member of",
+        why: "An index finds the user's own documents and those of the edited folders. The folder's tenant is then looked up among the user's: the tenants are hashed outside the look-up of the folder, in which PostgreSQL would count them for every row.",
+        reads_each_row: false,
+        shorthand: r#""read" if "editor" on "folder";"#,
+        rule: "has_role(u: User, \"viewer\", f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"owner\", u) and has_relation(d, \"folder\", f)
+  and has_role(u, \"viewer\", f);",
+        expert: "(d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor')
+                 OR d.owner_id = ? AND (VIEWED OR EXISTS (
+                   SELECT 1 FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id
+                   WHERE f.id = d.folder_id AND m.user_id = ?)))",
+    },
 ];

@@ -1,8 +1,9 @@
 //! The catalogue of patterns: one table of documents, and a policy that differs in a line.
 //!
-//! `kinds`, `guards` and `pairs` have the patterns; `docs/local-checks/patterns.md` shows them to users. The
-//! columns hold NULL wherever a column may.
+//! `kinds`, `guards`, `pairs` and `deputies` have the patterns; `docs/local-checks/patterns.md` shows them to
+//! users. The columns hold NULL wherever a column may.
 
+mod deputies;
 mod guards;
 mod kinds;
 mod pairs;
@@ -156,7 +157,7 @@ RULE
 
 /// All kinds of rules.
 pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
-    kinds::KINDS.iter().chain(guards::GUARDS).chain(pairs::PAIRS)
+    kinds::KINDS.iter().chain(guards::GUARDS).chain(pairs::PAIRS).chain(deputies::DEPUTIES)
 }
 
 /// One kind of rule.

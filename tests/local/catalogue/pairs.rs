@@ -2,7 +2,8 @@
 
 use super::Pattern;
 
-pub(super) const PAIRS: &[Pattern] = &[Pattern {
+pub(super) const PAIRS: &[Pattern] = &[
+Pattern {
     shape: "pattern-pairs-of-the-user",
     title: "Two columns against pairs of the user's",
     why: "An array of the folders finds the rows, and a hash table of the pairs, made once, tests them.",
@@ -12,4 +13,20 @@ pub(super) const PAIRS: &[Pattern] = &[Pattern {
   and status(d, s);",
     expert: "(d.owner_id = ? OR (d.folder_id, d.status) IN (
                SELECT folder_id, kind FROM quotas WHERE user_id = ? AND most IS NOT NULL))",
-}];
+},
+Pattern {
+    shape: "pattern-attribute-beside-containers-of-the-users-tenant",
+    title: "Documents with a status that the user may handle, in folders that the user views or whose tenant the user is a member of",
+    why: "The folders are one set, which the index finds the rows by: few rows share a folder, and many a status.",
+    reads_each_row: false,
+    shorthand: "",
+    rule: "has_role(u: User, \"viewer\", f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f)
+  and status(d, s) and quota(u, _, s, _);",
+    expert: "d.folder_id IN (
+               SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'viewer' AND folder_id IS NOT NULL
+               UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id WHERE m.user_id = ?)
+             AND d.status IN (
+               SELECT kind FROM quotas WHERE user_id = ? AND folder_id IS NOT NULL AND most IS NOT NULL)",
+},
+];

@@ -2,26 +2,28 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in twelve passes:
+//! row, as an expert would write it, in thirteen passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
-//! 2. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
+//! 2. [`apply`] lists the rows of an alternative for each row of another source, where several of its
+//!    conditions depend on that;
+//! 3. [`ask`] also uses [the row itself](crate::algebra::FromKind::Row) instead of looking it up by its key,
 //!    under [the condition](crate::algebra::Condition::Meets) of the bound query, and inlines tables that
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
-//! 3. [`instances`] makes one alternative of two that differ only in where a value comes from;
-//! 4. [`lone_denials`] makes each denial a condition on the caller's row alone;
-//! 5. [`share_guards`] tests once a guard that alternatives have on their containers;
-//! 6. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
+//! 4. [`instances`] makes one alternative of two that differ only in where a value comes from;
+//! 5. [`lone_denials`] makes each denial a condition on the caller's row alone;
+//! 6. [`share_guards`] tests once a guard that alternatives have on their containers;
+//! 7. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 7. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
-//! 8. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
-//! 9. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
-//!    tables that these alternatives read;
-//! 10. [`containers`] tests the container of a row by its key, where other conditions find the row;
-//! 11. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//! 8. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
+//! 9. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
+//! 10. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//!     tables that these alternatives read;
+//! 11. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 12. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!     values;
-//! 12. [`denials`] moves denials into the probes next to them.
+//! 13. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -30,6 +32,7 @@
 //!
 //! The steps are sound for any contents of the tables, if one promise holds: that the key is unique.
 
+pub(super) mod apply;
 pub(super) mod arms;
 pub(super) mod ask;
 pub(super) mod choices;

@@ -41,8 +41,16 @@ pub(in super::super) fn split_off(plan: &mut Plan, catalog: &Catalog) {
 
 /// Splits a condition on the row, or on what a probe reads; `outside` are the sources around it that expose
 /// the row, and those of the probe.
-fn split_select(select: &mut Select, outside: &[From], anchors: &Anchors<'_>, taken: &mut TakenAliases) {
-    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+pub(super) fn split_select(
+    select: &mut Select,
+    outside: &[From],
+    anchors: &Anchors<'_>,
+    taken: &mut TakenAliases,
+) {
+    let is_seen =
+        |from: &&From| from.kind.seen_row().is_some_and(|row| outside.iter().any(|known| known.alias == row));
+    let again = select.from.iter().filter(is_seen).copied();
+    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).chain(again).collect();
     let parts = around(select, &|expr| is_of_row(expr, &rows));
     select.from = parts.main;
     select.filter = parts.own;
@@ -198,9 +206,12 @@ pub(super) fn set_of(group: &Group, rows: &[From], anchors: &Anchors<'_>) -> Opt
         let (inner, rest): (Vec<Condition>, Vec<Condition>) = others
             .map(|(_, condition)| with_shown(condition, value, shown))
             .partition(|condition| !asks(condition, &is_row));
-        let filter = group.inner.iter().cloned().chain(inner).collect();
+        let of_row = |condition: &&Condition| asks_row(std::slice::from_ref(*condition));
+        let (tied, own): (Vec<&Condition>, Vec<&Condition>) = group.inner.iter().partition(of_row);
+        let filter = own.into_iter().cloned().chain(inner).collect();
         let set = Select { from: group.from.clone(), filter, output: vec![shown].into() };
-        anchors.is_anchored(&set).then_some(GroupSet { value, set, is_whole: rest.is_empty() })
+        let is_whole = rest.is_empty() && tied.is_empty();
+        anchors.is_anchored(&set).then_some(GroupSet { value, set, is_whole })
     })
 }
 

@@ -7,11 +7,13 @@
 //! spelling of the same condition or table. Those on values also depend on how columns are represented, which
 //! is known only once the plan is complete.
 
+mod apply;
 mod bloom_filters;
 mod rows;
 mod set;
 mod exists;
 
+pub(super) use apply::Applied;
 pub(super) use bloom_filters::overestimated;
 pub(super) use exists::{
     Fence, KeyedBound, KeyedRow, NumberBound, TestStrategy, ValueTuple, at_alternatives,
