@@ -1,28 +1,11 @@
-//! Drops the ways to an answer that other rules find anyway.
+//! Derives the head of a clause from its own body, by other clauses.
 //!
-//! In: a [`Specialised`] program. Out: the same answers with fewer clauses. If a member of a group has the
-//! group's role on a folder, and a role on a folder implies it on the folder's repositories, then a role of
-//! the group on a folder reaches the user on the repository twice: by the group first, or by the folder
-//! first.
-//!
-//! A clause is superfluous if the other clauses derive its head from its own body for any contents of the
-//! relations: uniform containment (Sagiv 1987), which is sound under recursion. A call that only some clauses
-//! of the callee make superfluous is replaced by the others:
-//!
-//! ```text
-//! p(u, r) :- group(u, g), q(g, r)         q(g, r) :- grant(g, r)
-//!                                         q(g, r) :- in(r, f), s(g, f)       superfluous, if
-//! p(u, r) :- in(r, f), t(u, f)            t(u, f) :- group(u, g), s(g, f)
-//! ```
-//!
-//! The search is bounded; what it does not find stays, and costs time but no answer.
+//! The variables of the body are frozen: each counts as a value of its own. A goal of another clause holds if
+//! it is a goal of the body, or a call that clauses derive.
 
-use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
-use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
 use crate::ir::{CompareOp, Polarity};
-use indexmap::IndexSet;
 
 /// How many calls deep a derivation may go.
 const DEPTH: usize = 2;
@@ -30,131 +13,18 @@ const DEPTH: usize = 2;
 /// How many clauses and goals one search may try.
 const STEPS: usize = 1_000;
 
-/// How many clauses and goals all searches of a program may try.
-const ALL_STEPS: usize = 100_000;
-
-/// How many goals a body may have that is searched; each step looks at all of them.
-const GOALS: usize = 32;
-
-/// What a pass over the clauses of all relations replaces one by: its relation, its place, itself.
-type ClauseRewrite<'r> = dyn Fn(&Specialised, RelId, usize, &Clause, &mut usize) -> Option<Vec<Clause>> + 'r;
-
-/// Rewrites every relation. Whole clauses go first: a rule that another one covers may no longer be covered
-/// when that one has lost some of its alternatives, which further rules find.
-pub(super) fn drop_contained(program: &mut Specialised, deadline: Deadline) {
-    let components = program.strata().into_iter().filter(|component| component.recursive);
-    let recursive: IndexSet<RelId> =
-        components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
-    let whole = |program: &Specialised, rel, at, clause: &Clause, left: &mut usize| {
-        is_superfluous(program, rel, at, clause, &recursive, left).then(Vec::new)
-    };
-    let parts = |program: &Specialised, rel, at, clause: &Clause, left: &mut usize| {
-        without_contained(program, rel, at, clause, &recursive, left)
-    };
-    replace_clauses(program, deadline, &whole);
-    replace_clauses(program, deadline, &parts);
-}
-
-/// Replaces clauses of every relation, as long as there are steps left.
-fn replace_clauses(program: &mut Specialised, deadline: Deadline, replace: &ClauseRewrite<'_>) {
-    let mut left = ALL_STEPS;
-    for rel in program.relations.ids() {
-        if deadline.is_over() {
-            return;
-        }
-        let mut at = 0;
-        while let Some(clause) = program.relations[rel].clauses.get(at).cloned() {
-            let n_clauses = program.relations[rel].clauses.len();
-            let is_searched = n_clauses > 1 && clause.goals.len() <= GOALS;
-            let replaced = is_searched.then(|| replace(program, rel, at, &clause, &mut left)).flatten();
-            let Some(replaced) = replaced else {
-                at += 1;
-                continue;
-            };
-            let n_new = replaced.len();
-            program.relations[rel].clauses.splice(at..=at, replaced);
-            at += n_new;
-        }
-    }
-}
-
-/// Whether the other clauses find all answers of this one: as it is, or once a call is replaced by any clause
-/// of what it calls.
-fn is_superfluous(
+/// Whether the program without the clause at one place derives a clause's head from its body. `left` is how
+/// many clauses and goals may still be tried.
+pub(super) fn derives_head(
     program: &Specialised,
-    rel: RelId,
-    at: usize,
-    clause: &Clause,
-    recursive: &IndexSet<RelId>,
-    left: &mut usize,
-) -> bool {
-    is_contained(program, rel, at, clause, left)
-        || calls(program, clause, recursive).any(|(goal_at, args, alternatives)| {
-            alternatives.iter().all(|alternative| {
-                let unfolded = unfold_call(clause, goal_at, args, alternative);
-                unfolded.goals.len() <= GOALS && is_contained(program, rel, at, &unfolded, left)
-            })
-        })
-}
-
-/// The calls of a clause that may be replaced by the clauses of what they call: each with its place and its
-/// arguments. A recursion is one fixpoint; taken apart it would be more.
-fn calls<'c>(
-    program: &'c Specialised,
-    clause: &'c Clause,
-    recursive: &'c IndexSet<RelId>,
-) -> impl Iterator<Item = (usize, &'c [Term], &'c [Clause])> {
-    let call = |(goal_at, goal): (usize, &'c Goal)| match goal {
-        Goal::Call { polarity: Polarity::Positive, rel, args, .. } if !recursive.contains(rel) => {
-            let alternatives = program.relations[*rel].clauses.as_slice();
-            (!alternatives.is_empty()).then_some((goal_at, args.as_slice(), alternatives))
-        }
-        _ => None,
-    };
-    clause.goals.iter().enumerate().filter_map(call)
-}
-
-/// Better clauses to replace this one, if any.
-fn without_contained(
-    program: &Specialised,
-    rel: RelId,
-    at: usize,
-    clause: &Clause,
-    recursive: &IndexSet<RelId>,
-    left: &mut usize,
-) -> Option<Vec<Clause>> {
-    for (goal_at, args, alternatives) in calls(program, clause, recursive) {
-        if alternatives.len() < 2 || alternatives.len() > *left {
-            continue;
-        }
-        *left -= alternatives.len();
-        let mut kept = Vec::new();
-        for alternative in alternatives {
-            let unfolded = unfold_call(clause, goal_at, args, alternative);
-            if unfolded.goals.len() > GOALS || !is_contained(program, rel, at, &unfolded, left) {
-                kept.push(unfolded);
-            }
-        }
-        if kept.len() < alternatives.len() {
-            return Some(kept);
-        }
-    }
-    None
-}
-
-/// Whether the program without one clause derives another clause's head from its body.
-fn is_contained(
-    program: &Specialised,
-    rel: RelId,
-    without: usize,
+    without: (RelId, usize),
     clause: &Clause,
     left: &mut usize,
 ) -> bool {
-    let mut search =
-        Search { program, without: (rel, without), body: &clause.goals, steps: STEPS.min(*left) };
+    let mut search = Search { program, without, body: &clause.goals, steps: STEPS.min(*left) };
     let started = search.steps;
     let head: Vec<DerivedValue> = clause.head.iter().map(|term| DerivedValue::Frozen(*term)).collect();
-    let found = search.derives(rel, &head, &Substitution::default(), DEPTH, &mut |_, _| true);
+    let found = search.derives(without.0, &head, &Substitution::default(), DEPTH, &mut |_, _| true);
     *left -= started - search.steps;
     found
 }
