@@ -7,14 +7,16 @@ use super::printing::Printing;
 use super::strategy::Applied;
 use crate::algebra::Select;
 use crate::question::CompileError;
-use sqlparser::ast::SetExpr;
+use sqlparser::ast::{SetExpr, TableFactor};
 
 impl<T> Lowering<'_, T>
 where
     Self: Printing,
 {
-    /// `SELECT l.c0 FROM outer CROSS JOIN LATERAL (SELECT … FROM inner OFFSET 0) AS l`, if that is how a select
-    /// is evaluated. Without `OFFSET 0`, PostgreSQL would join both.
+    /// `SELECT l.c0 FROM (SELECT * FROM outer) AS t1 CROSS JOIN LATERAL (SELECT … FROM inner) AS l`, if that is
+    /// how a select is evaluated. Both count as a tenth of what PostgreSQL expects: on tables without
+    /// statistics, it would expect thousands of rows for each of hundreds, and compile the statement. The
+    /// limit also keeps it from joining both.
     pub(super) fn applied(
         &mut self,
         at: At<'_>,
@@ -30,15 +32,23 @@ where
         let rows = self.named_select(at, &inner, &listed, unconstrained)?;
         let alias = self.named("l");
         let read = outer.from.iter().filter(|from| from.kind.is_read());
-        let mut factors = read.map(|from| self.factor(at, *from)).collect::<Result<Vec<_>, _>>()?;
-        factors.push(build::lateral(build::fenced(build::query(rows)), &alias, &[]));
+        let sources = read.map(|from| Ok((self.alias(from.alias), self.factor(at, *from)?)));
+        let sources = sources.collect::<Result<Vec<(String, TableFactor)>, CompileError>>()?;
+        let filter = self.conditions(at, &outer)?;
+        let (mut factors, filter) = match <[_; 1]>::try_from(sources) {
+            Ok([(name, only)]) => {
+                let rows = build::select(vec![build::star()], build::joined(vec![only]), filter);
+                (vec![build::derived(build::counted_as_a_tenth(build::query(rows)), &name)], Vec::new())
+            }
+            Err(sources) => (sources.into_iter().map(|(_, source)| source).collect(), filter),
+        };
+        let rows = build::counted_as_a_tenth(build::query(rows));
+        factors.push(build::lateral(rows, &alias, &[]));
         let mut names = names.iter();
         let items = listed.iter().map(|column| {
             let value = build::column(&alias, build::ident(column));
             build::item(value, names.next().map(|name| build::ident(name)))
         });
-        let projection = items.collect();
-        let filter = self.conditions(at, &outer)?;
-        Ok(Some(build::select(projection, build::joined(factors), filter)))
+        Ok(Some(build::select(items.collect(), build::joined(factors), filter)))
     }
 }

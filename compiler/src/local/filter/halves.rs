@@ -26,31 +26,70 @@
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
+use indexmap::IndexMap;
 
 /// Splits the alternatives of a filter, and those inside them.
 pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
-    rows.iter_mut().for_each(|row| split_inside(row, anchors));
-    if let Some(halves) = halves(rows, anchors) {
+    let mut splitter = Splitter { anchors, implied: IndexMap::new() };
+    rows.iter_mut().for_each(|row| splitter.split_inside(row));
+    if let Some(halves) = splitter.halves(rows) {
         let filter = halves.map(Condition::Any).into();
         *rows = vec![Select { filter, ..Select::default() }];
     }
 }
 
-fn split_inside(row: &mut Select, anchors: &Anchors<'_>) {
-    let mut filter = Vec::with_capacity(row.filter.len());
-    for condition in std::mem::take(&mut row.filter) {
-        match condition {
-            Condition::Any(mut branches) if branches.iter().all(Select::reads_nothing) => {
-                branches.iter_mut().for_each(|branch| split_inside(branch, anchors));
-                match halves(&branches, anchors) {
-                    Some(halves) => filter.extend(halves.map(Condition::Any)),
-                    None => filter.push(Condition::Any(branches)),
+struct Splitter<'a> {
+    anchors: &'a Anchors<'a>,
+    /// Halves that indexes answer, each with the other half, which implies it.
+    implied: IndexMap<Condition, Condition>,
+}
+
+impl Splitter<'_> {
+    fn split_inside(&mut self, row: &mut Select) {
+        let mut filter = Vec::with_capacity(row.filter.len());
+        for condition in std::mem::take(&mut row.filter) {
+            match condition {
+                Condition::Any(mut branches) if branches.iter().all(Select::reads_nothing) => {
+                    branches.iter_mut().for_each(|branch| self.split_inside(branch));
+                    match self.halves(&branches) {
+                        Some(halves) => filter.extend(halves.map(Condition::Any)),
+                        None => filter.push(Condition::Any(branches)),
+                    }
                 }
+                other => filter.push(other),
             }
-            other => filter.push(other),
         }
+        row.filter = filter;
     }
-    row.filter = filter;
+
+    /// The half that tests rows and the half that indexes answer; `None` if the rows need not be compared
+    /// again, or if that searches no array.
+    fn halves(&mut self, branches: &[Select]) -> Option<[Vec<Select>; 2]> {
+        let arms: Vec<Arm> =
+            branches.iter().map(|branch| Arm::of(branch, self.anchors)).collect::<Option<_>>()?;
+        let mut conditions: Vec<Select> =
+            arms.iter().filter(|arm| !arm.is_found()).map(|arm| arm.others.clone()).collect();
+        conditions.iter_mut().for_each(|others| renumber(others, &mut TakenAliases::with_canonical()));
+        let (first, rest) = conditions.split_first()?;
+        if arms.len() < 2 || !arms.iter().any(Arm::searches_array) {
+            return None;
+        }
+        let differ = rest.iter().any(|others| others != first);
+        let mut left = if differ { conditions.len() } else { 1 };
+        let mut tested = Vec::new();
+        for arm in &arms {
+            if arm.is_found() || left > 0 {
+                left -= usize::from(!arm.is_found());
+                tested.push(arm.tested(differ, &self.implied));
+            }
+        }
+        tested.sort_by_key(|select| select.filter.iter().map(cost).max());
+        let found: Vec<Select> = arms.into_iter().map(|arm| arm.found).collect();
+        if differ {
+            self.implied.insert(Condition::Any(found.clone()), Condition::Any(tested.clone()));
+        }
+        Some([tested, found])
+    }
 }
 
 /// An alternative, by what finds its rows.
@@ -62,8 +101,8 @@ struct Arm {
 }
 
 impl Arm {
-    /// `None` if no index answers a condition. Of several, the one with the fewest look-ups finds the rows, and
-    /// not one of texts if there is another; the others only test them.
+    /// `None` if no index answers a condition. Of several, the one with the fewest look-ups finds the rows,
+    /// and not one of texts if there is another. The rest only test them.
     fn of(select: &Select, anchors: &Anchors<'_>) -> Option<Self> {
         let mut filter = select.filter.clone();
         test_beside_key(&mut filter, &select.from);
@@ -92,10 +131,14 @@ impl Arm {
 
     /// The alternative as a test of one row. Unless alternatives `differ` in the conditions that no index
     /// answers, the indexed one is left out: a row that passes no other alternative was found by it, or by
-    /// one with the same conditions.
-    fn tested(&self, differ: bool) -> Select {
+    /// one with the same conditions. So is one that the others imply.
+    fn tested(&self, differ: bool, implied: &IndexMap<Condition, Condition>) -> Select {
         let mut both = self.others.clone();
-        if differ || self.is_found() {
+        let is_implied =
+            self.found.filter.iter().all(|condition| {
+                implied.get(condition).is_some_and(|other| self.others.filter.contains(other))
+            });
+        if self.is_found() || differ && !is_implied {
             both.from.extend(self.found.from.iter().filter(|from| !self.others.from.contains(from)));
             both.filter.extend(self.found.filter.iter().cloned().map(tested));
         }
@@ -111,30 +154,6 @@ impl Arm {
         };
         self.found.filter.iter().any(is_set)
     }
-}
-
-/// The half that tests rows and the half that indexes answer; `None` if the rows need not be compared again,
-/// or if that searches no array.
-fn halves(branches: &[Select], anchors: &Anchors<'_>) -> Option<[Vec<Select>; 2]> {
-    let arms: Vec<Arm> = branches.iter().map(|branch| Arm::of(branch, anchors)).collect::<Option<_>>()?;
-    let mut conditions: Vec<Select> =
-        arms.iter().filter(|arm| !arm.is_found()).map(|arm| arm.others.clone()).collect();
-    conditions.iter_mut().for_each(|others| renumber(others, &mut TakenAliases::with_canonical()));
-    let (first, rest) = conditions.split_first()?;
-    if arms.len() < 2 || !arms.iter().any(Arm::searches_array) {
-        return None;
-    }
-    let differ = rest.iter().any(|others| others != first);
-    let mut left = if differ { conditions.len() } else { 1 };
-    let mut tested = Vec::new();
-    for arm in &arms {
-        if arm.is_found() || left > 0 {
-            left -= usize::from(!arm.is_found());
-            tested.push(arm.tested(differ));
-        }
-    }
-    tested.sort_by_key(|select| select.filter.iter().map(cost).max());
-    Some([tested, arms.into_iter().map(|arm| arm.found).collect()])
 }
 
 /// The order of conditions that a row is tested by: a comparison costs least, a query most.
