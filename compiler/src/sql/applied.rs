@@ -13,8 +13,8 @@ impl<T> Lowering<'_, T>
 where
     Self: Printing,
 {
-    /// `SELECT l.c0 FROM (SELECT * FROM outer) AS t1 CROSS JOIN LATERAL (SELECT … FROM inner) AS l`, if that is
-    /// how a select is evaluated. Both count as a tenth of what PostgreSQL expects: on tables without
+    /// `SELECT l.c0 FROM (SELECT * FROM outer) AS t1 CROSS JOIN LATERAL (SELECT … FROM inner) AS l`, if that
+    /// is how a select is evaluated. Both count as a tenth of what PostgreSQL expects: on tables without
     /// statistics, it would expect thousands of rows for each of hundreds, and compile the statement. The
     /// limit also keeps it from joining both.
     pub(super) fn applied(

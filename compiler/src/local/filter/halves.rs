@@ -30,21 +30,21 @@ use indexmap::IndexMap;
 
 /// Splits the alternatives of a filter, and those inside them.
 pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
-    let mut splitter = Splitter { anchors, implied: IndexMap::new() };
-    rows.iter_mut().for_each(|row| splitter.split_inside(row));
-    if let Some(halves) = splitter.halves(rows) {
+    let mut halving = Halving { anchors, implied: IndexMap::new() };
+    rows.iter_mut().for_each(|row| halving.split_inside(row));
+    if let Some(halves) = halving.halves(rows) {
         let filter = halves.map(Condition::Any).into();
         *rows = vec![Select { filter, ..Select::default() }];
     }
 }
 
-struct Splitter<'a> {
+struct Halving<'a> {
     anchors: &'a Anchors<'a>,
     /// Halves that indexes answer, each with the other half, which implies it.
     implied: IndexMap<Condition, Condition>,
 }
 
-impl Splitter<'_> {
+impl Halving<'_> {
     fn split_inside(&mut self, row: &mut Select) {
         let mut filter = Vec::with_capacity(row.filter.len());
         for condition in std::mem::take(&mut row.filter) {

@@ -107,8 +107,8 @@ impl Lister<'_> {
         })
     }
 
-    /// Parts a select at the one source on which tests of the listed rows depend, if it pays: one of the tests
-    /// has several branches, or there is a table of the plan, which a test would read for each row.
+    /// Parts a select at the one source on which tests of the listed rows depend, if it pays: one of the
+    /// tests has several branches, or there is a table of the plan, which a test would read for each row.
     fn parted(&self, rows: Select, main: From) -> Option<Dependent> {
         let Around { main: kept, own, groups: parts } = groups(&rows, main.alias);
         let (mut tested, others): (Vec<Group>, Vec<Group>) =
