@@ -3,7 +3,7 @@
 //! In: a [`LocalPlan`] and a question of its shape. Out: a [`LocalSql`]. A plan whose rows would not be the
 //! whole answer is not printed: a filter tests each row then, and any other form is refused.
 
-use super::filter::{Arranging, arranged, asks_column_inside, row_name};
+use super::filter::{Arranging, arranged, asks_column_inside, row_name, shown};
 use super::fold::{Fetch, Fetched, Folded};
 use super::plan::LocalPlan;
 use super::request::{LocalError, SqlDetail, SqlForm, SqlRequest};
@@ -271,8 +271,9 @@ impl<'v> Formed<'v> {
             return Ok(None);
         };
         let widths = widths(embedded);
-        let verifier = Verifier { embedded: &widths, column: Some(*var), ..self.verifier(request, setting) };
-        let arranging = Arranging { plan, setting, embedded, verifier, column, var: *var };
+        let verifier = Verifier { embedded: &widths, ..self.verifier(request, setting) };
+        let arranging = Arranging { plan, setting, embedded, verifier, column };
+        let observe = &mut |pass: &_, filter: &_| observe(pass, &shown(filter, *var, &plan.tables));
         let mut filter = arranged(&arranging, observe)?;
         if !column.is_qualified() && asks_column_inside(&filter) {
             return Err(CompileError::Bug("an unqualified column inside a query".into()));

@@ -11,7 +11,6 @@
 //! Where each alternative has a condition that an index can serve, the sets of the others are arrays, which
 //! indexes serve, too; where one has not, every row is read anyway, and sets are hashed.
 
-mod accounted;
 mod arms;
 mod containers;
 mod halves;
@@ -20,7 +19,7 @@ mod row;
 mod sort;
 mod static_tests;
 
-pub(super) use passes::{Arranging, arranged};
+pub(super) use passes::{Arranging, arranged, shown};
 pub(super) use row::{asks_column_inside, fits, row, row_name};
 
 use super::request::{SqlDetail, SqlRequest};

@@ -1,15 +1,15 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
-use super::accounted::{before, shown, with_literals_gathered};
 use super::arms::{by_arms, merge_sets, probed};
 use super::halves::{cost, hash_sets, split};
-use super::sort::{look_up, of_row, of_values, take_common, take_guards};
+use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Condition, Embedded, Expr, From, FromKind, Plan, PlanAnswer, Select, SetUse, Table};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::deadline::Deadline;
+use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::{Setting, is_same_for_all_rows, look_up_in_sets, test_sets_of};
 use crate::pass::{self, Pass, Rewritable};
@@ -29,8 +29,6 @@ pub(crate) struct Arranging<'a> {
     pub(crate) verifier: Verifier<'a>,
     /// The caller's column.
     pub(crate) column: &'a ColumnExpr,
-    /// The variable whose value it is.
-    pub(crate) var: QuestionVarId,
 }
 
 /// What the alternatives of an optimised plan are.
@@ -171,25 +169,50 @@ const PASSES: &[Pass<Filter>] = &[
     },
 ];
 
-/// Arranges a plan; `observe` sees the filter after each pass, as conditions. They are accounted for in tests
-/// and debug builds, and always where the alternatives are values.
+/// Arranges a plan; `observe` sees the filter after each pass. Conditions are accounted for in tests and
+/// debug builds, and always where the alternatives are values.
 pub(in super::super) fn arranged(
     arranging: &Arranging<'_>,
-    observe: &mut dyn FnMut(&Pass<Filter>, &Plan),
+    observe: &mut dyn FnMut(&Pass<Filter>, &Filter),
 ) -> Result<Filter, CompileError> {
-    let Arranging { plan, var, embedded, verifier, .. } = arranging;
+    let Arranging { plan, verifier, .. } = arranging;
     let checks = cfg!(debug_assertions) || matches!(plan.answer, PlanAnswer::Rows { .. });
-    let mut account = checks.then(|| Account::of(before(plan, *var, embedded)));
+    let mut account = checks.then(|| Account::of(without_literals((*plan).clone())));
     let mut filter = Filter::default();
     pass::run(PASSES, &mut filter, arranging, &mut |pass, filter| {
-        let shown = shown(filter, *var, &plan.tables);
         if let Some(account) = &mut account {
-            account.after(pass.name, pass.keeps, &with_literals_gathered(shown.clone()), verifier)?;
+            let after = without_literals(filter.plan(&plan.tables));
+            account.after(pass.name, pass.keeps, &after, verifier)?;
         }
-        observe(pass, &shown);
+        observe(pass, filter);
         Ok(())
     })?;
     Ok(filter)
+}
+
+/// A filter as a plan, for `explain`: every alternative is a condition on the column or on the row.
+pub(in super::super) fn shown(filter: &Filter, var: QuestionVarId, tables: &[Table]) -> Plan {
+    let column = Expr::Given(var);
+    let test = |condition| Select { filter: vec![condition], ..Select::default() };
+    let mut plan = Filter { common: filter.common.clone(), ..Filter::default() }.plan(tables);
+    let selects = plan.answer.selects_mut();
+    selects.extend(filter.guards.iter().cloned());
+    if !filter.literals.is_empty() {
+        selects.push(test(Condition::OneOf { expr: column, literals: filter.literals.clone() }));
+    }
+    for (literal, select) in &filter.conditioned {
+        let mut select = select.clone();
+        let right = Expr::Const(*literal);
+        select.filter.insert(0, Condition::Compare { op: CompareOp::Equal, left: column, right });
+        selects.push(select);
+    }
+    selects.extend(filter.rows.iter().cloned());
+    selects.extend(filter.looked_up.iter().flat_map(|looked_up| &looked_up.rows).cloned());
+    if !filter.set.is_empty() {
+        let (selects_of_set, used) = (filter.set.clone(), SetUse::ToFind);
+        selects.push(test(Condition::In { expr: column, selects: selects_of_set, used }));
+    }
+    plan
 }
 
 impl<'a> Arranging<'a> {
@@ -264,6 +287,29 @@ fn cheapest_first(rows: &mut [Select]) {
         {
             cheapest_first(branches);
         }
+    }
+}
+
+/// A plan without the literals that the caller's column may be, which a filter lists by themselves.
+fn without_literals(mut plan: Plan) -> Plan {
+    plan.answer.selects_mut().iter_mut().for_each(drop_literals);
+    plan
+}
+
+/// Drops the literals from an alternative, and from the alternatives that it has inside if it reads nothing:
+/// a step may put what alternatives share before them.
+fn drop_literals(select: &mut Select) {
+    select.filter.retain(|condition| literals(condition).is_none());
+    if select.from.is_empty() {
+        let inside = select.filter.iter_mut().filter_map(|condition| match condition {
+            Condition::Any(branches) => Some(branches),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. }
+            | Condition::None(_) => None,
+        });
+        inside.flatten().for_each(drop_literals);
     }
 }
 
