@@ -34,6 +34,7 @@ mod embeddings;
 mod explained;
 mod filters;
 mod forms;
+mod halves;
 mod held;
 mod ids;
 mod jit;

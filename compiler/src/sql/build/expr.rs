@@ -14,7 +14,7 @@ pub(in crate::sql) fn is_true(expr: Expr) -> Expr {
     Expr::IsTrue(Box::new(expr))
 }
 
-/// `(expr) IS TRUE`, or the expression itself if it is never NULL because it ends so.
+/// `(expr) IS TRUE`, or the expression itself if it is an `IS TRUE` already.
 pub(in crate::sql) fn made_true(expr: Expr) -> Expr {
     if matches!(expr, Expr::IsTrue(_)) { expr } else { is_true(nested(expr)) }
 }
