@@ -296,8 +296,8 @@ fn without_literals(mut plan: Plan) -> Plan {
     plan
 }
 
-/// Drops the literals from an alternative, and from the alternatives that it has inside if all it reads is the
-/// caller's row: a step may put what alternatives share before them, and a row's alternative is split.
+/// Drops the literals from an alternative, and from the alternatives that it has inside if all it reads is
+/// the caller's row: a step may put what alternatives share before them, and a row's alternative is split.
 fn drop_literals(select: &mut Select) {
     select.filter.retain(|condition| literals(condition).is_none());
     if select.reads_nothing() {
