@@ -144,3 +144,18 @@ fn pairs_of_everybody_are_not_hashed() {
         Service::new(&policy, "", DOCUMENT).filter("allow(User:1, \"view\", Person:?)", "persons.id");
     assert!(!filter.contains(HASHED) && filter.contains("EXISTS ("), "{filter}");
 }
+
+/// Rows that only a text joins may be as many as both tables have pairs, as a role of the user's in every
+/// company and all that the role opens: each row looks its own pair up.
+#[test]
+fn pairs_that_a_text_joins_are_not_hashed() {
+    let policy = POLICY.replace("partner(u, c, k, _)", "partner(u, c, r, _) and opens(r, k)");
+    let policy = policy + "declare opens(String, String);";
+    let opens = "  opens(String:_, String:_):\n    query: SELECT country, country FROM partners\ntables:";
+    let service = Service::new(&policy, "", &DOCUMENT.replace("tables:", opens));
+    let filter = service.filter("allow(User:1, \"view\", Person:?)", "persons.id");
+    assert!(!filter.contains(HASHED) && filter.contains("EXISTS ("), "{filter}");
+    let expected = [(1, "1 4 8 9 10"), (2, ""), (3, "9 10"), (4, "")]
+        .map(|(user, ids)| (format!("allow(User:{user}, \"view\", Person:?)"), ids));
+    service.passes(SCHEMA, "persons", &["persons.id", "id"], &expected);
+}
