@@ -12,7 +12,7 @@ use super::plan::{Table, TableBody};
 use super::select::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::{Catalog, RelationSource};
 use crate::ir::{CompareOp, QuestionVarId};
-use crate::primitive::{BOOLEAN, INTEGER, Primitive, STRING};
+use crate::primitive::{BOOLEAN, INTEGER, STRING};
 use indexmap::IndexSet;
 
 /// Types of which a literal is too unselective to start from: a role's name narrows nothing down.
@@ -171,13 +171,10 @@ impl<'a> Anchors<'a> {
         }
     }
 
-    /// Whether a value names a thing, rather than being a text, a number or a truth value, which many things
-    /// may share. The filter's column does.
+    /// Whether a value names a thing, as the filter's column does: many rows may share a text, a number or a
+    /// truth value.
     pub(crate) fn names_thing(&self, value: Expr, from: &[From]) -> bool {
-        match self.column(from, value) {
-            Some(ValueColumn::Relation(ty, _)) => Primitive::named(ty).is_none(),
-            Some(ValueColumn::Made) | None => true,
-        }
+        matches!(value, Expr::Given(_)) || self.finds(from, value)
     }
 
     /// Whether an index on a column of a source finds few rows for a literal. Not for a number: many rows may

@@ -21,7 +21,8 @@
 //! ```
 //!
 //! Of several sets in one alternative, only that of the row's key finds rows: the fewest, by PostgreSQL's
-//! estimate. The others are hashed, too.
+//! estimate. The others are hashed, too. So are all conditions of an alternative that indexes answer but one:
+//! that with the fewest look-ups, and of texts only if there is no other.
 
 use crate::algebra::aliases::{TakenAliases, free_aliases, renumber};
 use crate::algebra::anchor::Anchors;
@@ -38,6 +39,7 @@ pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
     }
 }
 
+/// The splitting of one filter.
 struct Halving<'a> {
     anchors: &'a Anchors<'a>,
     /// Halves that indexes answer, each with the other half, which implies it.

@@ -34,9 +34,9 @@ use indexmap::IndexSet;
 pub(in super::super) fn list(plan: &mut Plan, setting: &Setting<'_>, keys: Keys<'_>, row: Row<'_>) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors::new(setting.catalog, tables);
-    let mut taken = TakenAliases::of(answer.selects());
+    let taken = TakenAliases::of(answer.selects());
+    let mut lister = Lister { keys, row, anchors: &anchors, taken };
     for select in answer.selects_mut() {
-        let mut lister = Lister { keys, row, anchors: &anchors, taken: &mut taken };
         if let Some(rows) = lister.listed(select) {
             let column = Expr::Given(row.var);
             let is_listed = Condition::In { expr: column, selects: vec![rows], used: SetUse::ToFind };
@@ -49,7 +49,7 @@ struct Lister<'a> {
     keys: Keys<'a>,
     row: Row<'a>,
     anchors: &'a Anchors<'a>,
-    taken: &'a mut TakenAliases,
+    taken: TakenAliases,
 }
 
 /// A select in which tests of the listed rows depend on one other source.
@@ -70,7 +70,7 @@ impl Lister<'_> {
         let main = source(shown)?;
         let main = main.kind.seen_row().map_or(Some(main), source)?;
         let Dependent { mut parameter, mut rest } = self.parted(rows, main)?;
-        split_select(&mut rest, &[main], self.anchors, self.taken);
+        split_select(&mut rest, &[main], self.anchors, &mut self.taken);
         if !self.anchors.is_anchored(&rest) {
             return None;
         }
