@@ -48,6 +48,15 @@ impl TakenAliases {
     }
 }
 
+/// Writes another alias for a source, wherever a select mentions it.
+pub(crate) fn rename(select: &mut Select, old: Alias, new: Alias) {
+    select.for_each_alias_mut(&mut |alias| {
+        if *alias == old {
+            *alias = new;
+        }
+    });
+}
+
 /// Every alias that a condition mentions, those of its branches' own sources included.
 pub(crate) fn mentioned(condition: &Condition) -> IndexSet<Alias, FxBuildHasher> {
     let mut aliases = IndexSet::default();

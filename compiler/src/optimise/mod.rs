@@ -231,10 +231,10 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     },
     Pass {
         name: "common-rows",
-        does: "evaluates conditions on the row that all alternatives of a filter share once, before them, and drops what holds around them",
+        does: "evaluates conditions on the row that alternatives of a filter share once, before them, and drops what holds around them",
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Once,
-        run: |draft, _| row::common::take_out(&mut draft.plan),
+        run: |draft, _| row::common::take_out(draft.plan.answer.selects_mut()),
     },
     Pass {
         name: "set-arms",

@@ -110,19 +110,40 @@ fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
     }
 }
 
-/// Moves the static tests of an alternative into its first set.
+/// Moves the static tests of an alternative into its first set, or into those of a choice between sets.
 fn move_tests(row: &mut Select, taken: &mut TakenAliases) {
     let (tests, mut others): (Vec<Condition>, Vec<Condition>) =
         row.filter.iter().cloned().partition(is_static_test);
-    let Some(set) = others.iter_mut().find(|condition| is_set(condition)) else { return };
-    for select in set.branches_mut() {
-        for test in &tests {
-            let mut test = test.clone();
-            renumber_inside(&mut test, taken);
-            select.filter.push(test);
+    let place = others.iter().position(is_set).or_else(|| others.iter().position(is_choice_of_sets));
+    let Some(sets) = place.and_then(|place| others.get_mut(place)) else { return };
+    add_tests(sets, &tests, taken);
+    row.filter = others;
+}
+
+/// Adds tests to a set, or to a set of each branch of a choice.
+fn add_tests(sets: &mut Condition, tests: &[Condition], taken: &mut TakenAliases) {
+    if is_set(sets) {
+        for select in sets.branches_mut() {
+            for test in tests {
+                let mut test = test.clone();
+                renumber_inside(&mut test, taken);
+                select.filter.push(test);
+            }
+        }
+    } else {
+        for branch in sets.branches_mut() {
+            let inside = branch.filter.iter_mut().find(|inner| is_set(inner) || is_choice_of_sets(inner));
+            inside.into_iter().for_each(|sets| add_tests(sets, tests, taken));
         }
     }
-    row.filter = others;
+}
+
+/// Whether each branch of a choice looks a value of the row up in a set.
+fn is_choice_of_sets(condition: &Condition) -> bool {
+    let has_set = |branch: &Select| {
+        branch.reads_nothing() && branch.filter.iter().any(|inner| is_set(inner) || is_choice_of_sets(inner))
+    };
+    matches!(condition, Condition::Any(branches) if branches.iter().all(has_set))
 }
 
 fn is_set(condition: &Condition) -> bool {

@@ -1,4 +1,4 @@
-//! Evaluates conditions on the row that all alternatives of a filter share once, before them.
+//! Evaluates conditions on the row that alternatives of a filter share once, before them.
 //!
 //! ```text
 //! (row.owner != u and a) or (row.owner != u and b)   ─▶   row.owner != u and (a or b)
@@ -7,6 +7,15 @@
 //! A denial before the alternatives is an anti-join. Inside them it is tested for each row by itself, and
 //! PostgreSQL assumes that each such test holds for half of the rows.
 //!
+//! Sets and choices that only some alternatives share are factored out of those. *Agents of the ticket's brand
+//! or group, if they are senior or the ticket is plain; and its assignee* comes multiplied out:
+//!
+//! ```text
+//! (row.b in s and senior) or (row.b in s and plain) or (row.g in t and senior) or (row.g in t and plain) or c
+//!     ─▶   (row.b in s and (senior or plain)) or (row.g in t and (senior or plain)) or c
+//!     ─▶   ((row.b in s or row.g in t) and (senior or plain)) or c
+//! ```
+//!
 //! What holds around alternatives is not asked inside them, and alternatives of which one asks nothing else
 //! are left out:
 //!
@@ -14,19 +23,15 @@
 //! row.owner = u and (row.owner = u or b)   ─▶   row.owner = u
 //! ```
 
+use super::normal::{Normal, by_shown_rows};
+use super::rows_of;
 use super::sets::rank;
-use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select};
-use crate::ir::CompareOp;
-use rustc_hash::FxBuildHasher;
-use std::hash::BuildHasher;
+use crate::algebra::aliases::{TakenAliases, mentioned, rename, renumber_inside};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
 
 /// Takes what alternatives of a filter have in common out of them.
-pub(in super::super) fn take_out(plan: &mut Plan) {
-    let answer = plan.answer.selects_mut();
+pub(in super::super) fn take_out(answer: &mut Vec<Select>) {
     let mut taken = TakenAliases::of(answer.iter());
-    group_by_sets(answer);
     let mut all = Select { filter: vec![Condition::Any(std::mem::take(answer))], ..Select::default() };
     in_select(&mut all, &HoldsAround::default(), &mut taken);
     see_rows_in_denials(&mut all, &[]);
@@ -36,9 +41,6 @@ pub(in super::super) fn take_out(plan: &mut Plan) {
     };
 }
 
-/// A condition in a form in which equal ones are equal, see [`by_shown_rows`].
-pub(super) type Normal = (Vec<FromKind>, Condition);
-
 /// What surrounds a select.
 #[derive(Default)]
 struct HoldsAround {
@@ -46,30 +48,6 @@ struct HoldsAround {
     rows: Vec<From>,
     /// The conditions that hold.
     hold: Vec<Normal>,
-}
-
-/// Makes one alternative of those that look a value up in the same set, so that they have it in common.
-pub(super) fn group_by_sets(selects: &mut Vec<Select>) {
-    let sets = |select: &Select| -> Vec<Normal> {
-        let rows: Vec<From> = rows_of(&select.from).collect();
-        let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
-        select.filter.iter().filter(is_set).map(|set| by_shown_rows(set, &rows)).collect()
-    };
-    let mut rest: Vec<(Vec<Normal>, Select)> =
-        std::mem::take(selects).into_iter().map(|select| (sets(&select), select)).collect();
-    while !rest.is_empty() {
-        let (own, first) = rest.remove(0);
-        let is_shared = |set: &&Normal| rest.iter().any(|(other, _)| other.contains(set));
-        let Some(shared) = own.iter().find(is_shared) else {
-            selects.push(first);
-            continue;
-        };
-        let (with, without) = rest.into_iter().partition(|(other, _)| other.contains(shared));
-        rest = without;
-        let with: Vec<(Vec<Normal>, Select)> = with;
-        let branches = std::iter::once(first).chain(with.into_iter().map(|(_, select)| select)).collect();
-        selects.push(Select { filter: vec![Condition::Any(branches)], ..Select::default() });
-    }
 }
 
 /// Takes out of each test of several alternatives what they have in common.
@@ -84,6 +62,7 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     select.filter.retain_mut(|condition| match condition {
         Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => {
             branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
+            share(branches, &inside, taken);
             found.extend(common(branches));
             // What is left of an alternative that asked nothing else always holds.
             !branches.iter().any(Select::is_unit)
@@ -96,9 +75,61 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     for (shown, condition) in found {
         add(select, shown, condition, outside, taken);
     }
+    // The row may be shown around the alternatives only now.
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+    select.filter.retain_mut(|condition| {
+        let Condition::Any(branches) = condition else { return true };
+        branches.iter_mut().for_each(|branch| see_around(branch, &rows));
+        !branches.iter().any(Select::is_unit)
+    });
     ask_once(select, &rows, &around.hold);
     select.filter.sort_by_key(|condition| rank(condition, &rows));
+}
+
+/// Makes one alternative of those that have a set or a choice about the row in common, and takes that out of
+/// them. What all of them have in common is taken out by the caller.
+fn share(branches: &mut Vec<Select>, around: &HoldsAround, taken: &mut TakenAliases) {
+    while branches.len() > 2 {
+        let mut grouped = branches.clone();
+        group_by(&mut grouped, &around.rows, |condition, rows| {
+            matches!(condition, Condition::In { .. } | Condition::Any(_)) && is_about_row(condition, rows)
+        });
+        if grouped.len() == branches.len() || grouped.len() == 1 {
+            return;
+        }
+        *branches = grouped;
+        branches.iter_mut().for_each(|branch| in_select(branch, around, taken));
+    }
+}
+
+/// Makes one alternative of those that look a value up in the same set, so that they have it in common.
+pub(super) fn group_by_sets(selects: &mut Vec<Select>) {
+    group_by(selects, &[], |condition, _| matches!(condition, Condition::In { .. }));
+}
+
+/// Makes one alternative of those that have a condition of this kind in common; the rows `outside` are shown
+/// around them.
+fn group_by(selects: &mut Vec<Select>, outside: &[From], is_of_kind: fn(&Condition, &[From]) -> bool) {
+    let of_kind = |select: &Select| -> Vec<Normal> {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
+        let conditions = select.filter.iter().filter(|condition| is_of_kind(condition, &rows));
+        conditions.map(|condition| by_shown_rows(condition, &rows)).collect()
+    };
+    let mut rest: Vec<(Vec<Normal>, Select)> =
+        std::mem::take(selects).into_iter().map(|select| (of_kind(&select), select)).collect();
+    while !rest.is_empty() {
+        let (own, first) = rest.remove(0);
+        let is_shared = |condition: &&Normal| rest.iter().any(|(other, _)| other.contains(condition));
+        let Some(shared) = own.iter().find(is_shared) else {
+            selects.push(first);
+            continue;
+        };
+        let (with, without) = rest.into_iter().partition(|(other, _)| other.contains(shared));
+        rest = without;
+        let with: Vec<(Vec<Normal>, Select)> = with;
+        let branches = std::iter::once(first).chain(with.into_iter().map(|(_, select)| select)).collect();
+        selects.push(Select { filter: vec![Condition::Any(branches)], ..Select::default() });
+    }
 }
 
 /// Drops sources that expose the row as one around the select does.
@@ -109,15 +140,6 @@ fn see_around(select: &mut Select, outside: &[From]) {
             rename(select, row.alias, same.alias);
         }
     }
-}
-
-/// Writes another alias for a source, wherever a select mentions it.
-pub(super) fn rename(select: &mut Select, old: Alias, new: Alias) {
-    select.for_each_alias_mut(&mut |alias| {
-        if *alias == old {
-            *alias = new;
-        }
-    });
 }
 
 /// Lets each denial show the row itself, where it does so anyway: it is the same then in all alternatives,
@@ -189,7 +211,7 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     for (condition, normal) in first.filter.iter().zip(of_branch(first)) {
         let mentioned = mentioned(condition);
         if shared(&normal) && mentioned.iter().all(|alias| is_row(alias) || !is_own(alias)) {
-            is_of_row |= asks_row(condition) || mentioned.iter().any(is_row);
+            is_of_row |= is_about_row(condition, &rows);
             let shown = rows.iter().copied().filter(|row| mentioned.contains(&row.alias)).collect();
             found.push((shown, condition.clone()));
             normals.push(normal);
@@ -203,6 +225,11 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
         branch.filter.retain(|condition| !normals.contains(&by_shown_rows(condition, &rows)));
     }
     found
+}
+
+/// Whether a condition mentions the row, which these sources show.
+fn is_about_row(condition: &Condition, rows: &[From]) -> bool {
+    asks_row(condition) || mentioned(condition).iter().any(|alias| rows.iter().any(|row| row.alias == *alias))
 }
 
 /// Whether a condition mentions the filter's column, or shows the row itself.
@@ -242,111 +269,75 @@ fn add(
     select.filter.push(condition);
 }
 
-/// A condition with its own sources numbered by their depth, the branches of each test and their conditions
-/// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
-/// of its number. Equal conditions of different alternatives are equal so.
-pub(super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
-    let mut condition = condition.clone();
-    put_in_order(&mut condition, rows, TakenAliases::with_canonical());
-    with_kinds(condition, rows)
-}
-
-/// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
-/// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
-fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
-    for branch in condition.branches_mut() {
-        let mut taken = taken;
-        for from in branch.from.clone() {
-            rename(branch, from.alias, taken.take());
-        }
-        branch.filter.iter_mut().for_each(|inner| put_in_order(inner, rows, taken));
-        branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
-    }
-    if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
-        && !is_of_row(*left, rows)
-        && is_of_row(*right, rows)
-    {
-        std::mem::swap(left, right);
-    }
-    if let Condition::Any(branches) | Condition::None(branches) = condition
-        && branches.len() > 1
-    {
-        // Branches of one hash stay in their order: at worst, equal conditions look different.
-        branches.sort_by_cached_key(|branch| {
-            FxBuildHasher.hash_one(with_kinds(Condition::Any(vec![branch.clone()]), rows))
-        });
-    }
-}
-
-/// A condition with the kind of each source that exposes the row in place of its number.
-fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
-    let mut kinds = Vec::new();
-    let mut select = Select { filter: vec![condition], ..Select::default() };
-    select.for_each_alias_mut(&mut |alias| {
-        if let Some(row) = rows.iter().find(|row| row.alias == *alias) {
-            let place = kinds.iter().position(|kind| *kind == row.kind).unwrap_or_else(|| {
-                kinds.push(row.kind);
-                kinds.len() - 1
-            });
-            *alias = Alias::canonical(place);
-        }
-    });
-    (kinds, select.filter.swap_remove(0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal, given, reading, source};
+    use crate::algebra::SetUse;
+    use crate::algebra::sample::{column, equal, literal, read, source};
     use crate::catalog::{ColumnId, SourceId};
 
-    fn row(alias: usize, source: usize) -> From {
-        let kind = FromKind::Row { source: SourceId::from_index(source), key: ColumnId::FIRST };
-        From { alias: Alias::of_number(alias), kind }
+    /// A source that shows the row as a bound query does.
+    fn row(source: usize) -> FromKind {
+        FromKind::Row { source: SourceId::from_index(source), key: ColumnId::FIRST }
     }
 
-    fn tests_of(filter: Vec<Condition>) -> Select {
-        Select { filter, ..Select::default() }
+    /// That the row's column is in a set that the bound query `set` lists.
+    fn looked_up(alias: usize, shown: usize, set: usize) -> Select {
+        let listed = read(&[(alias + 1, source(set))], Vec::new(), vec![column(alias + 1, 0)]);
+        let is_in = Condition::In { expr: column(alias, 1), selects: vec![listed], used: SetUse::ToFind };
+        read(&[(alias, row(shown))], vec![is_in], Vec::new())
     }
 
-    /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the
-    /// guard is deeper.
-    #[test]
-    fn the_order_of_a_guard_does_not_matter() {
-        let guard = |row, own: usize, swapped: bool| {
-            let inner = Select {
-                filter: vec![
-                    equal(column(own + 1, 0), column(own, 1)),
-                    equal(column(own + 1, 1), column(row, 2)),
-                ],
-                ..reading(own + 1, source(8), Vec::new())
-            };
-            let other = tests_of(vec![equal(column(own, 2), given(0))]);
-            let mut branches = vec![inner, other];
-            let looked_up = |branches| {
-                let sides = [column(own, 0), column(row, 1)];
-                let [left, right] = if swapped { [sides[1], sides[0]] } else { sides };
-                let mut filter = vec![Condition::Any(branches), equal(left, right)];
-                if swapped {
-                    filter.reverse();
-                }
-                Select { filter, ..reading(own, source(7), Vec::new()) }
-            };
-            let mut all = vec![tests_of(vec![equal(column(row, 3), given(1))])];
-            if swapped {
-                branches.reverse();
-                all.insert(0, looked_up(branches));
-            } else {
-                all.push(looked_up(branches));
-            }
-            Condition::None(all)
+    fn factored(mut alternatives: Vec<Select>) -> Vec<Select> {
+        take_out(&mut alternatives);
+        alternatives
+    }
+
+    /// Whether the user is senior, or the row is plain; the alias is that of a source that shows the row.
+    fn senior() -> Condition {
+        equal(Expr::Now, literal(0))
+    }
+
+    fn plain(alias: usize) -> Condition {
+        equal(column(alias, 2), literal(1))
+    }
+
+    /// A look-up in a set for each branch of the choice, as rules multiply it out.
+    fn multiplied(alias: usize, set: usize) -> [Select; 2] {
+        let under = |alias: usize, condition: Condition| {
+            let mut select = looked_up(alias, 0, set);
+            select.filter.push(condition);
+            select
         };
-        let one = by_shown_rows(&guard(1, 20, false), &[row(1, 0)]);
-        assert_eq!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 0)]));
-        // Another row's column, and another connection between the sources.
-        assert_ne!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 1)]));
-        let Condition::None(mut all) = guard(2, 10, true) else { return };
-        all[0].filter[0] = equal(column(10, 1), column(2, 1));
-        assert_ne!(one, by_shown_rows(&Condition::None(all), &[row(2, 0)]));
+        [under(alias, senior()), under(alias + 2, plain(alias + 2))]
+    }
+
+    #[test]
+    fn some_alternatives_share_sets_and_then_a_choice() {
+        let own = read(&[(20, row(1))], vec![equal(column(20, 1), literal(2))], Vec::new());
+        let alternatives = [multiplied(1, 7).to_vec(), multiplied(5, 8).to_vec(), vec![own.clone()]].concat();
+        let after = factored(alternatives);
+        let [shared, rest] = after.as_slice() else { panic!("{after:?}") };
+        assert_eq!(*rest, own);
+        let choices: Vec<&[Select]> = shared.filter.iter().map(Condition::branches).collect();
+        let [one, other] = choices.as_slice() else { panic!("{shared:?}") };
+        assert_eq!((one.len(), other.len()), (2, 2));
+        let sets = |branches: &[Select]| {
+            branches
+                .iter()
+                .flat_map(|branch| &branch.filter)
+                .filter(|condition| matches!(condition, Condition::In { .. }))
+                .count()
+        };
+        assert_eq!(sets(one) + sets(other), 2, "each set is looked up once: {shared:?}");
+    }
+
+    /// Both show the row as what was taken out of them does, and one asks nothing else.
+    #[test]
+    fn an_alternative_that_asks_nothing_else_leaves_out_the_others() {
+        let [senior, _] = multiplied(1, 7);
+        let after = factored(vec![senior, looked_up(5, 0, 7)]);
+        let [Select { filter, .. }] = after.as_slice() else { panic!("{after:?}") };
+        assert!(matches!(filter.as_slice(), [Condition::In { .. }]), "{filter:?}");
     }
 }

@@ -17,7 +17,7 @@
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
 //! 8. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
-//! 9. [`common`] evaluates the conditions on the row that all alternatives share once, before them;
+//! 9. [`common`] evaluates the conditions on the row that alternatives share once, before them;
 //! 10. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!     tables that these alternatives read;
 //! 11. [`containers`] tests the container of a row by its key, where other conditions find the row;
@@ -42,6 +42,7 @@ pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;
 pub(super) mod lone_denials;
+mod normal;
 pub(super) mod sets;
 mod share;
 pub(super) mod share_guards;

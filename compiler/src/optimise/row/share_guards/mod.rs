@@ -15,10 +15,10 @@
 #[cfg(test)]
 mod tests;
 
-use super::common::{Normal, by_shown_rows, rename};
+use super::normal::{Normal, by_shown_rows};
 use super::sets::{link_of, listed, with_shown};
 use super::{is_of_row, rows_of};
-use crate::algebra::aliases::{TakenAliases, mentioned, renumber_inside};
+use crate::algebra::aliases::{TakenAliases, mentioned, rename, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::around;
 use crate::algebra::{Alias, Condition, Expr, From, Plan, Select};

@@ -1,0 +1,123 @@
+//! A form of conditions on the caller's row in which equal ones are equal.
+//!
+//! Alternatives ask for one thing with other aliases, in another order, and through sources of their own that
+//! expose the row.
+
+use super::is_of_row;
+use crate::algebra::aliases::{TakenAliases, rename};
+use crate::algebra::{Alias, Condition, From, FromKind, Select};
+use crate::ir::CompareOp;
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
+
+/// A condition in this form.
+pub(super) type Normal = (Vec<FromKind>, Condition);
+
+/// A condition with its own sources numbered by their depth, the branches of each test and their conditions
+/// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
+/// of its number. Equal conditions of different alternatives are equal so.
+pub(super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
+    let mut condition = condition.clone();
+    put_in_order(&mut condition, rows, TakenAliases::with_canonical());
+    with_kinds(condition, rows)
+}
+
+/// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
+/// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
+fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
+    for branch in condition.branches_mut() {
+        let mut taken = taken;
+        for from in branch.from.clone() {
+            rename(branch, from.alias, taken.take());
+        }
+        branch.filter.iter_mut().for_each(|inner| put_in_order(inner, rows, taken));
+        branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
+    }
+    if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
+        && !is_of_row(*left, rows)
+        && is_of_row(*right, rows)
+    {
+        std::mem::swap(left, right);
+    }
+    if let Condition::Any(branches) | Condition::None(branches) = condition
+        && branches.len() > 1
+    {
+        // Branches of one hash stay in their order: at worst, equal conditions look different.
+        branches.sort_by_cached_key(|branch| {
+            FxBuildHasher.hash_one(with_kinds(Condition::Any(vec![branch.clone()]), rows))
+        });
+    }
+}
+
+/// A condition with the kind of each source that exposes the row in place of its number.
+fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
+    let mut kinds = Vec::new();
+    let mut select = Select { filter: vec![condition], ..Select::default() };
+    select.for_each_alias_mut(&mut |alias| {
+        if let Some(row) = rows.iter().find(|row| row.alias == *alias) {
+            let place = kinds.iter().position(|kind| *kind == row.kind).unwrap_or_else(|| {
+                kinds.push(row.kind);
+                kinds.len() - 1
+            });
+            *alias = Alias::canonical(place);
+        }
+    });
+    (kinds, select.filter.swap_remove(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{column, equal, given, reading, source};
+    use crate::catalog::{ColumnId, SourceId};
+
+    fn row(alias: usize, source: usize) -> From {
+        let kind = FromKind::Row { source: SourceId::from_index(source), key: ColumnId::FIRST };
+        From { alias: Alias::of_number(alias), kind }
+    }
+
+    fn tests_of(filter: Vec<Condition>) -> Select {
+        Select { filter, ..Select::default() }
+    }
+
+    /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the
+    /// guard is deeper.
+    #[test]
+    fn the_order_of_a_guard_does_not_matter() {
+        let guard = |row, own: usize, swapped: bool| {
+            let inner = Select {
+                filter: vec![
+                    equal(column(own + 1, 0), column(own, 1)),
+                    equal(column(own + 1, 1), column(row, 2)),
+                ],
+                ..reading(own + 1, source(8), Vec::new())
+            };
+            let other = tests_of(vec![equal(column(own, 2), given(0))]);
+            let mut branches = vec![inner, other];
+            let looked_up = |branches| {
+                let sides = [column(own, 0), column(row, 1)];
+                let [left, right] = if swapped { [sides[1], sides[0]] } else { sides };
+                let mut filter = vec![Condition::Any(branches), equal(left, right)];
+                if swapped {
+                    filter.reverse();
+                }
+                Select { filter, ..reading(own, source(7), Vec::new()) }
+            };
+            let mut all = vec![tests_of(vec![equal(column(row, 3), given(1))])];
+            if swapped {
+                branches.reverse();
+                all.insert(0, looked_up(branches));
+            } else {
+                all.push(looked_up(branches));
+            }
+            Condition::None(all)
+        };
+        let one = by_shown_rows(&guard(1, 20, false), &[row(1, 0)]);
+        assert_eq!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 0)]));
+        // Another row's column, and another connection between the sources.
+        assert_ne!(one, by_shown_rows(&guard(2, 10, true), &[row(2, 1)]));
+        let Condition::None(mut all) = guard(2, 10, true) else { return };
+        all[0].filter[0] = equal(column(10, 1), column(2, 1));
+        assert_ne!(one, by_shown_rows(&Condition::None(all), &[row(2, 0)]));
+    }
+}
