@@ -23,6 +23,10 @@ const MOST_ARMS: usize = 8;
 /// How many selects copies of conditions may add.
 const MOST_COPIED: usize = 8;
 
+/// The same for conditions of the set itself: they test all of its values either way, but sooner where an
+/// alternative reads the row that they are about.
+const MOST_OWN_COPIED: usize = 24;
+
 /// The conditions on one value of the row, and how many selects they have.
 type ProbedValue = (Expr, usize);
 
@@ -56,10 +60,10 @@ struct Taker<'a> {
 impl Taker<'_> {
     fn in_select(&self, select: &mut Select, taken: &mut TakenAliases) {
         let rows: Vec<From> = self.rows.iter().copied().chain(rows_of(&select.from)).collect();
-        let own = select.filter.iter().filter_map(|condition| {
-            let n_selects = condition.branches().iter().map(|branch| 1 + branch.n_nested()).sum();
-            Some((probed_column(condition, &rows)?, n_selects))
-        });
+        let own = select
+            .filter
+            .iter()
+            .filter_map(|condition| Some((probed_column(condition, &rows)?, n_selects_of(condition))));
         let probed: Vec<ProbedValue> = self.probed.iter().copied().chain(own).collect();
         let inside = Taker { rows: &rows, probed: &probed, ..*self };
         for condition in &mut select.filter {
@@ -80,6 +84,11 @@ impl Taker<'_> {
             }
         }
     }
+}
+
+/// How many selects a condition has.
+fn n_selects_of(condition: &Condition) -> usize {
+    condition.branches().iter().map(|branch| 1 + branch.n_nested()).sum()
 }
 
 /// The alternatives of the table that a set is, if it is one, and of the tables that these are. Each would
@@ -116,7 +125,10 @@ fn table_arms<'p>(
     };
     let TableBody::Union(arms) = &table.of(anchors.tables).body else { return None };
     let n_arms = n_others + arms.len();
-    let is_short = n_arms <= MOST_ARMS && n_arms.saturating_sub(1) * n_selects <= MOST_COPIED;
+    let n_copies = n_arms.saturating_sub(1);
+    let n_own: usize = set.filter.iter().map(n_selects_of).sum();
+    let is_short =
+        n_arms <= MOST_ARMS && n_copies * n_selects <= MOST_COPIED && n_copies * n_own <= MOST_OWN_COPIED;
     (is_short && arms.iter().all(shows_columns)).then_some((*alias, arms))
 }
 
@@ -247,6 +259,18 @@ mod tests {
         let probe = |n_selects| probe(column(10, 1), n_selects);
         assert_eq!(looked_up(vec![probe(2), probe(n_most - 2)]), (3, 0));
         assert_eq!(looked_up(vec![probe(2), probe(n_most - 1)]), (0, 1));
+    }
+
+    /// The conditions of the set itself are copied, too.
+    #[test]
+    fn long_conditions_of_the_set_keep_the_table() {
+        let looked_up = |n_selects| {
+            let outer = Select { filter: vec![probe(column(1, 0), n_selects)], ..of_table(1, 0) };
+            looked_up(&[vec![arm(); 3], vec![outer]], Vec::new())
+        };
+        let n_most = MOST_OWN_COPIED / 2;
+        assert_eq!(n_reading(&looked_up(n_most)), (3, 0));
+        assert_eq!(n_reading(&looked_up(n_most + 1)), (0, 1));
     }
 
     #[test]
