@@ -135,3 +135,42 @@ fn a_denial_beside_a_role_that_is_not_inherited_is_tested() {
     assert!(filter.contains("EXISTS (") && !filter.contains("LATERAL"), "{filter}");
     assert!(filter.contains("pages.folder_id = ANY(ARRAY("), "{filter}");
 }
+
+/// Stored facts make two alternatives of a rule. Each reads the page again for itself, and both look its
+/// folder up in the same set.
+#[test]
+fn alternatives_that_read_the_row_again_share_a_set() {
+    let rules = r#"
+has_permission(u: User, "rate", p: Page) if helps(u, v, _) and rates(v, p) and has_relation(p, "author", v);
+rates(u: User, p: Page) if expert(u, f, limit) and has_relation(p, "folder", f) and level(p, n) and n <= limit;
+rates(u: User, p: Page) if expert(u, f, limit) and has_relation(p, "folder", f) and size(p, n) and n <= limit;
+declare expert(User, Folder, Integer);
+declare level(Page, Integer);
+declare size(Page, Integer);
+"#;
+    let facts = "
+  expert(User:_, Folder:_, Integer:_):
+    query: SELECT user_id, folder_id, level FROM experts
+  level(Page:_, Integer:_):
+    query: SELECT id, level FROM pages
+  size(Page:_, Integer:_):
+    query: SELECT id, size FROM pages
+sql_types";
+    let policy = POLICY.replace("\"flag\"]", "\"flag\", \"rate\"]") + rules;
+    let document = DOCUMENT.replace("\nsql_types", facts);
+    let service = Service::new(&policy, "level(Page:4, 1)\nlevel(Page:5, 9)", &document);
+    let schema = format!(
+        "{SCHEMA}
+ALTER TABLE pages ADD COLUMN level BIGINT;
+ALTER TABLE pages ADD COLUMN size BIGINT;
+UPDATE pages SET level = id, size = 10 - id;
+CREATE TEMPORARY TABLE experts (user_id INTEGER, folder_id INTEGER, level BIGINT);
+INSERT INTO experts VALUES (1, 10, 2), (1, 12, 4), (2, 12, 1), (3, 10, 0), (3, 13, 5), (4, NULL, 9), (2, 13, NULL);"
+    );
+    // By the level of the row and by a stored one; by the size.
+    let expected =
+        [(8, "2 4"), (9, "2"), (7, "6"), (5, "6"), (6, "")].map(|(user, ids)| (question("rate", user), ids));
+    service.passes(&schema, "pages", &["pages.id", "id"], &expected);
+    let filter = service.filter(&question("rate", 8), "pages.id");
+    assert!(filter.contains("CROSS JOIN LATERAL (\n"), "{filter}");
+}

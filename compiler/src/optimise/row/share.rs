@@ -8,7 +8,6 @@
 //! f in A and exists (a) or f in B and exists (b)   ─▶   f in (A ∪ B) and (exists (a) or exists (b))
 //! ```
 
-use super::rows_of;
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::catalog::ColumnId;
@@ -19,7 +18,7 @@ use crate::others::Others;
 /// A value of the row, whichever source of an alternative exposes it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum RowValue {
-    /// A column of a bound query that exposes the row in the alternative itself.
+    /// A column of a bound query that exposes the row, or reads it again, in the alternative itself.
     Shown(FromKind, ColumnId),
     /// The filter's column, or a column of a source around the alternative.
     Around(Expr),
@@ -85,9 +84,9 @@ fn implied_set(select: &Select) -> Option<ImpliedSet<'_>> {
             },
             _ => false,
         });
-        let row = rows_of(&select.from).find(|row| expr.alias() == Some(row.alias));
-        let value = match (row, *expr) {
-            (Some(row), Expr::Column { column, .. }) => RowValue::Shown(row.kind, column),
+        let own = select.from.iter().find(|from| expr.alias() == Some(from.alias));
+        let value = match (own, *expr) {
+            (Some(own), Expr::Column { column, .. }) => RowValue::Shown(own.kind, column),
             (_, expr) => RowValue::Around(expr),
         };
         is_implied.then_some(ImpliedSet { value, selects, others })
