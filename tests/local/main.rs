@@ -8,12 +8,12 @@
 //! declaration that does, `assumed` and `session` what else the list of assumptions says, `constants` what
 //! the keys of the bindings name, `limits` how long a text may get, `held` that it has stored facts once,
 //! `starting_end` from where they are read, `subjects` filters over actors, `listed` what a filter lists
-//! once, `catalogue` the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how
-//! PostgreSQL runs it, `jit` that it compiles none of them, `bloom_filters` that SQLite reads no whole table
-//! to make one, `embeddings` the same in every statement that may hold one, `row_security` in policies of
-//! PostgreSQL, `explained` what `/explain_query` says of a text, `whole_state` rules that read their own
-//! result twice, `applications` how long the texts for whole applications are. The shape of the most usual
-//! texts is kept under `snapshots/local`.
+//! once, `repeated` rules that say the same thing twice, `catalogue` the kinds of rules, `patterns` what each
+//! becomes in a filter, `pattern_plans` how PostgreSQL runs it, `jit` that it compiles none of them,
+//! `bloom_filters` that SQLite reads no whole table to make one, `embeddings` the same in every statement
+//! that may hold one, `row_security` in policies of PostgreSQL, `explained` what `/explain_query` says of a
+//! text, `whole_state` rules that read their own result twice, `applications` how long the texts for whole
+//! applications are. The shape of the most usual texts is kept under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
@@ -46,6 +46,7 @@ mod pattern_plans;
 mod patterns;
 mod plans;
 mod recursion;
+mod repeated;
 mod row_security;
 mod service;
 mod session;

@@ -28,7 +28,7 @@ pub(super) const WORK: usize = 50_000;
 pub(super) enum PlanAtom {
     /// A row of a source.
     Source(ReadFrom),
-    /// A comparison; an equality has its lesser side first.
+    /// A comparison, with its lesser side first.
     Compare(CompareOp, ValueOrigin, ValueOrigin),
     /// One of several literals.
     OneOf(ValueOrigin, Vec<ConstId>),
@@ -352,9 +352,8 @@ impl<'a> Atoms<'a> {
 }
 
 fn compare(op: CompareOp, left: ValueOrigin, right: ValueOrigin) -> PlanAtom {
-    let turns = matches!(op, CompareOp::Equal | CompareOp::NotEqual);
-    if turns && right < left {
-        PlanAtom::Compare(op, right, left)
+    if right < left {
+        PlanAtom::Compare(op.turned(), right, left)
     } else {
         PlanAtom::Compare(op, left, right)
     }

@@ -14,6 +14,7 @@ mod accounts;
 mod atoms;
 mod contradictions;
 mod equal;
+mod implied;
 mod multiset;
 mod references;
 #[cfg(test)]

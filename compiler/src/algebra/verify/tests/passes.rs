@@ -6,6 +6,8 @@ use crate::algebra::verify::accounts::check;
 use crate::algebra::{
     Alias, Condition, From, FromKind, Plan, Select, SetUse, Table, TableBody, TableId, TableRef,
 };
+use crate::catalog::{ColumnId, SourceId};
+use crate::ir::CompareOp;
 
 fn with(filter: Vec<Condition>) -> Plan {
     let mut plan = sound();
@@ -74,6 +76,91 @@ fn only_an_alternative_that_another_one_covers_may_be_left_out() {
         let lost = law(&before, &[after]);
         assert!(lost.as_ref().is_err_and(|fault| fault.contains("an alternative was lost")), "{lost:?}");
     }
+}
+
+#[test]
+fn a_comparison_may_be_written_from_either_side() {
+    let compared = |op, left, right| with(vec![Condition::Compare { op, left, right }]);
+    let (row, user) = (column(4, 0), given(1));
+    let before = compared(CompareOp::LessOrEqual, row, user);
+    let law = |after: &Plan| check(Keeps::Covering, &before, after, &[]);
+    assert_eq!(law(&compared(CompareOp::GreaterOrEqual, user, row)), Ok(()));
+    for other in [
+        compared(CompareOp::LessOrEqual, user, row),
+        compared(CompareOp::GreaterOrEqual, row, user),
+        compared(CompareOp::Greater, user, row),
+    ] {
+        assert!(law(&other).is_err_and(|fault| fault.contains("a condition was lost")));
+    }
+}
+
+/// Three values are equal if two pairs of them are, and so the third pair may be left out: beside the others,
+/// in a set or in a denial. No second pair may.
+#[test]
+fn an_equality_that_follows_from_others_may_be_left_out() {
+    let [x, y, user] = [column(4, 0), column(8, 1), given(0)];
+    let of = |filter: Vec<Condition>| {
+        let mut plan = with(filter);
+        answer(&mut plan).from.push(From { alias: Alias::of_number(8), kind: OWNER });
+        plan
+    };
+    let pairs = [equal(x, y), equal(y, user), equal(user, x)];
+    let denied = |pairs: &[Condition]| {
+        let branch = read(&[(9, LOCKED)], [pairs, &[equal(column(9, 0), x)]].concat(), Vec::new());
+        vec![equal(y, given(1)), Condition::None(vec![branch])]
+    };
+    let in_set = |pairs: &[Condition]| {
+        let selects = vec![read(&[(9, LOCKED)], pairs.to_vec(), vec![column(9, 0)])];
+        vec![Condition::In { expr: x, selects, used: SetUse::ToFind }]
+    };
+    for form in [&<[Condition]>::to_vec as &dyn Fn(&[Condition]) -> Vec<Condition>, &denied, &in_set] {
+        let before = of(form(&pairs));
+        for keeps in [Keeps::Equals, Keeps::EqualsInSelects] {
+            let law = |pairs: &[Condition]| check(keeps, &before, &of(form(pairs)), &[]);
+            for (one, other) in [(0, 1), (1, 2), (2, 0)] {
+                assert_eq!(law(&[pairs[one].clone(), pairs[other].clone()]), Ok(()), "{keeps:?}");
+                let lost = law(std::slice::from_ref(&pairs[one]));
+                assert!(lost.is_err_and(|fault| fault.contains("a condition was lost")), "{keeps:?}");
+            }
+        }
+    }
+}
+
+/// A set's value equals what the set shows, and a row that is read again has the key of that row.
+#[test]
+fn what_a_set_or_a_row_read_again_says_may_be_left_out() {
+    let x = column(4, 0);
+    let in_set = |filter: &[Condition]| {
+        let selects = vec![read(&[(9, OWNER)], filter.to_vec(), vec![column(9, 1)])];
+        with(vec![equal(x, given(1)), Condition::In { expr: x, selects, used: SetUse::ToFind }])
+    };
+    let [shown, other] = [0, 1].map(|place| equal(column(9, 1 - place), given(1)));
+    let law = |filter: &[Condition]| {
+        check(Keeps::Equals, &in_set(&[shown.clone(), other.clone()]), &in_set(filter), &[])
+    };
+    assert_eq!(law(std::slice::from_ref(&other)), Ok(()));
+    assert!(law(std::slice::from_ref(&shown)).is_err());
+
+    let again = |filter: &[Condition]| {
+        let mut plan = with([&[equal(column(8, 0), given(0))], filter].concat());
+        let again = FromKind::Again {
+            source: SourceId(0),
+            key: ColumnId::FIRST,
+            row: Alias::of_number(8),
+            row_key: ColumnId::FIRST,
+        };
+        let sources = [(8, OWNER), (9, again)];
+        answer(&mut plan)
+            .from
+            .extend(sources.map(|(alias, kind)| From { alias: Alias::of_number(alias), kind }));
+        plan
+    };
+    let [key, value] = [0, 1].map(|place| equal(column(9, place), given(0)));
+    let law = |filter: &[Condition]| {
+        check(Keeps::Equals, &again(&[key.clone(), value.clone()]), &again(filter), &[])
+    };
+    assert_eq!(law(std::slice::from_ref(&value)), Ok(()));
+    assert!(law(std::slice::from_ref(&key)).is_err());
 }
 
 #[test]

@@ -1,0 +1,47 @@
+//! Equalities that say nothing, as they follow from others of their select or of the selects around it.
+//!
+//! `x = y and y = 1 and x = 1` asks no more than any two of its equalities. When a pass replaces `x` by `y`,
+//! two of them become the same, and it may leave one out. In the atoms of an alternative this is not to be
+//! seen: there, a value of one row of a relation looks like the same value of another row.
+
+use crate::algebra::equalities::Equalities;
+use crate::algebra::{Condition, Expr, FromKind, Plan, Select};
+use crate::ir::CompareOp;
+
+/// The same plan, without equalities that follow from others.
+pub(super) fn without_implied_equalities(plan: &Plan) -> Plan {
+    let mut plan = plan.clone();
+    let Plan { tables, guard, answer } = &mut plan;
+    let of_tables = tables.iter_mut().flat_map(|table| table.body.selects_mut());
+    for select in of_tables.chain([guard]).chain(answer.selects_mut()) {
+        leave_out(select, Equalities::default());
+    }
+    plan
+}
+
+/// Leaves out what follows from other equalities of a select, or from those `known` around it.
+fn leave_out(select: &mut Select, mut known: Equalities) {
+    for from in &select.from {
+        if let FromKind::Again { key, row, row_key, .. } = from.kind {
+            let column = |alias, column| Expr::Column { alias, column };
+            known.join(column(from.alias, key), column(row, row_key));
+        }
+    }
+    select.filter.retain(|condition| match condition {
+        Condition::Compare { op: CompareOp::Equal, left, right } => known.join(*left, *right),
+        _ => true,
+    });
+    for condition in &mut select.filter {
+        let value = match condition {
+            Condition::In { expr, .. } => Some(*expr),
+            _ => None,
+        };
+        for branch in condition.branches_mut() {
+            let mut known = known.clone();
+            if let (Some(value), Some(shown)) = (value, branch.output.first()) {
+                known.join(value, *shown);
+            }
+            leave_out(branch, known);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Rules that say the same thing twice: what a pass then leaves out is no lost condition.
+
+use super::service::{Service, column};
+use portcullis_testkit::local::DIALECTS;
+use portcullis_testkit::local::caller::Caller;
+use portcullis_testkit::local::ways::Way;
+
+/// Checks which documents user 1 may read.
+fn reads(service: &Service, schema: &str, expected: &str) {
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(schema).unwrap();
+        let sql = service.sql_for(dialect, "allow(User:1, \"read\", Doc:?)", Way::Select, "");
+        assert_eq!(column(&caller, &sql), expected, "{dialect}: {sql}");
+    }
+}
+
+/// Each of the two equal rules becomes a document that is read under two ids, of which one is left out.
+#[test]
+fn a_stored_fact_that_a_rule_asks_for_twice() {
+    let policy = r#"
+actor User {}
+resource Org {}
+resource Folder { relations = { org: Org }; }
+resource Doc { permissions = ["read"]; relations = { folder: Folder, reviewer: User }; }
+has_permission(_: User, "read", d: Doc) if near(d) and far(d) and has_relation(d, "reviewer", _);
+near(d: Doc) if open(d);
+far(d: Doc) if has_relation(d, "folder", f) and has_relation(f, "org", _)
+  and has_relation(d, "folder", g) and has_relation(g, "org", _);
+declare open(Doc);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, reviewer, User:_):
+    query: SELECT id, reviewer_id FROM docs
+  open(Doc:_):
+    query: SELECT id FROM docs WHERE open
+  has_relation(Folder:_, org, Org:_):
+    query: SELECT id, org_id FROM folders
+tables: { Folder: folders.id, Doc: docs.id }
+";
+    let service = Service::new(policy, "has_relation(Doc:d9, \"folder\", Folder:f1)", document);
+    let docs = |row: &str| {
+        format!(
+            "CREATE TEMPORARY TABLE docs (id TEXT UNIQUE, reviewer_id TEXT, open BOOLEAN);
+INSERT INTO docs VALUES ('d8', '1', TRUE), {row};
+CREATE TEMPORARY TABLE folders (id TEXT UNIQUE, org_id TEXT);
+INSERT INTO folders VALUES ('f1', '7'), ('f2', '7');"
+        )
+    };
+    reads(&service, &docs("('d9', '2', TRUE)"), "d9");
+    for refused in ["('d9', '2', FALSE)", "('d9', NULL, TRUE)", "('d7', '2', TRUE)"] {
+        reads(&service, &docs(refused), "");
+    }
+}
+
+#[test]
+fn a_comparison_that_two_rules_write_from_either_side() {
+    let policy = r#"
+actor User {}
+resource Doc { permissions = ["read"]; }
+has_permission(u: User, "read", d: Doc) if cleared(u, d) and open(d);
+cleared(u: User, d: Doc) if clearance(u, limit) and level(d, own) and limit >= own;
+cleared(u: User, d: Doc) if clearance(u, limit) and level(d, own) and own <= limit;
+declare open(Doc);
+declare clearance(User, Integer);
+declare level(Doc, Integer);
+"#;
+    let document = "
+facts:
+  level(Doc:_, Integer:_):
+    query: SELECT id, level FROM docs
+  clearance(User:_, Integer:_):
+    query: SELECT id, clearance FROM users
+";
+    let service = Service::new(policy, "open(Doc:6)", document);
+    for (clearance, expected) in [("3", "6"), ("2", "6"), ("1", ""), ("NULL", "")] {
+        let schema = format!(
+            "CREATE TEMPORARY TABLE docs (id INTEGER UNIQUE, level INTEGER);
+INSERT INTO docs VALUES (6, 2), (7, 0);
+CREATE TEMPORARY TABLE users (id INTEGER UNIQUE, clearance INTEGER);
+INSERT INTO users VALUES (1, {clearance}), (2, 9);"
+        );
+        reads(&service, &schema, expected);
+    }
+}
