@@ -26,6 +26,9 @@
 use super::normal::{Normal, by_shown_rows};
 use super::rows_of;
 use super::sets::rank;
+use super::shown::{
+    see_around, see_rows_in_choices, see_rows_in_denials, show_rows_in_choices, show_rows_in_denials,
+};
 use crate::algebra::aliases::{TakenAliases, mentioned, rename, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
 
@@ -48,6 +51,17 @@ struct HoldsAround {
     rows: Vec<From>,
     /// The conditions that hold.
     hold: Vec<Normal>,
+    /// The other sources: a test of the row's container has alternatives about the container.
+    others: Vec<Alias>,
+}
+
+impl HoldsAround {
+    /// Whether a condition mentions a source around it, or one of `rows`, which show the row.
+    fn has_subject_of(&self, condition: &Condition, rows: &[From]) -> bool {
+        let is_around =
+            |alias: &Alias| self.others.contains(alias) || rows.iter().any(|row| row.alias == *alias);
+        asks_row(condition) || mentioned(condition).iter().any(is_around)
+    }
 }
 
 /// Takes out of each test of several alternatives what they have in common.
@@ -57,49 +71,56 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     show_rows_in_denials(select, &rows);
     let hold = ask_once(select, &rows, &around.hold);
-    let inside = HoldsAround { rows, hold };
+    let sources = select.from.iter().map(|from| from.alias);
+    let others = around.others.iter().copied().chain(sources).collect();
+    let inside = HoldsAround { rows, hold, others };
     let mut found = Vec::new();
-    select.filter.retain_mut(|condition| match condition {
-        Condition::Any(branches) if branches.iter().all(Select::reads_nothing) => {
-            branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
+    select.filter.retain_mut(|condition| {
+        let Condition::Any(branches) = condition else { return true };
+        branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
+        if branches.iter().all(Select::reads_nothing) {
             share(branches, &inside, taken);
-            found.extend(common(branches));
-            // What is left of an alternative that asked nothing else always holds.
-            !branches.iter().any(Select::is_unit)
+            found.extend(common(branches, &inside));
+            branches.iter_mut().for_each(|branch| show_rows_in_choices(branch, taken));
+            found.extend(common(branches, &inside));
         }
-        _ => true,
+        // What is left of an alternative that asked nothing else always holds.
+        !branches.iter().any(Select::is_unit)
     });
-    if found.is_empty() {
-        return;
-    }
+    let has_found = !found.is_empty();
     for (shown, condition) in found {
         add(select, shown, condition, outside, taken);
     }
     // The row may be shown around the alternatives only now.
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-    select.filter.retain_mut(|condition| {
-        let Condition::Any(branches) = condition else { return true };
-        branches.iter_mut().for_each(|branch| see_around(branch, &rows));
-        !branches.iter().any(Select::is_unit)
-    });
-    ask_once(select, &rows, &around.hold);
-    select.filter.sort_by_key(|condition| rank(condition, &rows));
+    see_rows_in_choices(select, outside);
+    if has_found {
+        ask_once(select, &rows, &around.hold);
+        select.filter.sort_by_key(|condition| rank(condition, &rows));
+    }
 }
 
 /// Makes one alternative of those that have a set or a choice about the row in common, and takes that out of
 /// them. What all of them have in common is taken out by the caller.
 fn share(branches: &mut Vec<Select>, around: &HoldsAround, taken: &mut TakenAliases) {
-    while branches.len() > 2 {
-        let mut grouped = branches.clone();
-        group_by(&mut grouped, &around.rows, |condition, rows| {
-            matches!(condition, Condition::In { .. } | Condition::Any(_)) && is_about_row(condition, rows)
-        });
-        if grouped.len() == branches.len() || grouped.len() == 1 {
-            return;
-        }
+    while let Some(grouped) = grouped(branches, around).or_else(|| {
+        let mut shown = branches.clone();
+        shown.iter_mut().for_each(|branch| show_rows_in_choices(branch, taken));
+        grouped(&shown, around)
+    }) {
         *branches = grouped;
         branches.iter_mut().for_each(|branch| in_select(branch, around, taken));
     }
+}
+
+/// The alternatives with some of them made one; `None` if no set or choice about the row is shared.
+fn grouped(branches: &[Select], around: &HoldsAround) -> Option<Vec<Select>> {
+    let mut grouped = branches.to_vec();
+    group_by(&mut grouped, &around.rows, |condition, rows| {
+        let is_shared = matches!(condition, Condition::In { .. } | Condition::Any(_));
+        is_shared && around.has_subject_of(condition, rows)
+    });
+    (grouped.len() < branches.len() && grouped.len() > 1).then_some(grouped)
 }
 
 /// Makes one alternative of those that look a value up in the same set, so that they have it in common.
@@ -109,7 +130,7 @@ pub(super) fn group_by_sets(selects: &mut Vec<Select>) {
 
 /// Makes one alternative of those that have a condition of this kind in common; the rows `outside` are shown
 /// around them.
-fn group_by(selects: &mut Vec<Select>, outside: &[From], is_of_kind: fn(&Condition, &[From]) -> bool) {
+fn group_by(selects: &mut Vec<Select>, outside: &[From], is_of_kind: impl Fn(&Condition, &[From]) -> bool) {
     let of_kind = |select: &Select| -> Vec<Normal> {
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         let conditions = select.filter.iter().filter(|condition| is_of_kind(condition, &rows));
@@ -132,48 +153,6 @@ fn group_by(selects: &mut Vec<Select>, outside: &[From], is_of_kind: fn(&Conditi
     }
 }
 
-/// Drops sources that expose the row as one around the select does.
-fn see_around(select: &mut Select, outside: &[From]) {
-    for row in rows_of(&select.from).collect::<Vec<_>>() {
-        if let Some(same) = outside.iter().find(|known| known.kind == row.kind) {
-            select.from.retain(|from| from.alias != row.alias);
-            rename(select, row.alias, same.alias);
-        }
-    }
-}
-
-/// Lets each denial show the row itself, where it does so anyway: it is the same then in all alternatives,
-/// whether they show the row or not.
-fn show_rows_in_denials(select: &mut Select, rows: &[From]) {
-    for branch in denied(select) {
-        for own in rows_of(&branch.from).collect::<Vec<_>>() {
-            for row in rows.iter().filter(|row| row.kind == own.kind) {
-                rename(branch, row.alias, own.alias);
-            }
-        }
-    }
-}
-
-/// Drops, in denials, sources that show the row as one around them does; `outside` show it around the select.
-fn see_rows_in_denials(select: &mut Select, outside: &[From]) {
-    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
-    for branch in denied(select) {
-        see_around(branch, &rows);
-        see_rows_in_denials(branch, &rows);
-    }
-    for condition in &mut select.filter {
-        if let Condition::Any(branches) = condition {
-            branches.iter_mut().for_each(|branch| see_rows_in_denials(branch, &rows));
-        }
-    }
-}
-
-/// What a select denies.
-fn denied(select: &mut Select) -> impl Iterator<Item = &mut Select> {
-    let denials = select.filter.iter_mut().filter(|condition| matches!(condition, Condition::None(_)));
-    denials.flat_map(Condition::branches_mut)
-}
-
 /// Drops a condition that holds around the select or that it has already; returns all that hold then.
 fn ask_once(select: &mut Select, rows: &[From], around: &[Normal]) -> Vec<Normal> {
     let mut hold = around.to_vec();
@@ -191,7 +170,7 @@ fn ask_once(select: &mut Select, rows: &[From], around: &[Normal]) -> Vec<Normal
 /// Takes the conditions on the row that all alternatives have out of them. Each comes with the sources of the
 /// row that it mentions. Conditions that depend on no row are taken out with them: the filter tests those
 /// once, before any row (see [`crate::local`]), but does not look for them inside alternatives.
-fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
+fn common(branches: &mut [Select], around: &HoldsAround) -> Vec<(Vec<From>, Condition)> {
     let Some((first, others)) = branches.split_first() else { return Vec::new() };
     if others.is_empty() {
         return Vec::new();
@@ -207,17 +186,17 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
     let is_row = |alias: &Alias| rows.iter().any(|row| row.alias == *alias);
     let mut found = Vec::new();
     let mut normals = Vec::new();
-    let mut is_of_row = false;
+    let mut has_subject = false;
     for (condition, normal) in first.filter.iter().zip(of_branch(first)) {
         let mentioned = mentioned(condition);
         if shared(&normal) && mentioned.iter().all(|alias| is_row(alias) || !is_own(alias)) {
-            is_of_row |= is_about_row(condition, &rows);
+            has_subject |= around.has_subject_of(condition, &rows);
             let shown = rows.iter().copied().filter(|row| mentioned.contains(&row.alias)).collect();
             found.push((shown, condition.clone()));
             normals.push(normal);
         }
     }
-    if !is_of_row {
+    if !has_subject {
         return Vec::new();
     }
     for branch in branches {
@@ -225,11 +204,6 @@ fn common(branches: &mut [Select]) -> Vec<(Vec<From>, Condition)> {
         branch.filter.retain(|condition| !normals.contains(&by_shown_rows(condition, &rows)));
     }
     found
-}
-
-/// Whether a condition mentions the row, which these sources show.
-fn is_about_row(condition: &Condition, rows: &[From]) -> bool {
-    asks_row(condition) || mentioned(condition).iter().any(|alias| rows.iter().any(|row| row.alias == *alias))
 }
 
 /// Whether a condition mentions the filter's column, or shows the row itself.

@@ -46,6 +46,7 @@ mod normal;
 pub(super) mod sets;
 mod share;
 pub(super) mod share_guards;
+mod shown;
 
 use super::setting::Row;
 use crate::algebra::aliases::free_aliases;
