@@ -1,8 +1,9 @@
 //! The catalogue of patterns: one table of documents, and a policy that differs in a line.
 //!
-//! `kinds`, `guards`, `pairs` and `deputies` have the patterns; `docs/local-checks/patterns.md` shows them to
+//! `kinds`, `guards`, `choices`, `pairs` and `deputies` have the patterns; `docs/local-checks/patterns.md` shows them to
 //! users. The columns hold NULL wherever a column may.
 
+mod choices;
 mod deputies;
 mod guards;
 mod kinds;
@@ -157,7 +158,8 @@ RULE
 
 /// All kinds of rules.
 pub(crate) fn patterns() -> impl Iterator<Item = &'static Pattern> {
-    kinds::KINDS.iter().chain(guards::GUARDS).chain(pairs::PAIRS).chain(deputies::DEPUTIES)
+    let special = pairs::PAIRS.iter().chain(deputies::DEPUTIES);
+    kinds::KINDS.iter().chain(guards::GUARDS).chain(choices::CHOICES).chain(special)
 }
 
 /// One kind of rule.

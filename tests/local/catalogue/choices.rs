@@ -1,0 +1,51 @@
+//! Rules that ask for two things, each of which has alternatives.
+
+use super::Pattern;
+use super::kinds::OWN_OR_VIEWED;
+
+pub(super) const CHOICES: &[Pattern] = &[
+    Pattern {
+        shape: "pattern-roles-and-exceptions",
+        title: "Several ways to a document, and a guard with exceptions for staff and for the owner",
+        why: "The policy's rules are every way with every exception. They are factored into the ways, which indexes answer, and the exceptions, which are tested once for each document found.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "has_permission(u: User, \"read\", d: Document) if blocked(d, u);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and may_open(u, d);
+may_open(_: User, d: Document) if not frozen(d);
+may_open(u: User, _: Document) if staff(u);
+may_open(u: User, d: Document) if has_relation(d, \"owner\", u);
+frozen(d: Document) if has_relation(d, \"folder\", f) and archived(f);",
+        expert: "(d.owner_id = ? OR VIEWED OR d.id IN (SELECT document_id FROM blocks WHERE user_id = ?))
+                 AND (d.owner_id = ? OR EXISTS (SELECT 1 FROM staff s WHERE s.user_id = ?) OR NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1))",
+    },
+    Pattern {
+        shape: "pattern-ways-under-a-choice",
+        title: "Two ways to a document, if it is in a folder that is not archived, or final",
+        why: "One alternative shows the row's folder and the other does not. They still share the ways to the document, so that each set is listed once.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and cleared(u, d);
+cleared(_: User, d: Document) if has_relation(d, \"folder\", f) and not archived(f);
+cleared(_: User, d: Document) if status(d, \"final\");",
+        expert: "(d.owner_id = ? OR VIEWED) AND (
+                   d.folder_id IS NOT NULL AND NOT EXISTS (
+                     SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)
+                   OR d.status = 'final')",
+    },
+    Pattern {
+        shape: "pattern-role-with-a-choice-under-a-guard",
+        title: "A role on the folder for documents with one of two properties, and the owner, under a guard",
+        why: "The role is looked up once. Both properties are conditions on the row.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f) and cleared(u, d);
+cleared(_: User, d: Document) if status(d, \"final\");
+cleared(u: User, d: Document) if size(d, s) and limit(u, most) and s <= most;
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR VIEWED AND (
+                   d.status = 'final' OR d.size <= (SELECT max(most) FROM limits WHERE user_id = ?)))
+                 AND (d.deleted = 1) IS NOT TRUE",
+    },
+];
