@@ -20,17 +20,15 @@ mod repeats;
 mod roles;
 mod row;
 mod semi_joins;
-pub(crate) mod sets;
+mod sets;
 mod setting;
 mod share_rows;
 mod test_sets;
 mod widen;
 
 pub(crate) use guards::take_common;
-pub(crate) use recursion_sets::look_up_in_sets;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
-pub(crate) use test_sets::test_sets_of;
 
 use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan, PlanAnswer};
@@ -274,8 +272,12 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
             Purpose::Check | Purpose::List => sets::for_check(&mut draft.plan, setting.catalog),
             Purpose::Store if matches!(draft.plan.answer, PlanAnswer::Decision(_)) => {}
             Purpose::Store => sets::for_store(&mut draft.plan),
-            Purpose::Rows => sets::for_rows(&mut draft.plan, setting.catalog),
-            Purpose::Filter => sets::for_filter(&mut draft.plan, setting.catalog),
+            Purpose::Rows | Purpose::Filter => {
+                if setting.features.overestimates_recursion {
+                    sets::in_tables(&mut draft.plan, setting.catalog);
+                }
+                sets::in_answer(&mut draft.plan, setting.catalog);
+            }
             Purpose::Tables | Purpose::RowTest | Purpose::Part => {}
         },
     },

@@ -71,7 +71,8 @@ impl Setting<'_> {
     pub(super) fn makes_sets(&self) -> bool {
         match self.purpose {
             Purpose::Check | Purpose::List => self.flattens(),
-            Purpose::Store | Purpose::Rows | Purpose::Filter => self.features.overestimates_recursion,
+            Purpose::Store | Purpose::Rows => self.features.overestimates_recursion,
+            Purpose::Filter => true,
             Purpose::Tables | Purpose::RowTest | Purpose::Part => false,
         }
     }

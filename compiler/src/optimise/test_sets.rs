@@ -17,7 +17,7 @@ use super::setting::Setting;
 use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::probe::probe_of;
-use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, Table, TableId};
+use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, TableId};
 use crate::bindings::Bindings;
 use crate::catalog::{BindingId, ColumnId, RelationSource};
 use crate::keys::Keys;
@@ -32,15 +32,8 @@ pub(super) fn test_sets(plan: &mut Plan, setting: &Setting<'_>) {
         selects.for_each(|select| uses.in_alternative(select));
     }
     let Plan { tables, guard, answer } = plan;
-    test_sets_of(std::slice::from_mut(guard), tables, setting);
-    test_sets_of(answer.selects_mut(), tables, setting);
-}
-
-/// Decides what each set in alternatives is used for; they read these tables.
-pub(crate) fn test_sets_of(selects: &mut [Select], tables: &[Table], setting: &Setting<'_>) {
-    let anchors = Anchors::new(setting.catalog, tables);
-    let uses = SetUses { anchors, bindings: setting.bindings };
-    selects.iter_mut().for_each(|select| uses.in_alternative(select));
+    let uses = SetUses { anchors: Anchors::new(setting.catalog, tables), bindings: setting.bindings };
+    answer.selects_mut().iter_mut().chain([guard]).for_each(|select| uses.in_alternative(select));
 }
 
 /// Decides what each set is used for.

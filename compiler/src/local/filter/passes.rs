@@ -11,7 +11,7 @@ use crate::bindings::{ColumnExpr, RowTable};
 use crate::deadline::Deadline;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::optimise::{Setting, is_same_for_all_rows, look_up_in_sets, test_sets_of};
+use crate::optimise::{Setting, is_same_for_all_rows};
 use crate::pass::{self, Pass, Rewritable};
 use crate::question::{CompileError, QuestionVarId};
 use crate::sql::local::filter::{Filter, RowAccess};
@@ -61,24 +61,8 @@ const PASSES: &[Pass<Filter>] = &[
             Alternatives::OfRow(selects) => *filter = of_row(selects),
             Alternatives::OfKeys(selects, _) => filter.rows = selects.to_vec(),
             Alternatives::Values(selects) => {
-                *filter = of_values(selects, &arranging.anchors(), arranging.embedded);
+                *filter = of_values(selects, arranging.embedded);
             }
-        },
-    },
-    Pass {
-        name: "test-values",
-        does: "looks a value of a filter's sets up in one set alone; the other sets that it must be in are only tested",
-        applies: |arranging| arranging.setting.features.arrays_are_looked_up,
-        keeps: Keeps::Entailed,
-        run: |filter, Arranging { plan, setting, .. }| test_sets_of(&mut filter.set, &plan.tables, setting),
-    },
-    Pass {
-        name: "test-recursions",
-        does: "hashes a recursion that a nested test reads inside a filter's set",
-        applies: |arranging| arranging.setting.features.overestimates_recursion,
-        keeps: Keeps::Equals,
-        run: |filter, Arranging { plan, setting, .. }| {
-            look_up_in_sets(&mut filter.set, &plan.tables, setting);
         },
     },
     Pass {

@@ -1,12 +1,11 @@
 //! Sorts the alternatives of a filter by their conditions on the caller's column.
 
 use super::row::needs_row;
-use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
-use crate::optimise::{asks_row, is_same_for_all_rows, sets, take_common as take_common_guards};
+use crate::optimise::{asks_row, is_same_for_all_rows, take_common as take_common_guards};
 use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 
 /// Sorts conditions on the caller's row.
@@ -43,9 +42,9 @@ pub(super) fn literals(condition: &Condition) -> Option<Vec<ConstId>> {
 }
 
 /// Sorts alternatives that answer with values of the column.
-pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[Embedded]) -> Filter {
+pub(super) fn of_values(selects: &[Select], embedded: &[Embedded]) -> Filter {
     let mut filter = Filter::default();
-    for mut select in selects.iter().cloned() {
+    for select in selects.iter().cloned() {
         match select.output.first().copied() {
             Some(Expr::Const(literal)) if select.is_unit() => filter.literals.push(literal),
             Some(Expr::Const(literal)) => {
@@ -59,10 +58,7 @@ pub(super) fn of_values(selects: &[Select], anchors: &Anchors<'_>, embedded: &[E
                         let cells = rows.flatten().map(|row| row[column]);
                         filter.literals.extend(cells);
                     }
-                    _ => {
-                        sets::set_tests(&mut select, alias, Some(anchors));
-                        filter.set.push(select);
-                    }
+                    _ => filter.set.push(select),
                 }
             }
             Some(Expr::Given(_)) => filter.rows.push(Select { output: IdVec::new(), ..select }),

@@ -61,12 +61,6 @@ fn look_up_in_tables(tables: &mut [Table], keys: Option<Keys<'_>>, column: Optio
     }
 }
 
-/// Rewrites the tests inside the tests of sets, which read these tables.
-pub(crate) fn look_up_in_sets(sets: &mut [Select], tables: &[Table], setting: &Setting<'_>) {
-    let rewriter = TestRewriter::new(tables, setting);
-    sets.iter_mut().for_each(|set| rewriter.in_set(set));
-}
-
 /// Rewrites tests.
 struct TestRewriter<'p> {
     /// What they may read.

@@ -19,9 +19,8 @@ use crate::catalog::Catalog;
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 
-/// Rewrites the alternatives of a list, its tables and what its fixpoints start from.
-pub(super) fn for_rows(plan: &mut Plan, catalog: &Catalog) {
-    for_filter(plan, catalog);
+/// Rewrites the alternatives of an answer that lists values.
+pub(super) fn in_answer(plan: &mut Plan, catalog: &Catalog) {
     let Plan { tables, answer, .. } = plan;
     let anchors = Anchors::new(catalog, tables);
     answer.selects_mut().iter_mut().for_each(|select| to_set(select, &anchors));
@@ -43,7 +42,7 @@ pub(super) fn for_store(plan: &mut Plan) {
 
 /// Rewrites the tables of a list and what its fixpoints start from. Steps stay: their rows are those of the
 /// step before, which are few.
-pub(super) fn for_filter(plan: &mut Plan, catalog: &Catalog) {
+pub(super) fn in_tables(plan: &mut Plan, catalog: &Catalog) {
     for index in 0..plan.tables.len() {
         let (before, rest) = plan.tables.split_at_mut(index);
         let anchors = Anchors::new(catalog, before);

@@ -143,8 +143,8 @@ fn each_kind_of_statement_has_its_sets() {
         pass(&mut plan);
         rewritten(&plan)
     };
-    assert_eq!(after(&|plan| for_filter(plan, &catalog)), [true, false, false]);
-    assert_eq!(after(&|plan| for_rows(plan, &catalog)), [true, false, true]);
+    assert_eq!(after(&|plan| in_tables(plan, &catalog)), [true, false, false]);
+    assert_eq!(after(&|plan| in_answer(plan, &catalog)), [false, false, true]);
     assert_eq!(after(&for_store), [true, false, true]);
     assert_eq!(after(&|plan| for_check(plan, &catalog)), [false, false, true]);
 }
