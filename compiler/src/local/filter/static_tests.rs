@@ -27,6 +27,9 @@ use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::is_same_for_all_rows;
 
+/// How many copies of tests the sets of a choice may get.
+const MOST_COPIED: usize = 8;
+
 /// Moves the tests of several alternatives, and of those inside them. Without `keys`, no test of a
 /// container becomes a set.
 pub(super) fn move_into_sets(rows: &mut [Select], anchors: &Anchors<'_>, keys: Option<Keys<'_>>) {
@@ -114,7 +117,9 @@ fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
 fn move_tests(row: &mut Select, taken: &mut TakenAliases) {
     let (tests, mut others): (Vec<Condition>, Vec<Condition>) =
         row.filter.iter().cloned().partition(is_static_test);
-    let place = others.iter().position(is_set).or_else(|| others.iter().position(is_choice_of_sets));
+    let is_short = |choice: &Condition| n_sets(choice) * tests.len() <= MOST_COPIED;
+    let choice = || others.iter().position(|other| is_choice_of_sets(other) && is_short(other));
+    let place = others.iter().position(is_set).or_else(choice);
     let Some(sets) = place.and_then(|place| others.get_mut(place)) else { return };
     add_tests(sets, &tests, taken);
     row.filter = others;
@@ -136,6 +141,15 @@ fn add_tests(sets: &mut Condition, tests: &[Condition], taken: &mut TakenAliases
             inside.into_iter().for_each(|sets| add_tests(sets, tests, taken));
         }
     }
+}
+
+/// How many sets a choice between sets has.
+fn n_sets(choice: &Condition) -> usize {
+    if is_set(choice) {
+        return choice.branches().len();
+    }
+    let inside = choice.branches().iter().flat_map(|branch| &branch.filter);
+    inside.filter(|inner| is_set(inner) || is_choice_of_sets(inner)).map(n_sets).sum()
 }
 
 /// Whether each branch of a choice looks a value of the row up in a set.

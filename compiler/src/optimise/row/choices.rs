@@ -12,8 +12,7 @@
 //! its branch if, with each other branch, it meets all conditions of an alternative, which lets the row pass
 //! anyway.
 
-use super::common::group_by_sets;
-use super::normal::{Normal, by_shown_rows};
+use super::common::{Normal, by_shown_rows, group_by_sets};
 use super::rows_of;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::{Condition, From, FromKind, Select};

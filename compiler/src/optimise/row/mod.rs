@@ -42,11 +42,9 @@ pub(super) mod denials;
 pub(super) mod guards;
 pub(super) mod instances;
 pub(super) mod lone_denials;
-mod normal;
 pub(super) mod sets;
 mod share;
 pub(super) mod share_guards;
-mod shown;
 
 use super::setting::Row;
 use crate::algebra::aliases::free_aliases;

@@ -15,7 +15,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::normal::{Normal, by_shown_rows};
+use super::common::{Normal, by_shown_rows};
 use super::sets::{link_of, listed, with_shown};
 use super::{is_of_row, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned, rename, renumber_inside};

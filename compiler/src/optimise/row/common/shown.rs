@@ -3,7 +3,7 @@
 //! Both mean the same if the row is shown around a branch. Alternatives are compared with branches that show
 //! the row themselves, so that they do not depend on what is around them; in the end it is shown once.
 
-use super::rows_of;
+use super::super::rows_of;
 use crate::algebra::aliases::{TakenAliases, mentioned, rename};
 use crate::algebra::{Condition, From, Select};
 

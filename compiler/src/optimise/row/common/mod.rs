@@ -7,11 +7,11 @@
 //! A denial before the alternatives is an anti-join. Inside them it is tested for each row by itself, and
 //! PostgreSQL assumes that each such test holds for half of the rows.
 //!
-//! Sets and choices that only some alternatives share are factored out of those. *Agents of the ticket's brand
-//! or group, if they are senior or the ticket is plain; and its assignee* comes multiplied out:
+//! Sets and choices that only some alternatives share are factored out of those. *Agents of the ticket's
+//! brand or group, if they are senior or the ticket is plain; and its assignee* comes multiplied out:
 //!
 //! ```text
-//! (row.b in s and senior) or (row.b in s and plain) or (row.g in t and senior) or (row.g in t and plain) or c
+//! row.b in s and senior or row.b in s and plain or row.g in t and senior or row.g in t and plain or c
 //!     ─▶   (row.b in s and (senior or plain)) or (row.g in t and (senior or plain)) or c
 //!     ─▶   ((row.b in s or row.g in t) and (senior or plain)) or c
 //! ```
@@ -23,14 +23,18 @@
 //! row.owner = u and (row.owner = u or b)   ─▶   row.owner = u
 //! ```
 
-use super::normal::{Normal, by_shown_rows};
+mod normal;
+mod shown;
+
+pub(super) use normal::{Normal, by_shown_rows};
+
 use super::rows_of;
 use super::sets::rank;
-use super::shown::{
-    see_around, see_rows_in_choices, see_rows_in_denials, show_rows_in_choices, show_rows_in_denials,
-};
 use crate::algebra::aliases::{TakenAliases, mentioned, rename, renumber_inside};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select};
+use shown::{
+    see_around, see_rows_in_choices, see_rows_in_denials, show_rows_in_choices, show_rows_in_denials,
+};
 
 /// Takes what alternatives of a filter have in common out of them.
 pub(in super::super) fn take_out(answer: &mut Vec<Select>) {

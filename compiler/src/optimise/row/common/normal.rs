@@ -3,7 +3,7 @@
 //! Alternatives ask for one thing with other aliases, in another order, and through sources of their own that
 //! expose the row.
 
-use super::is_of_row;
+use super::super::is_of_row;
 use crate::algebra::aliases::{TakenAliases, rename};
 use crate::algebra::{Alias, Condition, From, FromKind, Select};
 use crate::ir::CompareOp;
@@ -11,12 +11,12 @@ use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
 /// A condition in this form.
-pub(super) type Normal = (Vec<FromKind>, Condition);
+pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 
 /// A condition with its own sources numbered by their depth, the branches of each test and their conditions
 /// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
 /// of its number. Equal conditions of different alternatives are equal so.
-pub(super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
+pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)
