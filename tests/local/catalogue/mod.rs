@@ -1,7 +1,7 @@
 //! The catalogue of patterns: one table of documents, and a policy that differs in a line.
 //!
-//! `kinds`, `guards`, `choices`, `pairs` and `deputies` have the patterns; `docs/local-checks/patterns.md` shows
-//! them to users. The columns hold NULL wherever a column may.
+//! `kinds`, `guards`, `choices`, `pairs` and `deputies` have the patterns; `docs/local-checks/patterns.md`
+//! shows them to users. The columns hold NULL wherever a column may.
 
 mod choices;
 mod deputies;

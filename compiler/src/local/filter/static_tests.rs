@@ -182,3 +182,46 @@ fn is_static_test(condition: &Condition) -> bool {
 fn is_test_of_actor(condition: &Condition) -> bool {
     matches!(condition, Condition::Any(_)) && is_static_test(condition)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{column, equal, literal, read, source};
+    use crate::algebra::{Alias, FromKind};
+    use crate::catalog::{ColumnId, SourceId};
+
+    /// Looks a column of the row up in so many sets, one a branch, beside a test of the actor.
+    fn choice_beside_test(n_sets: usize) -> Select {
+        let branch = |own: usize| {
+            let set = read(&[(own, source(1))], Vec::new(), vec![column(own, 0)]);
+            let expr = column(1, 1);
+            let is_in = Condition::In { expr, selects: vec![set], used: SetUse::ToFind };
+            Select { filter: vec![is_in], ..Select::default() }
+        };
+        let test = read(&[(90, source(2))], vec![equal(column(90, 0), literal(0))], Vec::new());
+        let choice = Condition::Any((10..10 + n_sets).map(branch).collect());
+        let kind = FromKind::Row { source: SourceId::from_index(0), key: ColumnId::FIRST };
+        let from = vec![From { alias: Alias::of_number(1), kind }];
+        Select { from, filter: vec![choice, Condition::Any(vec![test])], ..Select::default() }
+    }
+
+    /// How many conditions an alternative has then, and how many each of its sets has.
+    fn moved(n_sets: usize) -> (usize, Vec<usize>) {
+        let mut row = choice_beside_test(n_sets);
+        move_tests(&mut row, &mut TakenAliases::of([&choice_beside_test(n_sets)]));
+        let branches = row.filter.first().map(Condition::branches).unwrap_or_default();
+        let sets = branches.iter().flat_map(|branch| &branch.filter).flat_map(Condition::branches);
+        (row.filter.len(), sets.map(|set| set.filter.len()).collect())
+    }
+
+    #[test]
+    fn a_test_moves_into_every_set_of_a_choice() {
+        assert_eq!(moved(2), (1, vec![1, 1]));
+    }
+
+    #[test]
+    fn a_choice_of_many_sets_gets_no_copies() {
+        assert_eq!(moved(MOST_COPIED), (1, vec![1; MOST_COPIED]));
+        assert_eq!(moved(MOST_COPIED + 1), (2, vec![0; MOST_COPIED + 1]));
+    }
+}
