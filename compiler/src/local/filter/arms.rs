@@ -4,9 +4,33 @@ use crate::algebra::aliases::{TakenAliases, renumber};
 use crate::algebra::probe::probe_of;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, TableBody, TableRef};
 use crate::catalog::ColumnId;
+use rustc_hash::FxHashSet;
+
+/// The aliases of a filter's alternatives. A table may have the same ones, and cannot have them inside an
+/// alternative.
+pub(super) struct RowAliases {
+    used: FxHashSet<Alias>,
+    taken: TakenAliases,
+}
+
+impl RowAliases {
+    pub(super) fn of(rows: &[Select]) -> Self {
+        let mut used = FxHashSet::default();
+        rows.iter().for_each(|row| row.for_each_source(&mut |from| used.extend([from.alias])));
+        Self { used, taken: TakenAliases::of(rows) }
+    }
+
+    fn keep_apart(&mut self, arm: &mut Select) {
+        let mut is_used = false;
+        arm.for_each_source(&mut |from| is_used |= self.used.contains(&from.alias));
+        if is_used {
+            renumber(arm, &mut self.taken);
+        }
+    }
+}
 
 /// One test of a set for each arm of the tables that make the set.
-pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
+pub(super) fn by_arms(row: &Select, tables: &[Table], aliases: &mut RowAliases) -> Vec<Select> {
     let mut row = row.clone();
     let Some((_, selects)) = set_of(&mut row) else { return vec![row] };
     let mut arms = Vec::new();
@@ -19,7 +43,9 @@ pub(super) fn by_arms(row: &Select, tables: &[Table]) -> Vec<Select> {
             ) if alias == shown => match &table.of(tables).body {
                 TableBody::Union(union) => arms.extend(union.iter().map(|arm| {
                     let output = vec![arm.output[*column]].into();
-                    Select { output, ..arm.clone() }
+                    let mut arm = Select { output, ..arm.clone() };
+                    aliases.keep_apart(&mut arm);
+                    arm
                 })),
                 TableBody::Recursive { .. } | TableBody::WholeState { .. } => arms.push(select),
             },
@@ -126,8 +152,8 @@ fn set_of(select: &mut Select) -> Option<(Looked, &mut Vec<Select>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::SetUse;
     use crate::algebra::sample::{column, read, source};
+    use crate::algebra::{SetUse, TableId};
     use crate::catalog::SourceId;
 
     /// The row, which the source 0 shows, has a value in a set of the source 1.
@@ -151,5 +177,26 @@ mod tests {
         assert_eq!(numbers, [1, 4, 2].map(Alias::of_number));
         let shown = selects.iter().filter_map(|set| set.output.first()?.alias());
         assert_eq!(shown.collect::<Vec<_>>(), numbers);
+    }
+
+    /// The row is known as a source of the table is.
+    #[test]
+    fn an_arm_of_a_table_gets_aliases_that_the_row_does_not_have() {
+        let arm = read(&[(3, source(1))], Vec::new(), vec![column(3, 0)]);
+        let body = TableBody::Union(vec![arm.clone(), arm]);
+        let tables = [Table::new("pc".to_owned(), String::new(), 1, body)];
+        let mut row = looked_up(3, 9);
+        if let Some((_, selects)) = set_of(&mut row) {
+            *selects = vec![read(&[(9, TableId::from_index(0).source())], Vec::new(), vec![column(9, 0)])];
+        }
+        let mut aliases = RowAliases::of(std::slice::from_ref(&row));
+        let mut arms = by_arms(&row, &tables, &mut aliases);
+        assert_eq!(arms.len(), 2);
+        for arm in &mut arms {
+            let Some((_, [set])) = set_of(arm).map(|(looked, sets)| (looked, sets.as_slice())) else {
+                panic!("{arm:?}")
+            };
+            assert!(set.from.iter().all(|from| from.alias > Alias::of_number(9)), "{set:?}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
-use super::arms::{by_arms, merge_sets, probed};
+use super::arms::{RowAliases, by_arms, merge_sets, probed};
 use super::halves::{cost, hash_sets, split};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
@@ -103,8 +103,10 @@ const PASSES: &[Pass<Filter>] = &[
         run: |filter, arranging| {
             let tables = &arranging.plan.tables;
             for (rows, _) in tests_of_rows(filter) {
-                rows.iter_mut().flat_map(|row| &mut row.filter).for_each(|condition| tidy(condition, tables));
-                *rows = rows.iter().flat_map(|row| by_arms(row, tables)).collect();
+                let mut aliases = RowAliases::of(rows);
+                let conditions = rows.iter_mut().flat_map(|row| &mut row.filter);
+                conditions.for_each(|condition| tidy(condition, tables, &mut aliases));
+                *rows = rows.iter().flat_map(|row| by_arms(row, tables, &mut aliases)).collect();
             }
         },
     },
@@ -248,13 +250,13 @@ fn tests_of_rows(filter: &mut Filter) -> impl Iterator<Item = (&mut Vec<Select>,
 }
 
 /// Merges the sets of one column among the alternatives of a test.
-fn tidy(condition: &mut Condition, tables: &[Table]) {
+fn tidy(condition: &mut Condition, tables: &[Table], aliases: &mut RowAliases) {
     let Condition::Any(branches) = condition else { return };
     if !branches.iter().all(Select::reads_nothing) {
         return;
     }
-    branches.iter_mut().flat_map(|branch| &mut branch.filter).for_each(|inner| tidy(inner, tables));
-    *branches = branches.iter().flat_map(|branch| by_arms(branch, tables)).collect();
+    branches.iter_mut().flat_map(|branch| &mut branch.filter).for_each(|inner| tidy(inner, tables, aliases));
+    *branches = branches.iter().flat_map(|branch| by_arms(branch, tables, aliases)).collect();
     merge_sets(branches);
 }
 
