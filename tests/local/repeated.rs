@@ -1,4 +1,5 @@
-//! Rules that say the same thing twice: what a pass then leaves out is no lost condition.
+//! Rules that ask for the same thing twice: what a pass then leaves out is no lost condition, and what it reads
+//! twice has names of its own.
 
 use super::service::{Service, column};
 use portcullis_testkit::local::DIALECTS;
@@ -82,5 +83,56 @@ CREATE TEMPORARY TABLE users (id INTEGER UNIQUE, clearance INTEGER);
 INSERT INTO users VALUES (1, {clearance}), (2, 9);"
         );
         reads(&service, &schema, expected);
+    }
+}
+
+/// The stored fact keeps `may` a table for the memo, where it is also a condition on the row itself.
+#[test]
+fn a_rule_about_the_row_and_about_another_document() {
+    let policy = r#"
+actor User {}
+resource Folder { relations = { owner: User }; }
+resource Doc {
+  permissions = ["read"];
+  relations = { folder: Folder, owner: User, reviewer: User, memo: Doc };
+}
+may(u: User, d: Doc) if has_relation(d, "owner", u);
+may(u: User, d: Doc) if has_relation(d, "folder", f) and has_relation(f, "owner", u);
+has_permission(u: User, "read", d: Doc) if has_relation(d, "reviewer", u) and urgent(d) and may(u, d);
+has_permission(u: User, "read", d: Doc) if has_relation(d, "memo", m) and may(u, m);
+declare urgent(Doc);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, owner, User:_):
+    query: SELECT id, owner_id FROM docs
+  has_relation(Doc:_, reviewer, User:_):
+    query: SELECT id, reviewer_id FROM docs
+  has_relation(Doc:_, folder, Folder:_):
+    query: SELECT id, folder_id FROM docs
+  has_relation(Doc:_, memo, Doc:_):
+    query: SELECT id, memo_id FROM docs
+  urgent(Doc:_):
+    query: SELECT id FROM docs WHERE urgent
+  has_relation(Folder:_, owner, User:_):
+    query: SELECT id, owner_id FROM folders
+sql_types: { User: integer, Doc: integer, Folder: integer }
+tables: { Doc: docs.id, Folder: folders.id }
+";
+    let service = Service::new(policy, "has_relation(Folder:2, \"owner\", User:1)", document);
+    let schema = "CREATE TEMPORARY TABLE docs (
+  id INTEGER UNIQUE, owner_id INTEGER, reviewer_id INTEGER, folder_id INTEGER, memo_id INTEGER, urgent BOOLEAN);
+INSERT INTO docs VALUES
+  (1, 1, 1, NULL, NULL, TRUE), (2, 1, 1, NULL, NULL, FALSE), (3, 9, 1, 2, NULL, TRUE), (4, 9, 9, 3, 1, FALSE),
+  (5, 9, 1, 4, 3, NULL), (6, 1, NULL, 2, 7, TRUE), (7, NULL, 1, NULL, NULL, TRUE), (NULL, 1, 1, 2, 1, TRUE);
+CREATE TEMPORARY TABLE folders (id INTEGER UNIQUE, owner_id INTEGER);
+INSERT INTO folders VALUES (2, 9), (3, 1), (4, NULL);";
+    let question = "allow(User:1, \"read\", Doc:?)";
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(schema).unwrap();
+        let filter = service.sql_for(dialect, question, Way::List, "docs.id");
+        let sql = format!("SELECT id FROM docs WHERE {filter} ORDER BY id");
+        assert_eq!(column(&caller, &sql), "1 3 4 5", "{dialect}: {sql}");
     }
 }
