@@ -27,7 +27,7 @@ use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::is_same_for_all_rows;
 
-/// How many copies of tests the sets of a choice may get.
+/// A choice gets the tests if it has so many sets at most, times the number of tests.
 const MOST_COPIED: usize = 8;
 
 /// Moves the tests of several alternatives, and of those inside them. Without `keys`, no test of a
@@ -143,7 +143,7 @@ fn add_tests(sets: &mut Condition, tests: &[Condition], taken: &mut TakenAliases
     }
 }
 
-/// How many sets a choice between sets has.
+/// How many sets there are in a choice between sets; each is one for every select that it unites.
 fn n_sets(choice: &Condition) -> usize {
     if is_set(choice) {
         return choice.branches().len();

@@ -55,15 +55,15 @@ struct HoldsAround {
     rows: Vec<From>,
     /// The conditions that hold.
     hold: Vec<Normal>,
-    /// The other sources: a test of the row's container has alternatives about the container.
-    others: Vec<Alias>,
+    /// All sources: a test of the row's container has alternatives about the container.
+    sources: Vec<Alias>,
 }
 
 impl HoldsAround {
     /// Whether a condition mentions a source around it, or one of `rows`, which show the row.
     fn has_subject_of(&self, condition: &Condition, rows: &[From]) -> bool {
         let is_around =
-            |alias: &Alias| self.others.contains(alias) || rows.iter().any(|row| row.alias == *alias);
+            |alias: &Alias| self.sources.contains(alias) || rows.iter().any(|row| row.alias == *alias);
         asks_row(condition) || mentioned(condition).iter().any(is_around)
     }
 }
@@ -75,9 +75,9 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     show_rows_in_denials(select, &rows);
     let hold = ask_once(select, &rows, &around.hold);
-    let sources = select.from.iter().map(|from| from.alias);
-    let others = around.others.iter().copied().chain(sources).collect();
-    let inside = HoldsAround { rows, hold, others };
+    let own = select.from.iter().map(|from| from.alias);
+    let sources = around.sources.iter().copied().chain(own).collect();
+    let inside = HoldsAround { rows, hold, sources };
     let mut found = Vec::new();
     select.filter.retain_mut(|condition| {
         let Condition::Any(branches) = condition else { return true };

@@ -38,8 +38,12 @@ fn show_rows(branch: &mut Select, rows: &[From], taken: &mut TakenAliases) {
 
 /// The branches of a select's choices between conditions on the row.
 fn choices(select: &mut Select) -> impl Iterator<Item = &mut Select> {
-    let is_choice = |condition: &&mut Condition| matches!(condition, Condition::Any(branches) if branches.iter().all(Select::reads_nothing));
-    select.filter.iter_mut().filter(is_choice).flat_map(Condition::branches_mut)
+    let choices = select.filter.iter_mut().filter(|condition| is_choice(condition));
+    choices.flat_map(Condition::branches_mut)
+}
+
+fn is_choice(condition: &Condition) -> bool {
+    matches!(condition, Condition::Any(branches) if branches.iter().all(Select::reads_nothing))
 }
 
 /// Drops, in choices, sources that show the row as one around them does, and choices of which one branch asks
