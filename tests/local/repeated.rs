@@ -1,5 +1,5 @@
-//! Rules that ask for the same thing twice: what a pass then leaves out is no lost condition, and what it reads
-//! twice has names of its own.
+//! Rules that ask for the same thing twice: what a pass then leaves out is no lost condition, and what it
+//! reads twice has names of its own.
 
 use super::service::{Service, column};
 use portcullis_testkit::local::DIALECTS;
