@@ -6,8 +6,8 @@ use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, Table, Tabl
 use crate::catalog::ColumnId;
 use rustc_hash::FxHashSet;
 
-/// The aliases of a filter's alternatives. A table may have the same ones, and cannot have them inside an
-/// alternative.
+/// The aliases of a filter's alternatives. The sources of a table may have the same ones; inside an
+/// alternative they must have others.
 pub(super) struct RowAliases {
     used: FxHashSet<Alias>,
     taken: TakenAliases,

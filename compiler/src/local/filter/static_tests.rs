@@ -27,7 +27,7 @@ use crate::ir::CompareOp;
 use crate::keys::Keys;
 use crate::optimise::is_same_for_all_rows;
 
-/// A choice gets the tests if it has so many sets at most, times the number of tests.
+/// How many copies of tests the sets of a choice may get.
 const MOST_COPIED: usize = 8;
 
 /// Moves the tests of several alternatives, and of those inside them. Without `keys`, no test of a
@@ -117,7 +117,7 @@ fn make_set(row: &mut Select, anchors: &Anchors<'_>) {
 fn move_tests(row: &mut Select, taken: &mut TakenAliases) {
     let (tests, mut others): (Vec<Condition>, Vec<Condition>) =
         row.filter.iter().cloned().partition(is_static_test);
-    let is_short = |choice: &Condition| n_sets(choice) * tests.len() <= MOST_COPIED;
+    let is_short = |choice: &Condition| n_copies(choice) * tests.len() <= MOST_COPIED;
     let choice = || others.iter().position(|other| is_choice_of_sets(other) && is_short(other));
     let place = others.iter().position(is_set).or_else(choice);
     let Some(sets) = place.and_then(|place| others.get_mut(place)) else { return };
@@ -137,26 +137,28 @@ fn add_tests(sets: &mut Condition, tests: &[Condition], taken: &mut TakenAliases
         }
     } else {
         for branch in sets.branches_mut() {
-            let inside = branch.filter.iter_mut().find(|inner| is_set(inner) || is_choice_of_sets(inner));
+            let inside = branch.filter.iter_mut().find(|inner| has_sets(inner));
             inside.into_iter().for_each(|sets| add_tests(sets, tests, taken));
         }
     }
 }
 
-/// How many sets there are in a choice between sets; each is one for every select that it unites.
-fn n_sets(choice: &Condition) -> usize {
+/// How many selects of a choice's sets get a copy of each test.
+fn n_copies(choice: &Condition) -> usize {
     if is_set(choice) {
         return choice.branches().len();
     }
-    let inside = choice.branches().iter().flat_map(|branch| &branch.filter);
-    inside.filter(|inner| is_set(inner) || is_choice_of_sets(inner)).map(n_sets).sum()
+    let inside = choice.branches().iter().filter_map(|branch| branch.filter.iter().find(|own| has_sets(own)));
+    inside.map(n_copies).sum()
 }
 
-/// Whether each branch of a choice looks a value of the row up in a set.
+/// Whether a condition looks a value of the row up in a set, or in one of each branch.
+fn has_sets(condition: &Condition) -> bool {
+    is_set(condition) || is_choice_of_sets(condition)
+}
+
 fn is_choice_of_sets(condition: &Condition) -> bool {
-    let has_set = |branch: &Select| {
-        branch.reads_nothing() && branch.filter.iter().any(|inner| is_set(inner) || is_choice_of_sets(inner))
-    };
+    let has_set = |branch: &Select| branch.reads_nothing() && branch.filter.iter().any(has_sets);
     matches!(condition, Condition::Any(branches) if branches.iter().all(has_set))
 }
 

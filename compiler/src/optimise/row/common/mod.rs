@@ -96,35 +96,39 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
         add(select, shown, condition, outside, taken);
     }
     // The row may be shown around the alternatives only now.
-    let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
     see_rows_in_choices(select, outside);
     if has_found {
+        let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         ask_once(select, &rows, &around.hold);
         select.filter.sort_by_key(|condition| rank(condition, &rows));
     }
 }
 
-/// Makes one alternative of those that have a set or a choice about the row in common, and takes that out of
-/// them. What all of them have in common is taken out by the caller.
+/// Makes one alternative of those that have a set or a choice in common which is about the row, or about the
+/// container that a test reads, and takes that out of them. What all of them have in common is taken out by
+/// the caller.
 fn share(branches: &mut Vec<Select>, around: &HoldsAround, taken: &mut TakenAliases) {
-    while let Some(grouped) = grouped(branches, around).or_else(|| {
-        let mut shown = branches.clone();
-        shown.iter_mut().for_each(|branch| show_rows_in_choices(branch, taken));
-        grouped(&shown, around)
-    }) {
-        *branches = grouped;
+    while let Some(fewer) = grouped(branches, around, taken) {
+        *branches = fewer;
         branches.iter_mut().for_each(|branch| in_select(branch, around, taken));
     }
 }
 
-/// The alternatives with some of them made one; `None` if no set or choice about the row is shared.
-fn grouped(branches: &[Select], around: &HoldsAround) -> Option<Vec<Select>> {
-    let mut grouped = branches.to_vec();
-    group_by(&mut grouped, &around.rows, |condition, rows| {
-        let is_shared = matches!(condition, Condition::In { .. } | Condition::Any(_));
-        is_shared && around.has_subject_of(condition, rows)
-    });
-    (grouped.len() < branches.len() && grouped.len() > 1).then_some(grouped)
+/// The alternatives with some of them made one: those that share a condition as it is, or else with choices
+/// that show the row themselves. `None` if there are no such alternatives, or if all share it.
+fn grouped(branches: &[Select], around: &HoldsAround, taken: &mut TakenAliases) -> Option<Vec<Select>> {
+    let group = |mut all: Vec<Select>| {
+        group_by(&mut all, &around.rows, |condition, rows| {
+            let is_shared = matches!(condition, Condition::In { .. } | Condition::Any(_));
+            is_shared && around.has_subject_of(condition, rows)
+        });
+        (all.len() < branches.len() && all.len() > 1).then_some(all)
+    };
+    group(branches.to_vec()).or_else(|| {
+        let mut shown = branches.to_vec();
+        shown.iter_mut().for_each(|branch| show_rows_in_choices(branch, taken));
+        group(shown)
+    })
 }
 
 /// Makes one alternative of those that look a value up in the same set, so that they have it in common.
