@@ -1,6 +1,7 @@
 //! Filters whose alternatives are split: beside a stored fact about one row, and inside each other.
 
 use super::service::{Service, column};
+use portcullis_compiler::Dialect;
 use portcullis_testkit::local::DIALECTS;
 use portcullis_testkit::local::caller::Caller;
 use portcullis_testkit::local::ways::Way;
@@ -42,6 +43,45 @@ fn a_split_filter_keeps_a_row_that_a_stored_fact_adds() {
     let expected = [(1, "20 30"), (2, "40"), (3, "50"), (4, ""), (5, "20 30 40")]
         .map(|(user, ids)| (format!("allow(User:{user}, \"read\", Document:?)"), ids));
     service.passes(SCHEMA, "papers", &["papers.id", "id"], &expected);
+}
+
+/// Oneself, one's reports, and those of an organization who report to somebody.
+const PEOPLE: &str = r#"
+actor User { permissions = ["view"]; relations = { manager: User, org: Org }; }
+resource Org { roles = ["auditor"]; }
+has_permission(user: User, "view", user: User);
+has_permission(user: User, "view", other: User) if has_relation(other, "manager", user);
+has_permission(user: User, "view", other: User) if
+  has_relation(other, "manager", _) and has_relation(other, "org", org) and has_role(user, "auditor", org);
+"#;
+
+const PEOPLE_BINDINGS: &str = "
+facts:
+  has_relation(User:_, manager, User:_): { query: 'SELECT id, manager_id FROM people' }
+  has_relation(User:_, org, Org:_): { query: 'SELECT id, org_id FROM people' }
+  has_role(User:_, String:_, Org:_): { query: 'SELECT user_id, role, org_id FROM org_roles' }
+sql_types: { User: integer, Org: integer, String: text }
+tables: { User: people.id }
+";
+
+const PEOPLE_SCHEMA: &str = "
+CREATE TEMPORARY TABLE people (id INTEGER UNIQUE, manager_id INTEGER, org_id INTEGER);
+INSERT INTO people VALUES (1, NULL, 8), (2, 1, NULL), (3, 2, 8), (4, NULL, 7), (5, 3, 7), (NULL, 1, 7);
+CREATE TEMPORARY TABLE org_roles (user_id INTEGER, role TEXT, org_id INTEGER);
+INSERT INTO org_roles VALUES (1, 'auditor', 7), (3, 'auditor', 8), (9, 'auditor', 8);
+";
+
+/// An id beside the alternatives is in both halves. Otherwise PostgreSQL would compare the rows that it finds
+/// with all values of the sets again.
+#[test]
+fn the_halves_have_the_id_that_stands_beside_them() {
+    let service = Service::new(PEOPLE, "", PEOPLE_BINDINGS);
+    let expected = [(1, "1 2 5"), (2, "2 3"), (3, "3 5"), (4, "4"), (9, "3")]
+        .map(|(user, ids)| (format!("allow(User:{user}, \"view\", User:?)"), ids));
+    service.passes(PEOPLE_SCHEMA, "people", &["people.id", "id"], &expected);
+    let question = "allow(User:1, \"view\", User:?)";
+    let filter = service.sql_for(Dialect::Postgresql, question, Way::List, "people.id");
+    assert_eq!(filter.matches("people.id = 1").count(), 2, "{filter}");
 }
 
 /// Two alternatives are choices between the same sets, under different conditions, and one has a third.

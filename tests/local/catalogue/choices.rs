@@ -48,4 +48,31 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not delete
                    d.status = 'final' OR d.size <= (SELECT max(most) FROM limits WHERE user_id = ?)))
                  AND (d.deleted = 1) IS NOT TRUE",
     },
+    Pattern {
+        shape: "pattern-own-rows-in-folders-with-several-ways",
+        title: "Own documents in folders that the user may open in two ways, unless the folder is archived",
+        why: "An index finds the user's own documents, and the folders are one hashed set. PostgreSQL would count a test of each document's folder for every row that it expects. What is suspended is tested among the user's tenants, which are fewer than their folders.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"owner\", u)
+  and has_relation(d, \"folder\", f) and may_open(u, f) and not archived(f);
+may_open(u: User, f: Folder) if has_role(u, \"viewer\", f);
+may_open(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) and not suspended(t);",
+        expert: "d.owner_id = ? AND NOT EXISTS (
+                   SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)
+                 AND (VIEWED OR EXISTS (
+                   SELECT 1 FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id
+                   WHERE f.id = d.folder_id AND m.user_id = ? AND NOT EXISTS (
+                     SELECT 1 FROM tenants t WHERE t.id = m.tenant_id AND t.suspended = 1)))",
+    },
+    Pattern {
+        shape: "pattern-guard-about-the-owner",
+        title: "Own documents, or those in a folder that are not deleted, and a guard about the owner",
+        why: "Both ways are indexed, although the guard shows the owner of every document: the rows that they find are not compared with all folders again.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner"; "read" if "read" on "folder" and not deleted(resource);"#,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relation(d, \"owner\", o) and not staff(o);",
+        expert: "(d.owner_id = ? OR VIEWED AND (d.deleted = 1) IS NOT TRUE)
+                 AND d.owner_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM staff s WHERE s.user_id = d.owner_id)",
+    },
 ];

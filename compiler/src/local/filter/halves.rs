@@ -29,14 +29,19 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use indexmap::IndexMap;
 
-/// Splits the alternatives of a filter, and those inside them.
-pub(super) fn split(rows: &mut Vec<Select>, anchors: &Anchors<'_>) {
+/// Splits the alternatives of a filter, and those inside them. `beside` is one that the filter has by itself,
+/// which becomes part of the halves if there are any; returns whether it did.
+pub(super) fn split(rows: &mut Vec<Select>, beside: Option<Select>, anchors: &Anchors<'_>) -> bool {
     let mut halving = Halving { anchors, implied: IndexMap::new() };
-    rows.iter_mut().for_each(|row| halving.split_inside(row));
-    if let Some(halves) = halving.halves(rows) {
+    rows.iter_mut().for_each(|row| halving.split_inside(row, &[]));
+    let all: Vec<Select> = beside.into_iter().chain(rows.iter().cloned()).collect();
+    let halves = halving.halves(&all, &[]);
+    let is_split = halves.is_some();
+    if let Some(halves) = halves {
         let filter = halves.map(Condition::Any).into();
         *rows = vec![Select { filter, ..Select::default() }];
     }
+    is_split
 }
 
 /// The splitting of one filter.
@@ -47,13 +52,15 @@ struct Halving<'a> {
 }
 
 impl Halving<'_> {
-    fn split_inside(&mut self, row: &mut Select) {
+    /// Splits what is inside an alternative; the sources `outside` are around it.
+    fn split_inside(&mut self, row: &mut Select, outside: &[From]) {
+        let sources: Vec<From> = outside.iter().chain(&row.from).copied().collect();
         let mut filter = Vec::with_capacity(row.filter.len());
         for condition in std::mem::take(&mut row.filter) {
             match condition {
                 Condition::Any(mut branches) if branches.iter().all(Select::reads_nothing) => {
-                    branches.iter_mut().for_each(|branch| self.split_inside(branch));
-                    match self.halves(&branches) {
+                    branches.iter_mut().for_each(|branch| self.split_inside(branch, &sources));
+                    match self.halves(&branches, &sources) {
                         Some(halves) => filter.extend(halves.map(Condition::Any)),
                         None => filter.push(Condition::Any(branches)),
                     }
@@ -66,9 +73,9 @@ impl Halving<'_> {
 
     /// The half that tests rows and the half that indexes answer; `None` if the rows need not be compared
     /// again, or if that searches no array.
-    fn halves(&mut self, branches: &[Select]) -> Option<[Vec<Select>; 2]> {
+    fn halves(&mut self, branches: &[Select], outside: &[From]) -> Option<[Vec<Select>; 2]> {
         let arms: Vec<Arm> =
-            branches.iter().map(|branch| Arm::of(branch, self.anchors)).collect::<Option<_>>()?;
+            branches.iter().map(|branch| Arm::of(branch, outside, self.anchors)).collect::<Option<_>>()?;
         let mut conditions: Vec<Select> =
             arms.iter().filter(|arm| !arm.is_found()).map(|arm| arm.others.clone()).collect();
         conditions.iter_mut().for_each(|others| renumber(others, &mut TakenAliases::with_canonical()));
@@ -105,12 +112,13 @@ struct Arm {
 impl Arm {
     /// `None` if no index answers a condition. Of several, the one with the fewest look-ups finds the rows,
     /// and not one of texts if there is another. The rest only test them.
-    fn of(select: &Select, anchors: &Anchors<'_>) -> Option<Self> {
+    fn of(select: &Select, outside: &[From], anchors: &Anchors<'_>) -> Option<Self> {
+        let sources: Vec<From> = outside.iter().chain(&select.from).copied().collect();
         let mut filter = select.filter.clone();
-        test_beside_key(&mut filter, &select.from);
+        test_beside_key(&mut filter, &sources);
         let (mut indexed, mut others): (Vec<Condition>, Vec<Condition>) =
-            filter.into_iter().partition(|condition| anchors.is_indexed(condition, &select.from));
-        let look_ups = indexed.iter().map(|condition| LookUps::of(condition, &select.from, anchors));
+            filter.into_iter().partition(|condition| anchors.is_indexed(condition, &sources));
+        let look_ups = indexed.iter().map(|condition| LookUps::of(condition, &sources, anchors));
         let (_, best) = look_ups.zip(0..).min()?;
         let condition = indexed.remove(best);
         others.extend(indexed.into_iter().map(tested));

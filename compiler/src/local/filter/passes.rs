@@ -146,10 +146,16 @@ const PASSES: &[Pass<Filter>] = &[
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
+            let mut ids = arranging.ids_beside_rows(filter);
             let indexed = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::ByIndex);
+            let mut has_split_ids = false;
             for (rows, _) in indexed {
-                split(rows, &anchors);
+                let beside = ids.take();
+                has_split_ids |= split(rows, beside.clone(), &anchors) && beside.is_some();
                 rows.iter_mut().for_each(|row| hash_sets(row, &anchors));
+            }
+            if has_split_ids {
+                filter.literals.clear();
             }
         },
     },
@@ -210,6 +216,15 @@ impl<'a> Arranging<'a> {
             (PlanAnswer::Decision(selects), _) => Alternatives::OfRow(selects),
             (PlanAnswer::Rows { selects, .. }, _) => Alternatives::Values(selects),
         }
+    }
+
+    /// The ids that the caller's column may be, as an alternative beside those on the row; `None` if there are
+    /// no such ids, or if others than these are beside them.
+    fn ids_beside_rows(&self, filter: &Filter) -> Option<Select> {
+        let Filter { literals, rows, looked_up, .. } = filter;
+        let row = self.setting.row.filter(|_| !rows.is_empty() && looked_up.is_none())?;
+        let ids = Condition::OneOf { expr: Expr::Given(row.var), literals: literals.clone() };
+        (!literals.is_empty()).then(|| Select { filter: vec![ids], ..Select::default() })
     }
 
     fn anchors(&self) -> Anchors<'a> {

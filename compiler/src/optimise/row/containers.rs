@@ -9,7 +9,10 @@
 //! A guard such as *the folder's tenant is one of the user's* starts from the actor, but leads through the
 //! tenant to all of its folders, of which a user who sees ten documents needs ten. The container is found by
 //! its key, so a test reads one row of it. The rows must be found by another condition: otherwise the list
-//! is what finds them.
+//! is what finds them. And only one way must lead to the container. PostgreSQL counts the start of a set once
+//! for each row that a test around it is made for, so that a test of several ways looks costlier than it is:
+//! the statement is compiled, and the rows are searched for in another way. A test that is an alternative
+//! itself must be printed without a set inside it, as the look-up of one column of the container.
 
 use super::super::setting::Setting;
 use super::rows_of;
@@ -69,9 +72,12 @@ impl Prober<'_> {
                 let is_alternative = is_alternative || branches.len() > 1;
                 let place = RowPlace { outside: &rows, is_found, is_alternative };
                 branches.iter_mut().for_each(|branch| self.in_select(branch, place, taken));
-            } else if is_probed && self.lists_containers(condition) {
+            } else if is_probed
+                && self.lists_containers(condition)
+                && (!is_alternative || is_keyed(condition))
+            {
                 let list = std::mem::replace(condition, Condition::Any(Vec::new()));
-                *condition = self.probes_of(list, is_alternative, taken);
+                *condition = probe_list(list, is_alternative, taken);
             }
         }
     }
@@ -109,10 +115,10 @@ impl Prober<'_> {
         }
     }
 
-    /// Whether a condition looks a value up in a list of containers, or in that and in others.
+    /// Whether a condition looks a value up in a list of containers to which one way leads.
     fn lists_containers(&self, condition: &Condition) -> bool {
         let Condition::In { selects, used: SetUse::ToFind, .. } = condition else { return false };
-        selects.iter().any(|set| self.is_list(set))
+        matches!(selects.as_slice(), [set] if self.is_list(set) && is_one_way(set))
     }
 
     /// Whether a set lists keys of a table whose rows the actor reaches only through other tables.
@@ -121,27 +127,6 @@ impl Prober<'_> {
         let kind = set.from.iter().find(|from| from.alias == *alias).map(|from| from.kind);
         let Some(FromKind::Source(source)) = kind else { return false };
         self.keys.is_key(source, *column) && !self.is_the_actors(set)
-    }
-
-    /// The test whether a set has the value at hand: the set's own rows with this value. What the actor's own
-    /// rows name stays a set.
-    fn probes_of(&self, condition: Condition, is_alternative: bool, taken: &mut TakenAliases) -> Condition {
-        let Condition::In { expr, selects, .. } = condition else { return condition };
-        let (lists, others): (Vec<Select>, Vec<Select>) =
-            selects.into_iter().partition(|set| self.is_list(set));
-        let is_alternative = is_alternative || lists.len() > 1 || !others.is_empty();
-        let probe = |mut set: Select| {
-            if !is_alternative {
-                join_sets(&mut set);
-            }
-            probe_of(set, expr, taken)
-        };
-        let mut branches: Vec<Select> = lists.into_iter().map(probe).collect();
-        if !others.is_empty() {
-            let set = Condition::In { expr, selects: others, used: SetUse::ToTest };
-            branches.insert(0, Select { filter: vec![set], ..Select::default() });
-        }
-        Condition::Any(branches)
     }
 
     /// Whether a column of the set's own table equals a value of the question.
@@ -153,6 +138,45 @@ impl Prober<'_> {
             Condition::In { .. } | Condition::Any(_) | Condition::None(_) => false,
         })
     }
+}
+
+/// Whether a list only compares columns of the containers and looks one of them up in a set: then its test
+/// is that of a container's column in the set (`keyed_row` in `sql/strategy/exists`).
+fn is_keyed(list: &Condition) -> bool {
+    let Condition::In { selects, .. } = list else { return false };
+    selects.iter().all(|list| {
+        let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
+        let (sets, others): (Vec<&Condition>, Vec<&Condition>) = list.filter.iter().partition(is_set);
+        let is_compared =
+            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+        list.from.len() == 1 && sets.len() == 1 && others.iter().all(is_compared)
+    })
+}
+
+/// Whether a set reads sources of the catalog alone and has no alternatives, and so for the sets in which it
+/// looks its own values up.
+fn is_one_way(set: &Select) -> bool {
+    set.from.iter().all(|from| matches!(from.kind, FromKind::Source(_)))
+        && set.filter.iter().all(|condition| match condition {
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::None(_) => true,
+            Condition::In { selects, .. } => matches!(selects.as_slice(), [inner] if is_one_way(inner)),
+            Condition::Any(_) => false,
+        })
+}
+
+/// The test whether a list has the value at hand: the list's own row with this value.
+fn probe_list(list: Condition, is_alternative: bool, taken: &mut TakenAliases) -> Condition {
+    let Condition::In { expr, selects, .. } = list else { return list };
+    let probe = |mut set: Select| {
+        if !is_alternative {
+            join_sets(&mut set);
+        }
+        probe_of(set, expr, taken)
+    };
+    Condition::Any(selects.into_iter().map(probe).collect())
 }
 
 /// Joins the sets in which a select looks its own values up. The database estimates how many rows a join of

@@ -13,8 +13,8 @@ use std::hash::BuildHasher;
 /// A condition in this form.
 pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 
-/// A condition with its own sources numbered by their depth, the branches of each test and their conditions
-/// in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
+/// A condition with its own sources numbered by their depth, the branches of each test, or the parts of each
+/// set, and their conditions in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
 /// of its number. Equal conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
@@ -24,6 +24,7 @@ pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> N
 
 /// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
 /// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
+/// The parts of a set are branches, too.
 fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
     for branch in condition.branches_mut() {
         let mut taken = taken;
@@ -39,7 +40,8 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
     {
         std::mem::swap(left, right);
     }
-    if let Condition::Any(branches) | Condition::None(branches) = condition
+    if let Condition::Any(branches) | Condition::None(branches) | Condition::In { selects: branches, .. } =
+        condition
         && branches.len() > 1
     {
         // Branches of one hash stay in their order: at worst, equal conditions look different.
@@ -68,6 +70,7 @@ fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::algebra::SetUse;
     use crate::algebra::sample::{column, equal, given, reading, source};
     use crate::catalog::{ColumnId, SourceId};
 
@@ -78,6 +81,19 @@ mod tests {
 
     fn tests_of(filter: Vec<Condition>) -> Select {
         Select { filter, ..Select::default() }
+    }
+
+    /// A role by oneself or through a group.
+    #[test]
+    fn the_order_of_a_sets_parts_does_not_matter() {
+        let set = |row, alias, sources: [usize; 2]| {
+            let part = |place| reading(alias, source(place), vec![column(alias, 0)]);
+            let selects = sources.map(part).into();
+            Condition::In { expr: column(row, 1), selects, used: SetUse::ToFind }
+        };
+        let one = by_shown_rows(&set(1, 20, [7, 8]), &[row(1, 0)]);
+        assert_eq!(one, by_shown_rows(&set(2, 30, [8, 7]), &[row(2, 0)]));
+        assert_ne!(one, by_shown_rows(&set(2, 30, [8, 8]), &[row(2, 0)]));
     }
 
     /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the

@@ -24,12 +24,13 @@
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
 
+mod inner;
+
 use super::super::setting::Setting;
 use super::{is_of_row, meets_condition, rows_of};
 use crate::algebra::aliases::{TakenAliases, renumber_inside};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
-use crate::catalog::ColumnId;
 use indexmap::IndexSet;
 
 /// Moves the probes of all alternatives of a filter.
@@ -41,6 +42,7 @@ pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
     for select in answer.selects_mut() {
         let mut taken = TakenAliases::of([&*select]);
         mover.move_in(select, &[], &mut taken);
+        inner::move_in(select, anchors, &mut taken);
     }
 }
 
@@ -170,7 +172,7 @@ impl RowProbe<'_> {
                 && *expr == self.column
                 && selects.iter().all(|set| set.output.len() == 1)
             {
-                selects.iter_mut().for_each(|set| self.put_in_set(set, taken));
+                selects.iter_mut().for_each(|set| inner::put(self.condition, self.column, set, taken));
                 return Placement::All;
             }
         }
@@ -242,18 +244,6 @@ impl RowProbe<'_> {
             Condition::Any(_) | Condition::None(_) => false,
         };
         branch.filter.iter().all(is_comparison) && self.mover.anchors.has_index_among(branch, self.rows)
-    }
-
-    /// Tests what a set exposes.
-    fn put_in_set(&self, set: &mut Select, taken: &mut TakenAliases) {
-        let shown = set.output[ColumnId::FIRST];
-        let mut probe = copy(self.condition, taken);
-        probe.for_each_expr_mut(&mut |expr| {
-            if *expr == self.column {
-                *expr = shown;
-            }
-        });
-        set.filter.push(probe);
     }
 }
 
