@@ -123,8 +123,9 @@ fn factor(alternatives: Vec<Guarded>, most: usize) -> Vec<Select> {
         several if several.iter().any(Select::is_unit) => {}
         _ => filter.push(Condition::Any(inner)),
     }
+    // What is left of them may be a choice that other alternatives have.
     let asked = Select { from: Vec::new(), filter, output: IdVec::new() };
-    others.insert(place, Guarded { select: asked, closed: IndexSet::new() });
+    others.insert(place, Guarded::new(asked));
     factor(others, most - 1)
 }
 
@@ -140,4 +141,42 @@ fn most_common(alternatives: &[Guarded]) -> Option<(usize, Condition)> {
     let most = found.values().map(|(_, count)| *count).max().filter(|most| *most > 1)?;
     let (condition, (place, _)) = found.into_iter().find(|(_, (_, count))| *count == most)?;
     Some((place, condition.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{column, equal, literal, reading, source};
+
+    /// That the relation at this place has a row about the literal.
+    fn has(alias: usize, place: usize) -> Select {
+        let filter = vec![equal(column(alias, 0), literal(0))];
+        Select { filter, ..reading(alias, source(place), Vec::new()) }
+    }
+
+    fn no(alias: usize, place: usize) -> Condition {
+        Condition::None(vec![has(alias, place)])
+    }
+
+    /// *A reader or an editor, unless it is closed or the user is cleared; and not if banned*, of which a part
+    /// comes as alternatives and a part as a choice.
+    #[test]
+    fn what_is_left_of_alternatives_is_a_choice_that_another_one_has() {
+        let under = |mut select: Select, conditions: Vec<Condition>| {
+            select.filter.extend(conditions);
+            select
+        };
+        let choice = Condition::Any(vec![has(8, 3), has(9, 4)]);
+        let alternatives = [
+            under(has(1, 3), vec![no(2, 1), no(3, 2)]),
+            under(has(4, 4), vec![no(2, 1), no(3, 2)]),
+            under(has(5, 5), vec![no(6, 1), choice]),
+        ];
+        let after = factor(alternatives.into_iter().map(Guarded::new).collect(), MOST_GUARDS);
+        let mut readings = 0;
+        after.iter().for_each(|select| {
+            select.for_each_source(&mut |from| readings += usize::from(from.kind == source(3)));
+        });
+        assert_eq!((after.len(), readings), (1, 1), "{after:?}");
+    }
 }

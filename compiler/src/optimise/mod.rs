@@ -221,6 +221,13 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| row::sets::split_off(&mut draft.plan, setting.catalog),
     },
     Pass {
+        name: "set-arms",
+        does: "replaces a set of a filter that only reads a table by the table's alternatives",
+        applies: |setting| setting.purpose == Purpose::Filter,
+        keeps: Keeps::Selects,
+        run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
+    },
+    Pass {
         name: "factor-choices",
         does: "makes one alternative of those of a filter that have a choice, or may ask for it instead of one branch of it",
         applies: |setting| setting.row.is_some(),
@@ -233,13 +240,6 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         applies: |setting| setting.row.is_some(),
         keeps: Keeps::Once,
         run: |draft, _| row::common::take_out(draft.plan.answer.selects_mut()),
-    },
-    Pass {
-        name: "set-arms",
-        does: "replaces a set of a filter that only reads a table by the table's alternatives",
-        applies: |setting| setting.purpose == Purpose::Filter,
-        keeps: Keeps::Selects,
-        run: |draft, setting| row::arms::take_tables_apart(&mut draft.plan, setting.catalog),
     },
     Pass {
         name: "probe-containers",

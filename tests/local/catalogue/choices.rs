@@ -75,4 +75,25 @@ may_open(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) 
         expert: "(d.owner_id = ? OR VIEWED AND (d.deleted = 1) IS NOT TRUE)
                  AND d.owner_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM staff s WHERE s.user_id = d.owner_id)",
     },
+    Pattern {
+        shape: "pattern-permission-under-two-conditions",
+        title: "A permission with several ways, for final documents and for those of which the user has a quota",
+        why: "Both rules ask for the permission, which is one condition on the row, and what they add is another. The folders are one set, whether the rules reach it through a table or by a test of each row.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "near(u: User, d: Document) if has_relation(d, \"owner\", u);
+near(u: User, d: Document) if has_relation(d, \"folder\", f) and views(u, f);
+views(u: User, f: Folder) if has_role(u, \"viewer\", f);
+views(u: User, f: Folder) if deputy(v, u) and has_role(v, \"viewer\", f);
+has_permission(u: User, \"read\", d: Document) if near(u, d) and status(d, \"final\");
+has_permission(u: User, \"read\", d: Document) if near(u, d) and has_relation(d, \"folder\", f)
+  and status(d, k) and quota(u, f, k, _);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR VIEWED OR d.folder_id IN (
+                   SELECT r.folder_id FROM deputies x JOIN folder_roles r ON r.user_id = x.user_id
+                   WHERE x.deputy_id = ? AND x.active = 1 AND r.role = 'viewer'))
+                 AND (d.status = 'final' OR EXISTS (
+                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind = d.status))
+                 AND (d.deleted = 1) IS NOT TRUE",
+    },
 ];

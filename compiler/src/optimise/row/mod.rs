@@ -16,10 +16,10 @@
 //! 7. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 8. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
-//! 9. [`common`] evaluates the conditions on the row that alternatives share once, before them;
-//! 10. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//! 8. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!     tables that these alternatives read;
+//! 9. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
+//! 10. [`common`] evaluates the conditions on the row that alternatives share once, before them;
 //! 11. [`containers`] tests the container of a row by its key, where other conditions find the row;
 //! 12. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!     values;

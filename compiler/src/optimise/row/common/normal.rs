@@ -4,8 +4,9 @@
 //! expose the row.
 
 use super::super::is_of_row;
+use super::shown::show_rows_in_denials;
 use crate::algebra::aliases::{TakenAliases, rename};
-use crate::algebra::{Alias, Condition, From, FromKind, Select};
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use crate::ir::CompareOp;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -17,7 +18,9 @@ pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 /// set, and their conditions in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
 /// of its number. Equal conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
-    let mut condition = condition.clone();
+    let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
+    show_rows_in_denials(&mut select, rows);
+    let mut condition = select.filter.swap_remove(0);
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)
 }
@@ -34,6 +37,7 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
         branch.filter.iter_mut().for_each(|inner| put_in_order(inner, rows, taken));
         branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
     }
+    unite(condition);
     if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
         && !is_of_row(*left, rows)
         && is_of_row(*right, rows)
@@ -48,6 +52,60 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
         branches.sort_by_cached_key(|branch| {
             FxBuildHasher.hash_one(with_kinds(Condition::Any(vec![branch.clone()]), rows))
         });
+    }
+}
+
+/// Makes one choice of a choice and those inside it, one set of those in which its branches look up the same
+/// value, and the look-up itself of a choice that has nothing else. A choice has at least two branches: so it
+/// never looks like one of them, of which [`super`] leaves out what holds around it.
+fn unite(condition: &mut Condition) {
+    let Condition::Any(branches) = condition else { return };
+    if branches.len() < 2 {
+        return;
+    }
+    let mut united: Vec<Select> = Vec::with_capacity(branches.len());
+    for mut branch in std::mem::take(branches).into_iter().flat_map(branches_inside) {
+        let known = looked_up(&mut branch).and_then(|(value, selects)| {
+            let mut sets = united.iter_mut().filter_map(looked_up);
+            let (_, known) = sets.find(|(other, _)| *other == value)?;
+            known.append(selects);
+            Some(())
+        });
+        if known.is_none() {
+            united.push(branch);
+        }
+    }
+    let is_look_up = |only: &mut Select| only.from.is_empty() && looked_up(only).is_some();
+    let is_lone = united.len() == 1 && united.iter_mut().all(is_look_up);
+    match united.pop() {
+        Some(mut only) if is_lone => *condition = only.filter.swap_remove(0),
+        last => {
+            united.extend(last);
+            *branches = united;
+        }
+    }
+}
+
+/// The branches of a choice in place of a branch that is nothing else.
+fn branches_inside(mut branch: Select) -> Vec<Select> {
+    match (branch.from.as_slice(), branch.filter.as_mut_slice()) {
+        ([], [Condition::Any(inside)]) => std::mem::take(inside),
+        _ => vec![branch],
+    }
+}
+
+/// What a select looks up: a value, perhaps of a row that it shows itself.
+type LookedUp = (Vec<From>, Expr, SetUse);
+
+/// The value and the set, if a select is nothing but a look-up in a set.
+fn looked_up(select: &mut Select) -> Option<(LookedUp, &mut Vec<Select>)> {
+    let shows_row = |from: &From| matches!(from.kind, FromKind::Row { .. });
+    let Select { from, filter, .. } = select;
+    match filter.as_mut_slice() {
+        [Condition::In { expr, selects, used }] if from.iter().all(shows_row) => {
+            Some(((from.clone(), *expr, *used), selects))
+        }
+        _ => None,
     }
 }
 
@@ -70,7 +128,6 @@ fn with_kinds(condition: Condition, rows: &[From]) -> Normal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::SetUse;
     use crate::algebra::sample::{column, equal, given, reading, source};
     use crate::catalog::{ColumnId, SourceId};
 
@@ -94,6 +151,39 @@ mod tests {
         let one = by_shown_rows(&set(1, 20, [7, 8]), &[row(1, 0)]);
         assert_eq!(one, by_shown_rows(&set(2, 30, [8, 7]), &[row(2, 0)]));
         assert_ne!(one, by_shown_rows(&set(2, 30, [8, 8]), &[row(2, 0)]));
+    }
+
+    /// A role by oneself or through a group, as one set, as a choice, and as a choice inside another.
+    #[test]
+    fn a_choice_between_sets_of_one_value_is_a_set() {
+        let set = |value, places: &[usize]| {
+            let part = |place: &usize| reading(20, source(*place), vec![column(20, 0)]);
+            let selects = places.iter().map(part).collect();
+            Condition::In { expr: value, selects, used: SetUse::ToFind }
+        };
+        let by = |condition| tests_of(vec![condition]);
+        let of = |place: usize| by(set(given(0), &[place]));
+        let one = by_shown_rows(&set(given(0), &[7, 8]), &[]);
+        assert_eq!(one, by_shown_rows(&Condition::Any(vec![of(8), of(7)]), &[]));
+        let lone = by_shown_rows(&Condition::Any(vec![of(7)]), &[]);
+        assert_ne!(lone, by_shown_rows(&set(given(0), &[7]), &[]), "it holds around its own branch");
+        let own = || by(equal(given(0), given(1)));
+        let shown = |places| Select { from: vec![row(2, 0)], ..by(set(column(2, 1), places)) };
+        let inside = Condition::Any(vec![own(), by(Condition::Any(vec![shown(&[8]), shown(&[7])]))]);
+        let flat = Condition::Any(vec![shown(&[7, 8]), own()]);
+        assert_eq!(by_shown_rows(&flat, &[]), by_shown_rows(&inside, &[]));
+    }
+
+    /// The row that a denial is about is shown by the denial, or around it.
+    #[test]
+    fn a_denial_of_a_row_that_is_shown_around_it() {
+        let denied = |own: usize, seen: usize| {
+            let walls = reading(20, source(7), Vec::new());
+            let from = vec![row(own, 0)].into_iter().chain(walls.from).collect();
+            Condition::None(vec![Select { from, ..tests_of(vec![equal(column(20, 0), column(seen, 1))]) }])
+        };
+        assert_eq!(by_shown_rows(&denied(2, 2), &[]), by_shown_rows(&denied(2, 1), &[row(1, 0)]));
+        assert_ne!(by_shown_rows(&denied(2, 2), &[]), by_shown_rows(&denied(2, 1), &[row(1, 3)]));
     }
 
     /// Two alternatives with one guard, whose branches, conditions, sides and numbers differ; a part of the
