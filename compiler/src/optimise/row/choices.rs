@@ -70,8 +70,9 @@ fn factored(
         widens |= !is_shared;
         let kept = select.filter.iter().zip(&asked.conditions);
         let filter = kept.filter(|(_, normal)| rest.conditions.contains(normal)).map(|(own, _)| own.clone());
-        under.push(Select { filter: filter.collect(), ..select.clone() });
+        under.push((Select { filter: filter.collect(), ..select.clone() }, rest));
     }
+    let mut under = without_covered(under);
     let mut filter = vec![choice.clone()];
     group_by_sets(&mut under);
     if !under.iter().any(Select::is_unit) {
@@ -79,6 +80,18 @@ fn factored(
     }
     others.push(Select { filter, ..Select::default() });
     widens.then_some(others)
+}
+
+/// The alternatives without those that ask for all that another one does.
+fn without_covered(mut alternatives: Vec<(Select, RowConditions)>) -> Vec<Select> {
+    let mut kept: Vec<(Select, RowConditions)> = Vec::new();
+    while let Some((select, asked)) = alternatives.pop() {
+        let mut others = alternatives.iter().chain(&kept);
+        if !others.any(|(_, other)| other.follows_from(&[&asked])) {
+            kept.push((select, asked));
+        }
+    }
+    kept.into_iter().rev().map(|(select, _)| select).collect()
 }
 
 /// What a select asks for.
