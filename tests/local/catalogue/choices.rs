@@ -93,7 +93,23 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not delete
                    SELECT r.folder_id FROM deputies x JOIN folder_roles r ON r.user_id = x.user_id
                    WHERE x.deputy_id = ? AND x.active = 1 AND r.role = 'viewer'))
                  AND (d.status = 'final' OR EXISTS (
-                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind = d.status))
+                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind = d.status
+                   AND q.most IS NOT NULL))
                  AND (d.deleted = 1) IS NOT TRUE",
+    },
+    Pattern {
+        shape: "pattern-exception-that-is-a-way",
+        title: "Several ways to a document, unless it is deleted, for which the owner is an exception, and a guard about the folder",
+        why: "An owner passes both. The ways are one condition and the exceptions another, although the rules have fewer combinations than ways times exceptions.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not walled(u, d) and open_for(u, d);
+walled(u: User, d: Document) if has_relation(d, \"folder\", f) and banned(u, f);
+open_for(_: User, d: Document) if not deleted(d);
+open_for(u: User, d: Document) if has_relation(d, \"owner\", u);
+open_for(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"editor\", f);",
+        expert: "(d.owner_id = ? OR VIEWED)
+                 AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)
+                 AND ((d.deleted = 1) IS NOT TRUE OR EDITED)",
     },
 ];

@@ -49,7 +49,7 @@ pub(in super::super) fn take_out(answer: &mut Vec<Select>) {
 }
 
 /// What surrounds a select.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct HoldsAround {
     /// The sources that expose the row.
     rows: Vec<From>,
@@ -60,6 +60,16 @@ struct HoldsAround {
 }
 
 impl HoldsAround {
+    /// The same without a condition: a choice does not hold around its own branches.
+    fn without(&self, condition: &Condition) -> Self {
+        let mut around = self.clone();
+        if matches!(condition, Condition::Any(_)) {
+            let own = by_shown_rows(condition, &self.rows);
+            around.hold.retain(|known| *known != own);
+        }
+        around
+    }
+
     /// Whether a condition mentions a source around it, or one of `rows`, which show the row.
     fn has_subject_of(&self, condition: &Condition, rows: &[From]) -> bool {
         let is_around =
@@ -80,6 +90,7 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     let inside = HoldsAround { rows, hold, sources };
     let mut found = Vec::new();
     select.filter.retain_mut(|condition| {
+        let inside = inside.without(condition);
         let Condition::Any(branches) = condition else { return true };
         branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
         if branches.iter().all(Select::reads_nothing) {
@@ -312,6 +323,24 @@ mod tests {
                 .count()
         };
         assert_eq!(sets(one) + sets(other), 2, "each set is looked up once: {shared:?}");
+    }
+
+    /// It looks like its only branch, and must not be left out as what holds around that.
+    #[test]
+    fn a_choice_of_one_branch_stays() {
+        let asked = |alternatives: Vec<Select>| {
+            let mut n = 0;
+            let filter = vec![Condition::Any(factored(alternatives))];
+            let all = Select { filter, ..Select::default() };
+            all.for_each_source(&mut |from| n += usize::from(from.kind == source(7)));
+            n
+        };
+        assert_eq!(asked(vec![looked_up(1, 0, 7)]), 1);
+        let choice =
+            |alternatives| Select { filter: vec![Condition::Any(alternatives)], ..Select::default() };
+        assert_eq!(asked(vec![choice(vec![choice(vec![looked_up(1, 0, 7)])])]), 1);
+        let none = choice(Vec::new());
+        assert_eq!(asked(vec![choice(vec![looked_up(1, 0, 7), none])]), 1);
     }
 
     /// Both show the row as what was taken out of them does, and one asks nothing else.

@@ -56,13 +56,9 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
 }
 
 /// Makes one choice of a choice and those inside it, one set of those in which its branches look up the same
-/// value, and the look-up itself of a choice that has nothing else. A choice has at least two branches: so it
-/// never looks like one of them, of which [`super`] leaves out what holds around it.
+/// value, and the look-up itself of a choice that has nothing else.
 fn unite(condition: &mut Condition) {
     let Condition::Any(branches) = condition else { return };
-    if branches.len() < 2 {
-        return;
-    }
     let mut united: Vec<Select> = Vec::with_capacity(branches.len());
     for mut branch in std::mem::take(branches).into_iter().flat_map(branches_inside) {
         let known = looked_up(&mut branch).and_then(|(value, selects)| {
@@ -166,7 +162,7 @@ mod tests {
         let one = by_shown_rows(&set(given(0), &[7, 8]), &[]);
         assert_eq!(one, by_shown_rows(&Condition::Any(vec![of(8), of(7)]), &[]));
         let lone = by_shown_rows(&Condition::Any(vec![of(7)]), &[]);
-        assert_ne!(lone, by_shown_rows(&set(given(0), &[7]), &[]), "it holds around its own branch");
+        assert_eq!(lone, by_shown_rows(&set(given(0), &[7]), &[]));
         let own = || by(equal(given(0), given(1)));
         let shown = |places| Select { from: vec![row(2, 0)], ..by(set(column(2, 1), places)) };
         let inside = Condition::Any(vec![own(), by(Condition::Any(vec![shown(&[8]), shown(&[7])]))]);
