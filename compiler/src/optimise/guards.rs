@@ -158,8 +158,7 @@ mod tests {
         Condition::None(vec![has(alias, place)])
     }
 
-    /// *A reader or an editor, unless it is closed or the user is cleared; and not if banned*, of which a part
-    /// comes as alternatives and a part as a choice.
+    /// Two alternatives have two denials. The third has one of them, and the other two as a choice.
     #[test]
     fn what_is_left_of_alternatives_is_a_choice_that_another_one_has() {
         let under = |mut select: Select, conditions: Vec<Condition>| {

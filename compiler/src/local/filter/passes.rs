@@ -218,8 +218,8 @@ impl<'a> Arranging<'a> {
         }
     }
 
-    /// The ids that the caller's column may be, as an alternative beside those on the row; `None` if there are
-    /// no such ids, or if others than these are beside them.
+    /// The ids that the caller's column may be, as an alternative beside those on the row; `None` if there
+    /// are none, or no such alternatives.
     fn ids_beside_rows(&self, filter: &Filter) -> Option<Select> {
         let Filter { literals, rows, looked_up, .. } = filter;
         let row = self.setting.row.filter(|_| !rows.is_empty() && looked_up.is_none())?;

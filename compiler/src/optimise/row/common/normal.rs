@@ -14,9 +14,9 @@ use std::hash::BuildHasher;
 /// A condition in this form.
 pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 
-/// A condition with its own sources numbered by their depth, the branches of each test, or the parts of each
-/// set, and their conditions in an order that depends on what they ask alone, and the kind of each source that exposes the row in place
-/// of its number. Equal conditions of different alternatives are equal so.
+/// A condition with its own sources numbered by their depth, and the kind of each source that exposes the row
+/// in place of its number. The branches of each test, the parts of each set, and their conditions are in an
+/// order that depends on what they ask alone. Equal conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
     show_rows_in_denials(&mut select, rows);
@@ -37,7 +37,7 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
         branch.filter.iter_mut().for_each(|inner| put_in_order(inner, rows, taken));
         branch.filter.sort_by_cached_key(|inner| FxBuildHasher.hash_one(with_kinds(inner.clone(), rows)));
     }
-    unite(condition);
+    unite(condition, rows);
     if let Condition::Compare { op: CompareOp::Equal | CompareOp::NotEqual, left, right } = condition
         && !is_of_row(*left, rows)
         && is_of_row(*right, rows)
@@ -46,9 +46,15 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
     }
     if let Condition::Any(branches) | Condition::None(branches) | Condition::In { selects: branches, .. } =
         condition
-        && branches.len() > 1
     {
-        // Branches of one hash stay in their order: at worst, equal conditions look different.
+        sort(branches, rows);
+    }
+}
+
+/// Sorts branches, or the parts of a set, by what they ask. Those of one hash stay in their order: at worst,
+/// equal conditions look different.
+fn sort(branches: &mut [Select], rows: &[From]) {
+    if branches.len() > 1 {
         branches.sort_by_cached_key(|branch| {
             FxBuildHasher.hash_one(with_kinds(Condition::Any(vec![branch.clone()]), rows))
         });
@@ -57,7 +63,7 @@ fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
 
 /// Makes one choice of a choice and those inside it, one set of those in which its branches look up the same
 /// value, and the look-up itself of a choice that has nothing else.
-fn unite(condition: &mut Condition) {
+fn unite(condition: &mut Condition, rows: &[From]) {
     let Condition::Any(branches) = condition else { return };
     let mut united: Vec<Select> = Vec::with_capacity(branches.len());
     for mut branch in std::mem::take(branches).into_iter().flat_map(branches_inside) {
@@ -65,6 +71,7 @@ fn unite(condition: &mut Condition) {
             let mut sets = united.iter_mut().filter_map(looked_up);
             let (_, known) = sets.find(|(other, _)| *other == value)?;
             known.append(selects);
+            sort(known, rows);
             Some(())
         });
         if known.is_none() {
@@ -91,10 +98,10 @@ fn branches_inside(mut branch: Select) -> Vec<Select> {
 }
 
 /// What a select looks up: a value, perhaps of a row that it shows itself.
-type LookedUp = (Vec<From>, Expr, SetUse);
+type LookedUpValue = (Vec<From>, Expr, SetUse);
 
 /// The value and the set, if a select is nothing but a look-up in a set.
-fn looked_up(select: &mut Select) -> Option<(LookedUp, &mut Vec<Select>)> {
+fn looked_up(select: &mut Select) -> Option<(LookedUpValue, &mut Vec<Select>)> {
     let shows_row = |from: &From| matches!(from.kind, FromKind::Row { .. });
     let Select { from, filter, .. } = select;
     match filter.as_mut_slice() {
@@ -166,8 +173,10 @@ mod tests {
         let own = || by(equal(given(0), given(1)));
         let shown = |places| Select { from: vec![row(2, 0)], ..by(set(column(2, 1), places)) };
         let inside = Condition::Any(vec![own(), by(Condition::Any(vec![shown(&[8]), shown(&[7])]))]);
-        let flat = Condition::Any(vec![shown(&[7, 8]), own()]);
-        assert_eq!(by_shown_rows(&flat, &[]), by_shown_rows(&inside, &[]));
+        for parts in [[7, 8], [8, 7]] {
+            let flat = Condition::Any(vec![shown(&parts), own()]);
+            assert_eq!(by_shown_rows(&flat, &[]), by_shown_rows(&inside, &[]));
+        }
     }
 
     /// The row that a denial is about is shown by the denial, or around it.

@@ -9,11 +9,10 @@
 //! which has many folders. A set that another condition finds keeps its guards, because the inner set may
 //! have more values than it has rows then.
 
-use super::{copy, probed_column};
+use super::probes::{probed_column, put};
 use crate::algebra::aliases::{TakenAliases, free_aliases};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, Select};
-use crate::catalog::ColumnId;
 
 /// Moves the guards of all sets inside a select.
 pub(super) fn move_in(select: &mut Select, anchors: &Anchors<'_>, taken: &mut TakenAliases) {
@@ -66,18 +65,6 @@ fn finder(column: Expr, set: &Select, anchors: &Anchors<'_>) -> Option<usize> {
     let mut others = set.clone();
     others.filter.remove(place);
     (!anchors.is_anchored(&others)).then_some(place)
-}
-
-/// Tests what a set shows.
-pub(super) fn put(guard: &Condition, column: Expr, set: &mut Select, taken: &mut TakenAliases) {
-    let shown = set.output[ColumnId::FIRST];
-    let mut probe = copy(guard, taken);
-    probe.for_each_expr_mut(&mut |expr| {
-        if *expr == column {
-            *expr = shown;
-        }
-    });
-    set.filter.push(probe);
 }
 
 #[cfg(test)]

@@ -25,13 +25,16 @@
 //! the row if some alternative would only get a copy of it.
 
 mod inner;
+mod probes;
+
+pub(super) use probes::probed_column;
 
 use super::super::setting::Setting;
-use super::{is_of_row, meets_condition, rows_of};
-use crate::algebra::aliases::{TakenAliases, renumber_inside};
+use super::{is_of_row, rows_of};
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select};
-use indexmap::IndexSet;
+use probes::{copy, put};
 
 /// Moves the probes of all alternatives of a filter.
 pub(in super::super) fn move_into_sets(plan: &mut Plan, setting: &Setting<'_>) {
@@ -114,29 +117,6 @@ enum Placement {
     None,
 }
 
-/// The one value of the row on which a probe depends.
-pub(super) fn probed_column(condition: &Condition, rows: &[From]) -> Option<Expr> {
-    let is_probe = match condition {
-        Condition::None(branches) => branches.iter().any(|branch| !branch.reads_nothing()),
-        Condition::Any(branches) => matches!(branches.as_slice(), [only] if !only.reads_nothing()),
-        Condition::Compare { .. }
-        | Condition::OneOf { .. }
-        | Condition::Meets { .. }
-        | Condition::In { .. } => false,
-    };
-    let mut found = IndexSet::new();
-    condition.for_each_expr(&mut |expr| {
-        if is_of_row(expr, rows) {
-            found.insert(expr);
-        }
-    });
-    let mut is_nested = meets_condition(condition);
-    for branch in condition.branches() {
-        branch.for_each_source(&mut |from| is_nested |= matches!(from.kind, FromKind::Row { .. }));
-    }
-    (is_probe && !is_nested && found.len() == 1).then(|| found.pop()).flatten()
-}
-
 /// Whether what a probe reads starts from a given value, for any row.
 fn starts_from_actor(probe: &Condition, rows: &[From], anchors: &Anchors<'_>) -> bool {
     let of_row = |condition: &Condition| {
@@ -172,7 +152,7 @@ impl RowProbe<'_> {
                 && *expr == self.column
                 && selects.iter().all(|set| set.output.len() == 1)
             {
-                selects.iter_mut().for_each(|set| inner::put(self.condition, self.column, set, taken));
+                selects.iter_mut().for_each(|set| put(self.condition, self.column, set, taken));
                 return Placement::All;
             }
         }
@@ -277,11 +257,4 @@ fn has_set(column: Expr, select: &Select) -> bool {
         | Condition::Meets { .. }
         | Condition::None(_) => false,
     })
-}
-
-/// The same condition over sources with numbers of their own.
-fn copy(condition: &Condition, taken: &mut TakenAliases) -> Condition {
-    let mut condition = condition.clone();
-    renumber_inside(&mut condition, taken);
-    condition
 }
