@@ -29,19 +29,17 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use indexmap::IndexMap;
 
-/// Splits the alternatives of a filter, and those inside them. `beside` is one that the filter has by itself,
-/// which becomes part of the halves if there are any; returns whether it did.
+/// Splits the alternatives of a filter, and those inside them. `beside` is one that the filter has by itself;
+/// returns whether it is part of the halves now.
 pub(super) fn split(rows: &mut Vec<Select>, beside: Option<Select>, anchors: &Anchors<'_>) -> bool {
     let mut halving = Halving { anchors, implied: IndexMap::new() };
     rows.iter_mut().for_each(|row| halving.split_inside(row, &[]));
+    let has_beside = beside.is_some();
     let all: Vec<Select> = beside.into_iter().chain(rows.iter().cloned()).collect();
-    let halves = halving.halves(&all, &[]);
-    let is_split = halves.is_some();
-    if let Some(halves) = halves {
-        let filter = halves.map(Condition::Any).into();
-        *rows = vec![Select { filter, ..Select::default() }];
-    }
-    is_split
+    let Some(halves) = halving.halves(&all, &[]) else { return false };
+    let filter = halves.map(Condition::Any).into();
+    *rows = vec![Select { filter, ..Select::default() }];
+    has_beside
 }
 
 /// The splitting of one filter.

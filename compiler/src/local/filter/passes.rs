@@ -150,8 +150,7 @@ const PASSES: &[Pass<Filter>] = &[
             let indexed = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::ByIndex);
             let mut has_split_ids = false;
             for (rows, _) in indexed {
-                let beside = ids.take();
-                has_split_ids |= split(rows, beside.clone(), &anchors) && beside.is_some();
+                has_split_ids |= split(rows, ids.take(), &anchors);
                 rows.iter_mut().for_each(|row| hash_sets(row, &anchors));
             }
             if has_split_ids {

@@ -59,7 +59,7 @@ impl Prober<'_> {
         let RowPlace { outside, is_found, is_alternative } = place;
         let rows: Vec<From> = outside.iter().copied().chain(rows_of(&select.from)).collect();
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) =
-            select.filter.iter().partition(|condition| self.lists_containers(condition));
+            select.filter.iter().partition(|condition| self.listed(condition).is_some());
         let finders: Vec<&Condition> =
             others.into_iter().filter(|condition| self.finds_few(condition, &rows)).collect();
         let is_probed = !sets.is_empty() && (is_found || !finders.is_empty());
@@ -73,11 +73,14 @@ impl Prober<'_> {
                 let place = RowPlace { outside: &rows, is_found, is_alternative };
                 branches.iter_mut().for_each(|branch| self.in_select(branch, place, taken));
             } else if is_probed
-                && self.lists_containers(condition)
-                && (!is_alternative || is_keyed(condition))
+                && let Some((value, list)) = self.listed(condition)
+                && (!is_alternative || is_keyed(list))
             {
-                let list = std::mem::replace(condition, Condition::Any(Vec::new()));
-                *condition = probe_list(list, is_alternative, taken);
+                let mut list = list.clone();
+                if !is_alternative {
+                    join_sets(&mut list);
+                }
+                *condition = Condition::Any(vec![probe_of(list, value, taken)]);
             }
         }
     }
@@ -88,7 +91,7 @@ impl Prober<'_> {
             Condition::Any(branches) => {
                 branches.iter().flat_map(|branch| &branch.filter).any(|condition| self.has_list(condition))
             }
-            Condition::In { .. } => self.lists_containers(condition),
+            Condition::In { .. } => self.listed(condition).is_some(),
             Condition::Compare { .. }
             | Condition::OneOf { .. }
             | Condition::Meets { .. }
@@ -115,10 +118,13 @@ impl Prober<'_> {
         }
     }
 
-    /// Whether a condition looks a value up in a list of containers to which one way leads.
-    fn lists_containers(&self, condition: &Condition) -> bool {
-        let Condition::In { selects, used: SetUse::ToFind, .. } = condition else { return false };
-        matches!(selects.as_slice(), [set] if self.is_list(set) && is_one_way(set))
+    /// The value and the list, if a condition looks it up in a list of containers to which one way leads.
+    fn listed<'s>(&self, condition: &'s Condition) -> Option<(Expr, &'s Select)> {
+        let Condition::In { expr, selects, used: SetUse::ToFind } = condition else { return None };
+        match selects.as_slice() {
+            [set] if self.is_list(set) && is_one_way(set) => Some((*expr, set)),
+            _ => None,
+        }
     }
 
     /// Whether a set lists keys of a table whose rows the actor reaches only through other tables.
@@ -142,15 +148,12 @@ impl Prober<'_> {
 
 /// Whether a list only compares columns of the containers and looks one of them up in a set: then its test
 /// is that of a container's column in the set (`keyed_row` in `sql/strategy/exists`).
-fn is_keyed(list: &Condition) -> bool {
-    let Condition::In { selects, .. } = list else { return false };
-    selects.iter().all(|list| {
-        let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
-        let (sets, others): (Vec<&Condition>, Vec<&Condition>) = list.filter.iter().partition(is_set);
-        let is_compared =
-            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        list.from.len() == 1 && sets.len() == 1 && others.iter().all(is_compared)
-    })
+fn is_keyed(list: &Select) -> bool {
+    let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
+    let (sets, others): (Vec<&Condition>, Vec<&Condition>) = list.filter.iter().partition(is_set);
+    let is_compared =
+        |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
+    list.from.len() == 1 && sets.len() == 1 && others.iter().all(is_compared)
 }
 
 /// Whether a set reads sources of the catalog alone and has no alternatives, and so for the sets in which it
@@ -165,18 +168,6 @@ fn is_one_way(set: &Select) -> bool {
             Condition::In { selects, .. } => matches!(selects.as_slice(), [inner] if is_one_way(inner)),
             Condition::Any(_) => false,
         })
-}
-
-/// The test whether a list has the value at hand: the list's own row with this value.
-fn probe_list(list: Condition, is_alternative: bool, taken: &mut TakenAliases) -> Condition {
-    let Condition::In { expr, selects, .. } = list else { return list };
-    let probe = |mut set: Select| {
-        if !is_alternative {
-            join_sets(&mut set);
-        }
-        probe_of(set, expr, taken)
-    };
-    Condition::Any(selects.into_iter().map(probe).collect())
 }
 
 /// Joins the sets in which a select looks its own values up. The database estimates how many rows a join of

@@ -4,7 +4,7 @@
 //! expose the row.
 
 use super::super::is_of_row;
-use super::shown::show_rows_in_denials;
+use super::shown::show_own_rows;
 use crate::algebra::aliases::{TakenAliases, rename};
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use crate::ir::CompareOp;
@@ -18,17 +18,18 @@ pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 /// in place of its number. The branches of each test, the parts of each set, and their conditions are in an
 /// order that depends on what they ask alone. Equal conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
-    let mut select = Select { filter: vec![condition.clone()], ..Select::default() };
-    show_rows_in_denials(&mut select, rows);
-    let mut condition = select.filter.swap_remove(0);
+    let mut condition = condition.clone();
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)
 }
 
 /// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
 /// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
-/// The parts of a set are branches, too.
+/// The parts of a set are branches, too. A denial shows the row itself, where it does so anyway.
 fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
+    if let Condition::None(branches) = condition {
+        branches.iter_mut().for_each(|branch| show_own_rows(branch, rows));
+    }
     for branch in condition.branches_mut() {
         let mut taken = taken;
         for from in branch.from.clone() {
@@ -159,22 +160,22 @@ mod tests {
     /// A role by oneself or through a group, as one set, as a choice, and as a choice inside another.
     #[test]
     fn a_choice_between_sets_of_one_value_is_a_set() {
-        let set = |value, places: &[usize]| {
-            let part = |place: &usize| reading(20, source(*place), vec![column(20, 0)]);
-            let selects = places.iter().map(part).collect();
+        let set = |value, places: Vec<usize>| {
+            let part = |place| reading(20, source(place), vec![column(20, 0)]);
+            let selects = places.into_iter().map(part).collect();
             Condition::In { expr: value, selects, used: SetUse::ToFind }
         };
         let by = |condition| tests_of(vec![condition]);
-        let of = |place: usize| by(set(given(0), &[place]));
-        let one = by_shown_rows(&set(given(0), &[7, 8]), &[]);
+        let of = |place: usize| by(set(given(0), vec![place]));
+        let one = by_shown_rows(&set(given(0), vec![7, 8]), &[]);
         assert_eq!(one, by_shown_rows(&Condition::Any(vec![of(8), of(7)]), &[]));
         let lone = by_shown_rows(&Condition::Any(vec![of(7)]), &[]);
-        assert_eq!(lone, by_shown_rows(&set(given(0), &[7]), &[]));
+        assert_eq!(lone, by_shown_rows(&set(given(0), vec![7]), &[]));
         let own = || by(equal(given(0), given(1)));
         let shown = |places| Select { from: vec![row(2, 0)], ..by(set(column(2, 1), places)) };
-        let inside = Condition::Any(vec![own(), by(Condition::Any(vec![shown(&[8]), shown(&[7])]))]);
-        for parts in [[7, 8], [8, 7]] {
-            let flat = Condition::Any(vec![shown(&parts), own()]);
+        let inside = Condition::Any(vec![own(), by(Condition::Any(vec![shown(vec![8]), shown(vec![7])]))]);
+        for parts in [vec![7, 8], vec![8, 7]] {
+            let flat = Condition::Any(vec![shown(parts), own()]);
             assert_eq!(by_shown_rows(&flat, &[]), by_shown_rows(&inside, &[]));
         }
     }

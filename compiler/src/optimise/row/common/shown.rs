@@ -63,11 +63,14 @@ pub(super) fn see_rows_in_choices(select: &mut Select, outside: &[From]) {
 /// Lets each denial show the row itself, where it does so anyway: it is the same then in all alternatives,
 /// whether they show the row or not.
 pub(super) fn show_rows_in_denials(select: &mut Select, rows: &[From]) {
-    for branch in denied(select) {
-        for own in rows_of(&branch.from).collect::<Vec<_>>() {
-            for row in rows.iter().filter(|row| row.kind == own.kind) {
-                rename(branch, row.alias, own.alias);
-            }
+    denied(select).for_each(|branch| show_own_rows(branch, rows));
+}
+
+/// Lets a branch read the rows that it shows from its own sources instead of those around it.
+pub(super) fn show_own_rows(branch: &mut Select, rows: &[From]) {
+    for own in rows_of(&branch.from).collect::<Vec<_>>() {
+        for row in rows.iter().filter(|row| row.kind == own.kind) {
+            rename(branch, row.alias, own.alias);
         }
     }
 }
