@@ -136,3 +136,56 @@ INSERT INTO folders VALUES (2, 9), (3, 1), (4, NULL);";
         assert_eq!(column(&caller, &sql), "1 3 4 5", "{dialect}: {sql}");
     }
 }
+
+/// Both alternatives ask for the same guard, whose own denial is about the owner. One of them needs an owner,
+/// and the other one does not.
+#[test]
+fn a_denial_inside_a_denial_about_a_row_that_one_alternative_shows() {
+    let policy = r#"
+actor User {}
+resource Folder {}
+resource Doc { permissions = ["read"]; relations = { owner: User, author: User, folder: Folder }; }
+has_permission(u: User, "read", d: Doc) if
+  has_relation(d, "author", u) and has_relation(d, "owner", o) and not suspended(o) and not closed(u, d);
+has_permission(u: User, "read", d: Doc) if vip(u, d) and has_relation(d, "folder", _) and not closed(u, d);
+closed(u: User, d: Doc) if deleted(d) and u matches User and not keeps(u, d);
+keeps(u: User, d: Doc) if has_relation(d, "owner", u);
+keeps(u: User, d: Doc) if has_relation(d, "folder", f) and boss(u, f);
+declare suspended(User);
+declare deleted(Doc);
+declare vip(User, Doc);
+declare boss(User, Folder);
+"#;
+    let document = "
+facts:
+  has_relation(Doc:_, owner, User:_): { query: 'SELECT id, owner_id FROM docs' }
+  has_relation(Doc:_, author, User:_): { query: 'SELECT id, author_id FROM docs' }
+  has_relation(Doc:_, folder, Folder:_): { query: 'SELECT id, folder_id FROM docs' }
+  suspended(User:_): { query: 'SELECT id FROM users WHERE suspended = 1' }
+  deleted(Doc:_): { query: 'SELECT id FROM docs WHERE deleted = 1' }
+  vip(User:_, Doc:_): { query: 'SELECT user_id, doc_id FROM vips' }
+  boss(User:_, Folder:_): { query: 'SELECT user_id, folder_id FROM bosses' }
+sql_types: { User: integer, Folder: integer, Doc: integer, String: text }
+tables: { Doc: docs.id }
+";
+    let schema = "
+CREATE TEMPORARY TABLE docs (id INTEGER UNIQUE, owner_id INTEGER, author_id INTEGER, folder_id INTEGER, deleted INTEGER);
+INSERT INTO docs VALUES
+  (1, NULL, 9, 4, 0), (2, NULL, 9, 4, 1), (3, NULL, 9, 5, 1), (4, 1, 9, 5, 1), (5, 2, 9, 5, 1), (6, 2, 1, NULL, 0),
+  (7, 2, 1, NULL, 1), (8, 1, 1, NULL, 1), (9, 3, 1, 4, 0), (10, 3, 9, 4, 0), (11, NULL, 1, NULL, 0);
+CREATE TEMPORARY TABLE users (id INTEGER, suspended INTEGER);
+INSERT INTO users VALUES (3, 1), (1, 0);
+CREATE TEMPORARY TABLE vips (user_id INTEGER, doc_id INTEGER);
+INSERT INTO vips SELECT 1, id FROM docs WHERE author_id = 9;
+CREATE TEMPORARY TABLE bosses (user_id INTEGER, folder_id INTEGER);
+INSERT INTO bosses VALUES (1, 4);
+";
+    let service = Service::new(policy, "", document);
+    for dialect in DIALECTS {
+        let caller = Caller::new(dialect).unwrap();
+        caller.script(schema).unwrap();
+        let filter = service.sql_for(dialect, "allow(User:1, \"read\", Doc:?)", Way::List, "docs.id");
+        let sql = format!("SELECT id FROM docs WHERE {filter} ORDER BY id");
+        assert_eq!(column(&caller, &sql), "1 2 4 6 8 10", "{dialect}: {sql}");
+    }
+}

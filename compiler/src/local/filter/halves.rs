@@ -29,17 +29,21 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
 use indexmap::IndexMap;
 
-/// Splits the alternatives of a filter, and those inside them. `beside` is one that the filter has by itself;
-/// returns whether it is part of the halves now.
+/// Splits the alternatives of a filter, and those inside them, and hashes the sets that only test rows.
+/// `beside` is an alternative that the filter has by itself; returns whether it is part of the halves now.
 pub(super) fn split(rows: &mut Vec<Select>, beside: Option<Select>, anchors: &Anchors<'_>) -> bool {
     let mut halving = Halving { anchors, implied: IndexMap::new() };
     rows.iter_mut().for_each(|row| halving.split_inside(row, &[]));
     let has_beside = beside.is_some();
     let all: Vec<Select> = beside.into_iter().chain(rows.iter().cloned()).collect();
-    let Some(halves) = halving.halves(&all, &[]) else { return false };
-    let filter = halves.map(Condition::Any).into();
-    *rows = vec![Select { filter, ..Select::default() }];
-    has_beside
+    let halves = halving.halves(&all, &[]);
+    let is_split = halves.is_some();
+    if let Some(halves) = halves {
+        let filter = halves.map(Condition::Any).into();
+        *rows = vec![Select { filter, ..Select::default() }];
+    }
+    rows.iter_mut().for_each(|row| hash_sets(row, anchors));
+    is_split && has_beside
 }
 
 /// The splitting of one filter.
@@ -242,7 +246,7 @@ fn finds_key(condition: &Condition, sources: &[From]) -> bool {
 
 /// Hashes the sets that only test rows, which another condition finds: those beside a set of keys, and those
 /// of alternatives that no index answers. An array would be searched from end to end for each row.
-pub(super) fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
+fn hash_sets(row: &mut Select, anchors: &Anchors<'_>) {
     let Select { from, filter, .. } = row;
     test_beside_key(filter, from);
     for condition in filter {

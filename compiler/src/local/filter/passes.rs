@@ -1,7 +1,7 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
 use super::arms::{RowAliases, by_arms, merge_sets, probed};
-use super::halves::{cost, hash_sets, split};
+use super::halves::{cost, split};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
 use crate::algebra::anchor::Anchors;
@@ -146,15 +146,14 @@ const PASSES: &[Pass<Filter>] = &[
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();
-            let mut ids = arranging.ids_beside_rows(filter);
-            let indexed = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::ByIndex);
-            let mut has_split_ids = false;
-            for (rows, _) in indexed {
-                has_split_ids |= split(rows, ids.take(), &anchors);
-                rows.iter_mut().for_each(|row| hash_sets(row, &anchors));
-            }
-            if has_split_ids {
+            let ids = arranging.ids_beside_rows(filter);
+            if filter.access == RowAccess::ByIndex && split(&mut filter.rows, ids, &anchors) {
                 filter.literals.clear();
+            }
+            if let Some(looked_up) = &mut filter.looked_up
+                && looked_up.access == RowAccess::ByIndex
+            {
+                split(&mut looked_up.rows, None, &anchors);
             }
         },
     },

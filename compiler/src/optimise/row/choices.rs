@@ -163,7 +163,7 @@ impl RowConditions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::algebra::sample::{column, equal, literal};
+    use crate::algebra::sample::{column, equal, given, literal};
     use crate::algebra::{Alias, Expr};
     use crate::catalog::{ColumnId, SourceId};
 
@@ -213,6 +213,22 @@ mod tests {
         let Select { from, .. } = viewed(1);
         let open = Select { from, filter: vec![equal(Expr::Now, literal(9))], ..Select::default() };
         assert_eq!(after, [all(vec![choice, vec![open, all(vec![edits])]])]);
+    }
+
+    /// Both ask that the row is open, once each asks for the choice; one of them also shows an editor.
+    #[test]
+    fn alternatives_that_differ_in_the_branch_become_one() {
+        let open = |mut select: Select| {
+            select.filter.push(equal(Expr::Now, literal(9)));
+            select
+        };
+        let named = || Select { filter: vec![equal(given(0), literal(4))], ..Select::default() };
+        let ways = vec![named(), owned(5), edited(6)];
+        let exceptions = vec![owned(2), asks(3, 3, literal(3))];
+        let (after, changes) = factored(&[open(named()), open(edited(7)), all(vec![exceptions, ways])]);
+        let [Select { filter, .. }] = after.as_slice() else { panic!("{after:?}") };
+        let [_, Condition::Any(under)] = filter.as_slice() else { panic!("{filter:?}") };
+        assert_eq!((changes, under.len()), (true, 2), "open, or an exception: {under:?}");
     }
 
     /// An owner would pass if the row is open.

@@ -17,7 +17,7 @@
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
 //! 8. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
-//!     tables that these alternatives read;
+//!    tables that these alternatives read;
 //! 9. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
 //! 10. [`common`] evaluates the conditions on the row that alternatives share once, before them;
 //! 11. [`containers`] tests the container of a row by its key, where other conditions find the row;

@@ -174,9 +174,9 @@ impl Lowering<'_, Local<'_>> {
             return TestStrategy::Mapped(bound);
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
-        // made it, or the test finds its row by a key and does not start from the actor as well. A test that
-        // all alternatives share may become a join.
-        let may_be_hashed = || !self.is_found_by_key(select) || self.starts_from_actor(at, select);
+        // made it. A test by key is fenced, except one that could also be a set of the actor's rows. A test
+        // that all alternatives share may become a join.
+        let may_be_hashed = || !self.is_found_by_key(select) || self.could_be_listed(at, select);
         let is_open = at.access == RowAccess::ByIndex && may_be_hashed();
         let is_left_open = at.depth == 0 && (is_open || !at.under_or);
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
@@ -184,7 +184,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// Whether a test that compares several values of the row could be a set of rows of the actor's.
-    fn starts_from_actor(&self, at: At<'_>, select: &Select) -> bool {
+    fn could_be_listed(&self, at: At<'_>, select: &Select) -> bool {
         let anchors = Anchors::new(self.inputs.catalog, at.tables);
         LinkedRows::of(select).is_some_and(|rows| rows.links.len() > 1 && anchors.is_anchored(&rows.set))
     }

@@ -16,20 +16,23 @@ pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 
 /// A condition with its own sources numbered by their depth, and the kind of each source that exposes the row
 /// in place of its number. The branches of each test, the parts of each set, and their conditions are in an
-/// order that depends on what they ask alone. Equal conditions of different alternatives are equal so.
+/// order that depends on what they ask alone. A denial shows the row itself, where it does so anyway. Equal
+/// conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
+    // Not so for denials inside it: of equal conditions one is printed for all, and only those of an
+    // alternative itself are printed so.
+    if let Condition::None(branches) = &mut condition {
+        branches.iter_mut().for_each(|branch| show_own_rows(branch, rows));
+    }
     put_in_order(&mut condition, rows, TakenAliases::with_canonical());
     with_kinds(condition, rows)
 }
 
 /// Numbers the sources inside a condition from the same number in each branch, so that no number depends on
 /// the order of branches, and sorts the sides of equalities, the conditions of each branch, and the branches.
-/// The parts of a set are branches, too. A denial shows the row itself, where it does so anyway.
+/// The parts of a set are branches, too.
 fn put_in_order(condition: &mut Condition, rows: &[From], taken: TakenAliases) {
-    if let Condition::None(branches) = condition {
-        branches.iter_mut().for_each(|branch| show_own_rows(branch, rows));
-    }
     for branch in condition.branches_mut() {
         let mut taken = taken;
         for from in branch.from.clone() {
