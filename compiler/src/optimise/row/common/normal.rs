@@ -20,8 +20,8 @@ pub(in super::super) type Normal = (Vec<FromKind>, Condition);
 /// conditions of different alternatives are equal so.
 pub(in super::super) fn by_shown_rows(condition: &Condition, rows: &[From]) -> Normal {
     let mut condition = condition.clone();
-    // Not so for denials inside it: of equal conditions one is printed for all, and only those of an
-    // alternative itself are printed so.
+    // Denials inside the condition stay: of equal conditions one is printed for all, and may only differ from
+    // the others in what [`show_rows_in_denials`](super::shown::show_rows_in_denials) changes in a plan, too.
     if let Condition::None(branches) = &mut condition {
         branches.iter_mut().for_each(|branch| show_own_rows(branch, rows));
     }
