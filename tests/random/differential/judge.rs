@@ -67,9 +67,10 @@ pub(crate) fn may_be_refused(kind: Kind) -> bool {
     kind == Kind::NotEnumerable || kind.is_too_large()
 }
 
-/// What a random policy may be refused for: a cycle through negation, and a test of a variable without a
-/// type.
-const MISTAKES: [&str; 2] = ["depends on its own negation", "which may be of any type"];
+/// What a random policy may be refused for: a cycle through negation, a test of a variable without a type,
+/// and negations with more cases than the limit.
+const MISTAKES: [&str; 3] =
+    ["depends on its own negation", "which may be of any type", "have too many cases to order"];
 
 /// A disagreement.
 pub(crate) struct Found {
