@@ -51,7 +51,7 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not delete
     Pattern {
         shape: "pattern-own-rows-in-folders-with-several-ways",
         title: "Own documents in folders that the user may open in two ways, unless the folder is archived",
-        why: "An index finds the user's own documents, and the folders are one hashed set. PostgreSQL would count a test of each document's folder for every row that it expects. What is suspended is tested among the user's tenants, which are fewer than their folders.",
+        why: "An index finds the user's own documents, and all folders are one set. PostgreSQL would count a test of each document's folder for every row that it expects. What is suspended is tested among the user's tenants, which are fewer than their folders.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"owner\", u)

@@ -60,13 +60,11 @@ struct HoldsAround {
 }
 
 impl HoldsAround {
-    /// The same without a condition: a choice does not hold around its own branches.
-    fn without(&self, condition: &Condition) -> Self {
+    /// The same without a choice, which does not hold around its own branches.
+    fn without(&self, choice: &Condition) -> Self {
+        let own = by_shown_rows(choice, &self.rows);
         let mut around = self.clone();
-        if matches!(condition, Condition::Any(_)) {
-            let own = by_shown_rows(condition, &self.rows);
-            around.hold.retain(|known| *known != own);
-        }
+        around.hold.retain(|known| *known != own);
         around
     }
 
@@ -90,7 +88,10 @@ fn in_select(select: &mut Select, around: &HoldsAround, taken: &mut TakenAliases
     let inside = HoldsAround { rows, hold, sources };
     let mut found = Vec::new();
     select.filter.retain_mut(|condition| {
-        let inside = inside.without(condition);
+        let inside = match condition {
+            Condition::Any(_) => inside.without(condition),
+            _ => return true,
+        };
         let Condition::Any(branches) = condition else { return true };
         branches.iter_mut().for_each(|branch| in_select(branch, &inside, taken));
         if branches.iter().all(Select::reads_nothing) {

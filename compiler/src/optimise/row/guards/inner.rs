@@ -7,7 +7,8 @@
 //!
 //! The inner set finds the rows of the outer one, and has fewer: an actor has a role on some matters, each of
 //! which has many folders. A set that another condition finds keeps its guards, because the inner set may
-//! have more values than it has rows then.
+//! have more values than it has rows then. So does one that looks its values up in several sets: each would
+//! get a copy, which costs more to plan than it saves.
 
 use super::probes::{probed_column, put};
 use crate::algebra::aliases::{TakenAliases, free_aliases};
