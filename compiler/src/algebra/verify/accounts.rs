@@ -5,7 +5,7 @@
 
 use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
 use super::equal::{Counted, asks_as_much, entails};
-use super::implied::without_implied_equalities;
+use super::implied::without_implied_conditions;
 use super::multiset::{contains, is_subset, missing, without_repeats};
 use super::unsatisfiable::{Denials, contradicts_itself, is_of_one_row, n_readings, without_void_denials};
 use crate::algebra::{Plan, Select, Table, TableBody};
@@ -49,10 +49,10 @@ pub(super) fn check(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) 
     if found.is_ok() || !matches!(keeps, Keeps::Equals | Keeps::EqualsInSelects) {
         return found;
     }
-    // Where a value replaces what equals it, equalities may become the same, and one is left out. Without
+    // Where a value replaces what equals it, conditions may become the same, and one is left out. Without
     // those that follow from others, both plans still ask the same, and no other one may be missing.
-    let (before, after) = (without_implied_equalities(before), without_implied_equalities(after));
-    let parts: Vec<Plan> = parts.iter().map(|part| without_implied_equalities(part)).collect();
+    let (before, after) = (without_implied_conditions(before), without_implied_conditions(after));
+    let parts: Vec<Plan> = parts.iter().map(|part| without_implied_conditions(part)).collect();
     find_fault(keeps, &before, &after, &parts.iter().collect::<Vec<_>>()).or(found)
 }
 

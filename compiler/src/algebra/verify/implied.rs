@@ -1,15 +1,16 @@
-//! Equalities that say nothing, as they follow from others of their select or of the selects around it.
+//! Conditions that say nothing, as they follow from others of their select or from equalities around it.
 //!
-//! `x = y and y = 1 and x = 1` asks no more than any two of its equalities. When a pass replaces `x` by `y`,
-//! two of them become the same, and it may leave one out. In the atoms of an alternative this is not to be
-//! seen: there, a value of one row of a relation looks like the same value of another row.
+//! `x = y and y = 1 and x = 1` asks no more than any two of its equalities, and of `x = y and x <> 2 and
+//! y <> 2` any inequality may go. When a pass replaces `x` by `y`, two of them become the same, and it may
+//! leave one out. In the atoms of an alternative this is not to be seen: there, a value of one row of a
+//! relation looks like the same value of another row.
 
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select};
 use crate::ir::CompareOp;
 
-/// The same plan, without equalities that follow from others.
-pub(super) fn without_implied_equalities(plan: &Plan) -> Plan {
+/// The same plan, without conditions that follow from others and from equalities.
+pub(super) fn without_implied_conditions(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let Plan { tables, guard, answer } = &mut plan;
     let of_tables = tables.iter_mut().flat_map(|table| table.body.selects_mut());
@@ -19,7 +20,8 @@ pub(super) fn without_implied_equalities(plan: &Plan) -> Plan {
     plan
 }
 
-/// Leaves out what follows from other equalities of a select, or from those `known` around it.
+/// Leaves out the equalities that follow from others of a select or from those `known` around it, and the
+/// conditions that repeat another one, with equal values in it.
 fn leave_out(select: &mut Select, mut known: Equalities) {
     for from in &select.from {
         if let FromKind::Again { key, row, row_key, .. } = from.kind {
@@ -30,6 +32,15 @@ fn leave_out(select: &mut Select, mut known: Equalities) {
     select.filter.retain(|condition| match condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => known.join(*left, *right),
         _ => true,
+    });
+    let mut said = Vec::new();
+    select.filter.retain(|condition| {
+        let mut same = condition.clone();
+        same.for_each_expr_mut(&mut |expr| *expr = known.of_value(*expr).next().unwrap_or(*expr));
+        let is_equality = matches!(condition, Condition::Compare { op: CompareOp::Equal, .. });
+        let is_new = is_equality || !said.contains(&same);
+        said.push(same);
+        is_new
     });
     for condition in &mut select.filter {
         let value = match condition {

@@ -334,3 +334,31 @@ fn a_denial_may_ask_what_the_alternative_asks() {
     let narrower = law(vec![of_document(7), tied(7), equal(column(9, 0), given(1))]);
     assert!(narrower.is_err_and(|fault| fault.contains("a condition was lost")));
 }
+
+/// The owners of two rows are one user, who is not the asker. Said of one row, it holds of the other.
+#[test]
+fn a_comparison_may_be_said_once_of_values_that_are_equal() {
+    let is_one_user = || equal(column(8, 0), column(9, 0));
+    let is_other = |alias: usize| Condition::Compare {
+        op: CompareOp::NotEqual,
+        left: column(alias, 0),
+        right: given(0),
+    };
+    let of = |filter: Vec<Condition>| {
+        let mut plan = with(filter);
+        answer(&mut plan)
+            .from
+            .extend([8, 9].map(|alias| From { alias: Alias::of_number(alias), kind: OWNER }));
+        plan
+    };
+    let law =
+        |before: Vec<Condition>, after: Vec<Condition>| check(Keeps::Equals, &of(before), &of(after), &[]);
+    assert_eq!(law(vec![is_one_user(), is_other(8), is_other(9)], vec![is_one_user(), is_other(9)]), Ok(()));
+    for (before, after) in [
+        (vec![is_other(8), is_other(9)], vec![is_other(9)]),
+        (vec![is_one_user(), is_other(8), is_other(9)], vec![is_one_user()]),
+        (vec![is_one_user(), is_other(8), is_other(9)], vec![is_other(9)]),
+    ] {
+        assert!(law(before, after).is_err_and(|fault| fault.contains("a condition was lost")));
+    }
+}
