@@ -15,6 +15,7 @@
 //! ```
 
 pub(crate) mod graph;
+pub(crate) mod numbering;
 pub(crate) mod print;
 pub(crate) mod recursion;
 pub(crate) mod strata;

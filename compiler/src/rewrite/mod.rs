@@ -9,6 +9,7 @@ mod absorb;
 mod contained;
 mod deduplicate;
 mod empty;
+mod factor;
 mod inclusion;
 mod linearise;
 mod literals;
@@ -112,11 +113,25 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
         run: |form, _| deduplicate::deduplicate(&mut form.program),
     },
     Pass {
+        name: "factor-calls",
+        does: "asks once what several clauses of a relation ask of another one",
+        applies: |context| context.catalog.has_bound(),
+        keeps: (),
+        run: |form, _| factor::factor_calls(&mut form.program),
+    },
+    Pass {
         name: "drop-contained",
         does: "drops clauses whose answers other clauses find anyway",
         applies: |_| true,
         keeps: (),
         run: |form, context| contained::drop_contained(&mut form.program, context.deadline),
+    },
+    Pass {
+        name: "factor-calls",
+        does: "asks once what several clauses of a relation ask of another one",
+        applies: |context| context.catalog.has_bound(),
+        keeps: (),
+        run: |form, _| factor::factor_calls(&mut form.program),
     },
 ];
 

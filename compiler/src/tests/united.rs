@@ -1,77 +1,10 @@
 //! Which recursions become one, and where their conditions go.
 
-use crate::catalog::{BindingId, Catalog, Relation, RelationArg, RelationSource};
-use crate::check;
-use crate::datalog::Specialised;
-use crate::deadline::Deadline;
-use crate::question::{Question, QuestionVar, Shape};
-use crate::rewrite::{Context, forms};
-use crate::source::SourceMap;
-use crate::specialise::specialise;
+use super::bound::program;
 use std::collections::BTreeSet;
 
-/// The blocks that the rules of each test are added to.
-const BLOCKS: &str = r#"
-    actor User {}
-    resource Folder {
-      roles = ["admin", "editor", "viewer"];
-      permissions = ["read", "write"];
-      relations = { parent: Folder };
-      role if role on "parent";
-    }
-    resource Doc {
-      roles = ["admin", "editor", "viewer"];
-      permissions = ["read", "write"];
-      relations = { folder: Folder };
-      role if role on "folder";
-    }
-    declare grants(String, String);
-    declare active(User);
-    declare open(Folder);
-"#;
-
-/// The program of *which … may ada read* after all passes, and how many recursions the question reaches.
-fn program(resource: &str, rules: &str) -> (Specialised, usize) {
-    let policy =
-        check(&SourceMap::new("policy.polar", format!("{BLOCKS}{rules}"))).program.expect("a policy");
-    let relation = |predicate: &str, types: &[&str]| Relation {
-        predicate: predicate.into(),
-        args: types
-            .iter()
-            .enumerate()
-            .map(|(at, ty)| RelationArg::Column { ty: (*ty).into(), column: format!("arg{at}") })
-            .collect(),
-        source: RelationSource::Bound { binding: BindingId::from_index(0), has_typed_texts: true },
-    };
-    let relations = vec![
-        relation("has_role", &["User", "String", "Folder"]),
-        relation("has_role", &["User", "String", "Doc"]),
-        relation("has_relation", &["Folder", "String", "Folder"]),
-        relation("has_relation", &["Doc", "String", "Folder"]),
-        relation("grants", &["String", "String"]),
-        relation("active", &["User"]),
-        relation("open", &["Folder"]),
-    ];
-    let catalog = Catalog { relations: relations.into() };
-    let question = Question::atom(
-        "allow",
-        vec![
-            QuestionVar::given("who", "User", "ada"),
-            QuestionVar::given("action", "String", "read"),
-            QuestionVar::wanted("what", Some(resource)),
-        ],
-    );
-    let shape = Shape::of(&policy, &question);
-    let specialised = specialise(&policy, &catalog, &shape, Deadline::NEVER).expect("a program");
-    let context = Context { program: &policy, catalog: &catalog, deadline: Deadline::NEVER };
-    let forms = forms(specialised, &context, &mut |_, _| {}).expect("no fault");
-    let program = forms.first().expect("a form").program.clone();
-    let n_recursions = program.self_recursive().len();
-    (program, n_recursions)
-}
-
 fn recursions(resource: &str, rules: &str) -> usize {
-    program(resource, rules).1
+    program(resource, rules).self_recursive().len()
 }
 
 #[test]
@@ -93,9 +26,10 @@ fn each_exit_has_the_condition_of_its_recursion() {
         has_permission(u: User, "read", f: Folder) if has_role(u, "editor", f) and grants("editor", "read");
         has_permission(u: User, "read", f: Folder) if has_role(u, "viewer", f);
     "#;
-    let (program, n_recursions) = program("Folder", rules);
-    assert_eq!(n_recursions, 1);
-    let only = program.self_recursive().into_iter().next().expect("a recursion");
+    let program = program("Folder", rules);
+    let recursions = program.self_recursive();
+    assert_eq!(recursions.len(), 1);
+    let only = *recursions.first().expect("a recursion");
     let exits = program.relations[only].clauses.iter().filter(|clause| clause.callees().next().is_none());
     // The role of each, and one condition for two of them.
     let n_goals: BTreeSet<usize> = exits.clone().map(|exit| exit.goals.len()).collect();
@@ -108,9 +42,10 @@ fn a_condition_of_all_stays_with_the_rule() {
         has_permission(u: User, "read", f: Folder) if has_role(u, "admin", f) and active(u);
         has_permission(u: User, "read", f: Folder) if has_role(u, "editor", f) and active(u);
     "#;
-    let (program, n_recursions) = program("Folder", rules);
-    assert_eq!(n_recursions, 1);
-    let only = program.self_recursive().into_iter().next().expect("a recursion");
+    let program = program("Folder", rules);
+    let recursions = program.self_recursive();
+    assert_eq!(recursions.len(), 1);
+    let only = *recursions.first().expect("a recursion");
     let exits = program.relations[only].clauses.iter().filter(|clause| clause.callees().next().is_none());
     assert_eq!(exits.map(|exit| exit.goals.len()).collect::<Vec<_>>(), [1]);
 }

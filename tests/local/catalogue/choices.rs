@@ -98,6 +98,30 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not delete
                  AND (d.deleted = 1) IS NOT TRUE",
     },
     Pattern {
+        shape: "pattern-permission-on-top-of-another",
+        title: "The owner, and a permission with several ways for final documents and for those of which the user has a quota",
+        why: "The other permission is asked once, for both rules, although the owner is one of its ways, which the first rule makes superfluous.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "near(u: User, d: Document) if has_relation(d, \"owner\", u);
+near(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f);
+near(u: User, d: Document) if has_relation(d, \"folder\", f) and seconds(u, f) and not archived(f);
+seconds(u: User, f: Folder) if has_role(u, \"editor\", f);
+seconds(u: User, f: Folder) if deputy(v, u) and has_role(v, \"viewer\", f);
+has_permission(u: User, \"read\", d: Document) if near(u, d) and status(d, \"final\");
+has_permission(u: User, \"read\", d: Document) if near(u, d) and has_relation(d, \"folder\", f)
+  and status(d, k) and quota(u, f, k, _);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR (VIEWED OR (EDITED OR d.folder_id IN (
+                     SELECT r.folder_id FROM deputies x JOIN folder_roles r ON r.user_id = x.user_id
+                     WHERE x.deputy_id = ? AND x.active = 1 AND r.role = 'viewer'))
+                   AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1))
+                 AND (d.status = 'final' OR EXISTS (
+                   SELECT 1 FROM quotas q WHERE q.user_id = ? AND q.folder_id = d.folder_id AND q.kind = d.status
+                   AND q.most IS NOT NULL)))
+                 AND (d.deleted = 1) IS NOT TRUE",
+    },
+    Pattern {
         shape: "pattern-exception-that-is-a-way",
         title: "Several ways to a document, unless it is deleted, for which the owner is an exception, and a guard about the folder",
         why: "An owner passes both. The ways are one condition and the exceptions another, although the rules have fewer combinations than ways times exceptions.",

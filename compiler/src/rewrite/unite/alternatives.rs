@@ -9,12 +9,12 @@
 //! ```
 
 use crate::catalog::ColumnId;
+use crate::datalog::numbering::ClauseNumbering;
 use crate::datalog::{Adornment, Clause, Goal, RelId, Term};
 use crate::id_vec::IdVec;
-use crate::ir::{Polarity, VarId};
+use crate::ir::Polarity;
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::others::Others;
-use crate::refusal::VarName;
 use rustc_hash::FxHashSet;
 
 /// What clauses of a group share.
@@ -167,7 +167,7 @@ impl Split {
 
     /// What the clause shares with others, and what it asks for, with variables numbered in order.
     fn numbered(self, clause: &Clause, callee: RelId, args: &[Term]) -> (Shared, Asked) {
-        let mut numbering = ClauseNumbering { clause, numbers: OrderedSet::default() };
+        let mut numbering = ClauseNumbering::of(clause);
         let (terms, added): (Vec<Term>, Vec<Adornment>) = self.added.into_iter().unzip();
         let mut head = clause.head.clone();
         let mut goals = self.rest;
@@ -185,37 +185,5 @@ impl Split {
         let own =
             Clause { rule: clause.rule, head: asked.clone(), goals: condition, var_names: numbering.names() };
         (Shared { clause: shared, columns: asked, added }, Asked { callee, args, clause: own })
-    }
-}
-
-/// Numbers the variables of a clause in the order in which they are seen.
-struct ClauseNumbering<'c> {
-    clause: &'c Clause,
-    numbers: OrderedSet<VarId>,
-}
-
-impl ClauseNumbering<'_> {
-    fn terms(&mut self, terms: &mut [Term]) {
-        for term in terms {
-            self.term(term);
-        }
-    }
-
-    fn goals(&mut self, goals: &mut [Goal]) {
-        for goal in goals {
-            goal.for_each_term_mut(&mut |term| self.term(term));
-        }
-    }
-
-    fn term(&mut self, term: &mut Term) {
-        if let Term::Var(var) | Term::Local(var) = term {
-            *var = VarId::from_index(self.numbers.insert_full(*var).0);
-        }
-    }
-
-    /// The names of the variables seen so far.
-    fn names(&self) -> IdVec<VarId, VarName> {
-        let name = |var: &VarId| self.clause.var_names.find(*var).cloned().unwrap_or(VarName::UNNAMED);
-        self.numbers.iter().map(name).collect()
     }
 }

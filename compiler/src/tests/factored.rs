@@ -1,0 +1,64 @@
+//! Which calls are asked once, and what is only tested then.
+
+use super::bound::{ROLES_ON_DOCUMENTS, program};
+use crate::datalog::{Adornment, Clause, Goal, Specialised};
+use crate::ir::Polarity;
+
+/// The clauses that call what grants a role on a document.
+fn callers(program: &Specialised) -> Vec<&Clause> {
+    let grants = |goal: &Goal| matches!(goal, Goal::Scan { source, .. } if *source == ROLES_ON_DOCUMENTS);
+    let calls = |goal: &Goal| match goal {
+        Goal::Call { polarity: Polarity::Positive, rel, .. } => {
+            program.relations[*rel].clauses.iter().any(|clause| clause.goals.iter().any(grants))
+        }
+        _ => false,
+    };
+    let clauses = program.relations.iter().flat_map(|relation| &relation.clauses);
+    clauses.filter(|clause| clause.goals.iter().any(calls)).collect()
+}
+
+#[test]
+fn what_two_clauses_ask_is_asked_once() {
+    let rules = r#"
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u);
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and has_relation(d, "folder", f) and open(f);
+    "#;
+    let program = program("Doc", rules);
+    let callers = callers(&program);
+    assert_eq!(callers.len(), 1);
+    // The role, and either case.
+    assert_eq!(callers.first().map(|clause| clause.goals.len()), Some(2));
+    // One case does not give the document, the other does not give the user: both come from the role.
+    let cases = callers.first().and_then(|clause| clause.goals.last()?.callee()).expect("a call");
+    let columns = program.relations[cases].adornments.iter().filter(|column| column.has_column());
+    assert!(columns.clone().all(|column| matches!(column, Adornment::Tested(Some(_)))));
+    assert_eq!(columns.count(), 2);
+}
+
+#[test]
+fn what_all_cases_ask_of_the_head_is_asked_with_the_call() {
+    let rules = r#"
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u) and has_role(u, "admin", f)
+          and has_relation(d, "folder", f);
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and has_relation(d, "folder", f) and active(u)
+          and open(f);
+    "#;
+    let program = program("Doc", rules);
+    let callers = callers(&program);
+    let of_document = callers.iter().find(|clause| clause.head.len() == 2 && clause.goals.len() == 3);
+    let clause = of_document.expect("the role, the condition on the user, and either case");
+    assert_eq!(clause.goals.iter().filter(|goal| matches!(goal, Goal::Scan { .. })).count(), 1);
+}
+
+/// The second clause asks for more than the first, which is the call alone.
+#[test]
+fn a_call_that_is_a_clause_by_itself_stays() {
+    let rules = r#"
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d);
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u);
+    "#;
+    let program = program("Doc", rules);
+    let cases =
+        program.relations.iter().filter(|relation| relation.adornments.iter().any(|one| one.is_tested()));
+    assert_eq!(cases.count(), 0);
+}
