@@ -22,6 +22,23 @@ fn what_never_runs_is_not_called_a_test() {
     none(&offenders, "language, clients and studio list their trials themselves");
 }
 
+/// `scripts/test` names each binary, to run several side by side.
+#[test]
+fn every_binary_is_run() {
+    let script = fs::read_to_string(root().join("scripts/test")).unwrap();
+    let run: Vec<&str> = script
+        .split("step cargo test --quiet --test ")
+        .skip(1)
+        .filter_map(|rest| rest.lines().next())
+        .collect();
+    let mains = files("tests", &["main.rs"]).into_iter().map(|file| file.path);
+    let binaries =
+        mains.filter_map(|path| Some(path.strip_prefix("tests/")?.strip_suffix("/main.rs")?.to_owned()));
+    let left_out = binaries.filter(|binary| !run.contains(&binary.as_str()));
+    let offenders: Vec<String> = left_out.map(|binary| format!("tests/{binary}: is not run")).collect();
+    none(&offenders, "scripts/test runs each binary of tests whole");
+}
+
 /// What several binaries need is in the crate `tests/support`, and is compiled once.
 #[test]
 fn no_test_includes_another_folder() {

@@ -22,47 +22,114 @@ use crate::ir::{Polarity, VarId};
 use crate::ordered::OrderedMap;
 use crate::refusal::VarName;
 use indexmap::IndexSet;
+use std::cmp::Reverse;
 
 /// A call of values of the head: the relation, and for each argument its place in the head.
 type HeadCall = (RelId, Vec<usize>);
+
+/// Clauses with a call factored out.
+struct Factored {
+    /// Where they are.
+    places: Vec<usize>,
+    /// The clause that replaces them.
+    asked: Clause,
+    /// The relation of what is left of each.
+    cases: Relation,
+}
 
 /// Factors calls out of the clauses of every relation, those of the relations that it makes as well.
 pub(super) fn factor_calls(program: &mut Specialised) {
     let components = program.strata().into_iter().filter(|component| component.recursive);
     let recursive: IndexSet<RelId> =
         components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
+    let mut has_ways = has_ways(program);
     let mut queue: Vec<RelId> = program.relations.ids().filter(|rel| !recursive.contains(rel)).collect();
     while let Some(rel) = queue.pop() {
-        while let Some((call, places)) = most_shared(program, &program.relations[rel].clauses) {
-            let made = RelId::from_index(program.relations.len());
-            let mut cases = take_cases(&mut program.relations[rel], &call, &places);
-            let asked = clause_of_both(&call, made, &mut cases);
-            let adornments = adornments(program, rel, &call, &cases);
-            let relation = &mut program.relations[rel];
-            relation.clauses.insert(places.first().copied().unwrap_or_default(), asked);
-            let pred = relation.pred;
-            program.relations.push(Relation { pred, adornments, clauses: cases });
-            queue.push(made);
+        while let Some(Factored { places, asked, cases }) = factored(program, rel, &has_ways) {
+            let clauses = &mut program.relations[rel].clauses;
+            for place in places.iter().rev() {
+                clauses.remove(*place);
+            }
+            clauses.insert(places.first().copied().unwrap_or_default(), asked);
+            queue.push(program.relations.push(cases));
+            has_ways.push(true);
         }
     }
 }
 
-/// The call that most clauses make, two at least, and their places; the first of several.
-fn most_shared(program: &Specialised, clauses: &[Clause]) -> Option<(HeadCall, Vec<usize>)> {
+/// For each relation whether there are several ways to its tuples, by its own clauses or by what the only one
+/// calls.
+fn has_ways(program: &Specialised) -> IdVec<RelId, bool> {
+    let mut has_ways = IdVec::like(&program.relations, false);
+    // What is called comes first.
+    for rel in program.strata().into_iter().flat_map(|component| component.nodes).map(RelId::from_index) {
+        let clauses = &program.relations[rel].clauses;
+        has_ways[rel] =
+            clauses.len() > 1 || clauses.iter().flat_map(Clause::callees).any(|callee| has_ways[callee]);
+    }
+    has_ways
+}
+
+/// The clauses of a relation that make the same call, without it; the call that most of them make is first.
+fn factored(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) -> Option<Factored> {
     let mut shared: OrderedMap<HeadCall, Vec<usize>> = OrderedMap::default();
-    for (place, clause) in clauses.iter().enumerate() {
+    for (place, clause) in program.relations[rel].clauses.iter().enumerate() {
         // A clause of a call alone covers the others.
         if clause.goals.len() < 2 {
             continue;
         }
         let calls: IndexSet<HeadCall> =
             clause.goals.iter().filter_map(|goal| head_call(clause, goal)).collect();
-        // One clause would not be multiplied.
-        for call in calls.into_iter().filter(|(rel, _)| program.relations[*rel].clauses.len() > 1) {
+        // A single way would not be multiplied.
+        for call in calls.into_iter().filter(|(callee, _)| has_ways[*callee]) {
             shared.entry(call).or_default().push(place);
         }
     }
-    shared.into_iter().filter(|(_, places)| places.len() > 1).rev().max_by_key(|(_, places)| places.len())
+    let mut shared: Vec<_> = shared.into_iter().filter(|(_, places)| places.len() > 1).collect();
+    shared.sort_by_key(|(_, places)| Reverse(places.len()));
+    shared.into_iter().find_map(|(call, places)| without_call(program, rel, &call, places))
+}
+
+/// The clauses of a relation at some places without a call; `None` if something would have to be known before
+/// it is given.
+fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<usize>) -> Option<Factored> {
+    let relation = &program.relations[rel];
+    let clauses = places.iter().filter_map(|place| relation.clauses.get(*place));
+    let mut cases: Vec<Clause> = clauses.map(|clause| case(clause, call)).collect();
+    let made = RelId::from_index(program.relations.len());
+    let asked = clause_of_both(call, made, &mut cases);
+    let own: Vec<Adornment> = columns(relation).collect();
+    let is_tested = |place: usize| own.get(place).is_some_and(|column| column.is_tested());
+    let enumerated = || asked.head.iter().enumerate().filter(|(place, _)| !is_tested(*place));
+    let gives_all = |goals: &[Goal]| {
+        enumerated().all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
+    };
+    let (_, others) = asked.goals.split_last()?;
+    let waits = || {
+        let tested =
+            columns(&program.relations[call.0]).zip(&call.1).filter(|(column, _)| column.is_tested());
+        tested.into_iter().any(|(_, place)| !is_tested(*place))
+    };
+    let adornments = if cases.iter().all(|case| gives_all(&case.goals)) {
+        relation.adornments.clone()
+    } else if gives_all(others) && !waits() {
+        relation.adornments.iter().map(|adornment| tested(*adornment)).collect()
+    } else {
+        return None;
+    };
+    let cases = Relation { pred: relation.pred, adornments, clauses: cases };
+    Some(Factored { places, asked, cases })
+}
+
+/// The adornment of a position whose values are only tested where they were enumerated.
+fn tested(adornment: Adornment) -> Adornment {
+    match adornment {
+        Adornment::Column(ty) => Adornment::Tested(Some(ty)),
+        Adornment::Literal(_)
+        | Adornment::Tested(_)
+        | Adornment::Same { .. }
+        | Adornment::Unconstrained(_) => adornment,
+    }
 }
 
 /// A positive goal as a call of values of the head alone, if it is one, and if the head has a variable of its
@@ -77,24 +144,17 @@ fn head_call(clause: &Clause, goal: &Goal) -> Option<HeadCall> {
     Some((*rel, places))
 }
 
-/// Takes the clauses at some places, without their first call of this kind, and with the same variables in
-/// their heads.
-fn take_cases(relation: &mut Relation, call: &HeadCall, places: &[usize]) -> Vec<Clause> {
-    let mut cases = Vec::new();
-    for place in places.iter().rev() {
-        let mut clause = relation.clauses.remove(*place);
-        let is_call = |goal: &Goal| head_call(&clause, goal).as_ref() == Some(call);
-        if let Some(at) = clause.goals.iter().position(is_call) {
-            clause.goals.remove(at);
-        }
-        let mut numbering = ClauseNumbering::of(&clause);
-        let Clause { rule, mut head, mut goals, .. } = clause.clone();
-        numbering.terms(&mut head);
-        numbering.goals(&mut goals);
-        cases.push(Clause { rule, head, goals, var_names: numbering.names() });
-    }
-    cases.reverse();
-    cases
+/// A clause without its first call of this kind, with the variables of its head numbered first.
+fn case(clause: &Clause, call: &HeadCall) -> Clause {
+    let is_call = |goal: &Goal| head_call(clause, goal).as_ref() == Some(call);
+    let at = clause.goals.iter().position(is_call);
+    let others = clause.goals.iter().enumerate().filter(|(place, _)| Some(*place) != at);
+    let mut goals: Vec<Goal> = others.map(|(_, goal)| goal.clone()).collect();
+    let mut head = clause.head.clone();
+    let mut numbering = ClauseNumbering::of(clause);
+    numbering.terms(&mut head);
+    numbering.goals(&mut goals);
+    Clause { rule: clause.rule, head, goals, var_names: numbering.names() }
 }
 
 /// `(v0, …) :- call(…), cases(v0, …)`, with the goals of the head's values that all cases have.
@@ -128,35 +188,21 @@ fn clause_of_both((rel, places): &HeadCall, made: RelId, cases: &mut [Clause]) -
     Clause { rule: cases.first().and_then(|case| case.rule), head, goals, var_names }
 }
 
-/// The columns of the relation of cases. What the call gives a value is only tested where a case does not.
-fn adornments(program: &Specialised, rel: RelId, (_, called): &HeadCall, cases: &[Clause]) -> Vec<Adornment> {
-    let mut places = 0..;
-    let adornments = program.relations[rel].adornments.iter().map(|adornment| {
-        let place = if adornment.has_column() { places.next() } else { None };
-        match (*adornment, place) {
-            (Adornment::Column(ty), Some(place))
-                if called.contains(&place) && !cases.iter().all(|case| gives(program, case, place)) =>
-            {
-                Adornment::Tested(Some(ty))
-            }
-            (other, _) => other,
-        }
-    });
-    adornments.collect()
+/// The columns of a relation.
+fn columns(relation: &Relation) -> impl Iterator<Item = Adornment> {
+    relation.adornments.iter().filter(|adornment| adornment.has_column()).copied()
 }
 
-/// Whether rows or tuples give the variable of a clause's head at a place its values.
-fn gives(program: &Specialised, clause: &Clause, place: usize) -> bool {
-    let variable = clause.head.get(place);
-    clause.goals.iter().any(|goal| match goal {
+/// Whether rows or tuples of a goal give a variable its values.
+fn gives(program: &Specialised, goal: &Goal, variable: Term) -> bool {
+    match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
-            args.iter().any(|arg| matches!(arg, ScanArg::Term(term) if Some(term) == variable))
+            args.iter().any(|arg| matches!(arg, ScanArg::Term(term) if *term == variable))
         }
-        Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
-            let columns = program.relations[*rel].adornments.iter().filter(|column| column.has_column());
-            columns.zip(args).any(|(column, arg)| !column.is_tested() && Some(arg) == variable)
-        }
-        Goal::Values { term, .. } => Some(term) == variable,
+        Goal::Call { polarity: Polarity::Positive, rel, args, .. } => columns(&program.relations[*rel])
+            .zip(args)
+            .any(|(column, arg)| !column.is_tested() && *arg == variable),
+        Goal::Values { term, .. } => *term == variable,
         Goal::Call { .. } | Goal::Scan { .. } | Goal::Compare { .. } => false,
-    })
+    }
 }

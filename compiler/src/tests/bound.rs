@@ -32,6 +32,9 @@ const BLOCKS: &str = r#"
 /// The bound query of roles on documents, by its place among the relations.
 pub(super) const ROLES_ON_DOCUMENTS: SourceId = SourceId(1);
 
+/// The bound query of open folders.
+pub(super) const OPEN_FOLDERS: SourceId = SourceId(6);
+
 /// The program of *which … may ada read* after all passes. `rules` are added to the blocks.
 pub(super) fn program(resource: &str, rules: &str) -> Specialised {
     let policy =

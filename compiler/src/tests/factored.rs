@@ -1,15 +1,16 @@
 //! Which calls are asked once, and what is only tested then.
 
-use super::bound::{ROLES_ON_DOCUMENTS, program};
+use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, program};
+use crate::catalog::SourceId;
 use crate::datalog::{Adornment, Clause, Goal, Specialised};
 use crate::ir::Polarity;
 
-/// The clauses that call what grants a role on a document.
-fn callers(program: &Specialised) -> Vec<&Clause> {
-    let grants = |goal: &Goal| matches!(goal, Goal::Scan { source, .. } if *source == ROLES_ON_DOCUMENTS);
+/// The clauses that call what reads a bound query.
+fn callers(program: &Specialised, read: SourceId) -> Vec<&Clause> {
+    let reads = |goal: &Goal| matches!(goal, Goal::Scan { source, .. } if *source == read);
     let calls = |goal: &Goal| match goal {
         Goal::Call { polarity: Polarity::Positive, rel, .. } => {
-            program.relations[*rel].clauses.iter().any(|clause| clause.goals.iter().any(grants))
+            program.relations[*rel].clauses.iter().any(|clause| clause.goals.iter().any(reads))
         }
         _ => false,
     };
@@ -24,7 +25,7 @@ fn what_two_clauses_ask_is_asked_once() {
         has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and has_relation(d, "folder", f) and open(f);
     "#;
     let program = program("Doc", rules);
-    let callers = callers(&program);
+    let callers = callers(&program, ROLES_ON_DOCUMENTS);
     assert_eq!(callers.len(), 1);
     // The role, and either case.
     assert_eq!(callers.first().map(|clause| clause.goals.len()), Some(2));
@@ -44,7 +45,7 @@ fn what_all_cases_ask_of_the_head_is_asked_with_the_call() {
           and open(f);
     "#;
     let program = program("Doc", rules);
-    let callers = callers(&program);
+    let callers = callers(&program, ROLES_ON_DOCUMENTS);
     let of_document = callers.iter().find(|clause| clause.head.len() == 2 && clause.goals.len() == 3);
     let clause = of_document.expect("the role, the condition on the user, and either case");
     assert_eq!(clause.goals.iter().filter(|goal| matches!(goal, Goal::Scan { .. })).count(), 1);
@@ -61,4 +62,18 @@ fn a_call_that_is_a_clause_by_itself_stays() {
     let cases =
         program.relations.iter().filter(|relation| relation.adornments.iter().any(|one| one.is_tested()));
     assert_eq!(cases.count(), 0);
+}
+
+/// A folder is open to users who are not banned from it, so that the call only tests the user. Each case
+/// gives the user a value, and one of them only tests the folder: they would wait for each other.
+#[test]
+fn a_call_that_waits_for_its_cases_stays() {
+    let rules = r#"
+        offered(u: User, f: Folder) if open(f) and not has_role(u, "viewer", f);
+        offered(u: User, f: Folder) if has_relation(f, "parent", _) and not has_role(u, "admin", f);
+        taken(u: User, f: Folder) if offered(u, f) and active(u) and not has_role(u, "editor", f);
+        taken(u: User, f: Folder) if offered(u, f) and has_role(u, "viewer", f);
+        has_permission(u: User, "read", d: Doc) if has_relation(d, "folder", f) and taken(_, f) and has_role(u, "viewer", d);
+    "#;
+    assert_eq!(callers(&program("Doc", rules), OPEN_FOLDERS).len(), 2);
 }
