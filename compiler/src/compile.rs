@@ -84,9 +84,9 @@ pub(crate) fn planned_statement(
 /// # Errors
 /// [`CompileError::Refused`] if the policy would be copied too often, or a type is missing.
 pub(crate) fn forms(request: &Request<'_>) -> Result<IdVec<RoleFormId, RoleForm>, CompileError> {
-    let Request { program, catalog, shape, deadline } = *request;
+    let Request { program, catalog, shape, deadline, .. } = *request;
     let specialised = specialise::specialise(program, catalog, shape, deadline)?;
-    rewrite::forms(specialised, &Context { program, catalog, deadline }, &mut |_, _| {})
+    rewrite::forms(specialised, &request.context(), &mut |_, _| {})
 }
 
 /// Optimises and prints a plan; `observe` sees it after each step.
@@ -208,6 +208,7 @@ mod tests {
             source: RelationSource::Table { schema: None, name: "granted".into() },
         };
         let catalog = &Catalog { relations: vec![granted].into() };
+        let context = Context { program, catalog, lists: false, deadline: Deadline::NEVER };
         let passes = |action: QuestionVar| {
             let doc = QuestionVar::given("what", "Doc", "7");
             let question =
@@ -217,11 +218,9 @@ mod tests {
                 specialise::specialise(program, catalog, &shape, Deadline::NEVER).expect("a program");
             let mut passes = Vec::new();
             let observe = &mut |pass: &'static Pass<RoleForm>, _: &RoleForm| passes.push(pass.name);
-            rewrite::forms(specialised, &Context { program, catalog, deadline: Deadline::NEVER }, observe)
-                .expect("a sound program");
+            rewrite::forms(specialised, &context, observe).expect("a sound program");
             passes
         };
-        let context = Context { program, catalog, deadline: Deadline::NEVER };
         let names = |lists: &[&[Pass<RoleForm>]]| -> Vec<&str> {
             let applies = |pass: &&Pass<RoleForm>| (pass.applies)(&context);
             lists.iter().copied().flatten().filter(applies).map(|pass| pass.name).collect()
@@ -270,7 +269,7 @@ mod tests {
         for relation in &mut specialised.relations {
             relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
         }
-        let context = &Context { program, catalog, deadline: Deadline::NEVER };
+        let context = &context;
         let fault = rewrite::forms(specialised, context, &mut |_, _| {}).expect_err("a fault");
         let CompileError::Bug(fault) = fault else { panic!("{fault:?}") };
         assert!(fault.contains("another number of columns than its relation"), "{fault}");

@@ -29,7 +29,10 @@ pub(crate) fn check(program: &Program, deadline: Deadline) -> Option<Diagnostic>
     let mut refused = None;
     for question in checks(program).take(MOST_TRIED) {
         let shape = &Shape::of(program, &question);
-        match compile::statement(&Request { program, catalog: &catalog, shape, deadline }, &target) {
+        match compile::statement(
+            &Request { program, catalog: &catalog, shape, filters: false, deadline },
+            &target,
+        ) {
             Err(CompileError::Refused(refusal)) => refused = Some(question.refused(refusal).message),
             Ok(_) | Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => return None,
         }

@@ -101,7 +101,7 @@ pub fn compile(
     dialect: Dialect,
 ) -> Result<Statement, CompileError> {
     let target = Target::tables(dialect, Values::Parameters);
-    advised(&Request { program, catalog, shape, deadline: Deadline::NEVER }, &target)
+    advised(&Request { program, catalog, shape, filters: false, deadline: Deadline::NEVER }, &target)
 }
 
 /// Compiles the shape of a question to a statement for a store, whose tables, parameters and answers hold
@@ -116,7 +116,7 @@ pub fn compile_for_store(
     store: StoreDialect,
     deadline: Deadline,
 ) -> Result<Statement, CompileError> {
-    advised(&Request { program, catalog, shape, deadline }, &Target::store(store))
+    advised(&Request { program, catalog, shape, filters: false, deadline }, &Target::store(store))
 }
 
 /// Compiles a question to a statement with its values as literals; it needs no parameters.
@@ -135,7 +135,7 @@ pub fn compile_text(
     let value = |slot| compile::literal(question, now, slot);
     let shape = &Shape::of(program, question);
     let target = Target::tables(dialect, Values::Literals(&value));
-    advised(&Request { program, catalog, shape, deadline: Deadline::NEVER }, &target)
+    advised(&Request { program, catalog, shape, filters: false, deadline: Deadline::NEVER }, &target)
 }
 
 /// The statement of a question. What a refusal advises is tried first.
@@ -160,6 +160,6 @@ pub fn explain(
     deadline: Deadline,
 ) -> Result<Explained, CompileError> {
     let shape = &Shape::of(program, question);
-    let request = &Request { program, catalog, shape, deadline };
+    let request = &Request { program, catalog, shape, filters: false, deadline };
     stages::explain(request, question, dialect).map_err(|error| advice::helpful_error(request, error))
 }

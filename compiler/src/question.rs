@@ -138,6 +138,11 @@ pub enum ShapeDomain {
 }
 
 impl Shape {
+    /// Whether values are asked for that may be ids: all but Strings, such as actions.
+    pub(crate) fn wants_ids(&self) -> bool {
+        self.vars.iter().any(|var| var.domain == ShapeDomain::Wanted && var.ty != Some(TypeId::STRING))
+    }
+
     /// The shape of a question under a policy.
     pub fn of(program: &Program, question: &Question) -> Self {
         let vars = question.vars.iter().map(|var| {

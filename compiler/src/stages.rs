@@ -111,13 +111,13 @@ pub(crate) fn to_plan(
     question_vars: &IdVec<QuestionVarId, QuestionVar>,
     approach: Approach,
 ) -> Result<(Vec<Stage>, Planned), CompileError> {
-    let Request { program, catalog, shape, deadline } = *request;
+    let Request { program, catalog, shape, deadline, .. } = *request;
     let specialised = specialise(program, catalog, shape, deadline)?;
     let extra_constants = &specialised.extra_constants.clone();
     let names = Names { program, catalog, extra_constants, question_vars };
     let rules = names.specialised(&specialised);
     let mut passes: Vec<(&'static Pass<RoleForm>, RoleForm)> = Vec::new();
-    let forms = rewrite::forms(specialised, &Context { program, catalog, deadline }, &mut |pass, form| {
+    let forms = rewrite::forms(specialised, &request.context(), &mut |pass, form| {
         passes.push((pass, form.clone()));
     })?;
     let planned = plan(request, &forms, approach)?;

@@ -39,13 +39,14 @@ pub fn plan(
 ) -> Result<LocalPlan, CompileError> {
     let PlanOptions { store, most_rows, deadline } = options;
     let keys = Keys { catalog, bindings };
-    let request = Request { program, catalog, shape, deadline };
+    let filters = filter.is_some();
+    let request = Request { program, catalog, shape, filters, deadline };
     let given = filter.and_then(|filter| given_by_row(shape, filter.var));
     let is_qualified = filter.is_some_and(|filter| filter.is_qualified);
     let named = given.as_ref().map(|(var, _)| *var).filter(|_| is_qualified);
     let mut original = Rewritten { request, column: named, forms: None };
     let mut row = given.as_ref().map(|(column, shape)| {
-        let request = Request { program, catalog, shape, deadline };
+        let request = Request { program, catalog, shape, filters, deadline };
         Rewritten { request, column: Some(*column), forms: None }
     });
     let planner = |limits| LocalPlanner { keys, limits, store, most_rows };

@@ -33,9 +33,10 @@ impl LocalPlan {
 /// The stages of a question in their order; passes that changed nothing are omitted.
 fn stages(taken: Taken<'_>, request: &SqlRequest<'_>) -> Result<Vec<Stage>, CompileError> {
     let Taken { variant, folded: Folded { plan, embedded, .. }, constants, .. } = taken;
-    let SqlRequest { program, catalog, question, deadline, .. } = *request;
+    let SqlRequest { program, catalog, question, form, deadline, .. } = *request;
     let shape = &Shape { vars: variant.vars.clone(), ..Shape::of(program, question) };
-    let posed = Request { program, catalog, shape, deadline };
+    let filters = form.filter_var().is_some();
+    let posed = Request { program, catalog, shape, filters, deadline };
     let (mut stages, _) = to_plan(&posed, &question.vars, variant.approach)?;
     stages.append(&mut variant.stages(&posed)?);
     let extra_constants = &constants.clone();

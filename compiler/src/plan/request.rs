@@ -4,6 +4,7 @@ use crate::catalog::Catalog;
 use crate::deadline::Deadline;
 use crate::ir::Program;
 use crate::question::Shape;
+use crate::rewrite;
 
 /// A question to plan.
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +15,16 @@ pub(crate) struct Request<'r> {
     pub(crate) catalog: &'r Catalog,
     /// The question, without its values.
     pub(crate) shape: &'r Shape,
+    /// Whether the rows are those of a caller's query, for which it is a condition.
+    pub(crate) filters: bool,
     /// When it must be compiled.
     pub(crate) deadline: Deadline,
+}
+
+impl<'r> Request<'r> {
+    /// What the passes over the question's program know of it.
+    pub(crate) fn context(&self) -> rewrite::Context<'r> {
+        let Self { program, catalog, shape, filters, deadline } = *self;
+        rewrite::Context { program, catalog, lists: !filters && shape.wants_ids(), deadline }
+    }
 }

@@ -34,6 +34,8 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
+    /// Whether ids are listed, and not conditions on them.
+    pub(crate) lists: bool,
     /// When they must have ended.
     pub(crate) deadline: Deadline,
 }
@@ -115,7 +117,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     Pass {
         name: "factor-calls",
         does: "asks once what several clauses of a relation ask of another one",
-        applies: |context| context.catalog.has_bound(),
+        applies: |context| context.catalog.has_bound() && !context.lists,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
     },
@@ -129,7 +131,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     Pass {
         name: "factor-calls",
         does: "asks once what several clauses of a relation ask of another one",
-        applies: |context| context.catalog.has_bound(),
+        applies: |context| context.catalog.has_bound() && !context.lists,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
     },

@@ -54,7 +54,7 @@ pub(crate) fn to_sql(
     values: &Values<'_>,
     observe: &mut dyn FnMut(&Plan),
 ) -> Result<Statement, CompileError> {
-    let Request { program, catalog, shape, deadline } = *request;
+    let Request { program, catalog, shape, deadline, .. } = *request;
     let verifier = Verifier::of(program, catalog, &planned.extra_constants, &shape.vars);
     let commented = matches!(values, Values::Literals(_));
     let constants = &planned.extra_constants;

@@ -35,8 +35,17 @@ pub(super) const ROLES_ON_DOCUMENTS: SourceId = SourceId(1);
 /// The bound query of open folders.
 pub(super) const OPEN_FOLDERS: SourceId = SourceId(6);
 
-/// The program of *which … may ada read* after all passes. `rules` are added to the blocks.
+/// The program of a condition on what ada may read, after all passes. `rules` are added to the blocks.
 pub(super) fn program(resource: &str, rules: &str) -> Specialised {
+    rewritten(resource, rules, false)
+}
+
+/// The program of a list of what ada may read, after all passes.
+pub(super) fn listing(resource: &str, rules: &str) -> Specialised {
+    rewritten(resource, rules, true)
+}
+
+fn rewritten(resource: &str, rules: &str, lists: bool) -> Specialised {
     let policy =
         check(&SourceMap::new("policy.polar", format!("{BLOCKS}{rules}"))).program.expect("a policy");
     let relation = |predicate: &str, types: &[&str]| Relation {
@@ -68,7 +77,7 @@ pub(super) fn program(resource: &str, rules: &str) -> Specialised {
     );
     let shape = Shape::of(&policy, &question);
     let specialised = specialise(&policy, &catalog, &shape, Deadline::NEVER).expect("a program");
-    let context = Context { program: &policy, catalog: &catalog, deadline: Deadline::NEVER };
+    let context = Context { program: &policy, catalog: &catalog, lists, deadline: Deadline::NEVER };
     let forms = forms(specialised, &context, &mut |_, _| {}).expect("no fault");
     forms.first().expect("a form").program.clone()
 }

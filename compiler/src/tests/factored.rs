@@ -1,6 +1,6 @@
 //! Which calls are asked once, and what is only tested then.
 
-use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, program};
+use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, listing, program};
 use crate::catalog::SourceId;
 use crate::datalog::{Adornment, Clause, Goal, Specialised};
 use crate::ir::Polarity;
@@ -34,6 +34,16 @@ fn what_two_clauses_ask_is_asked_once() {
     let columns = program.relations[cases].adornments.iter().filter(|column| column.has_column());
     assert!(columns.clone().all(|column| matches!(column, Adornment::Tested(Some(_)))));
     assert_eq!(columns.count(), 2);
+}
+
+/// Each clause of a list starts from what leads to few rows, which may be its condition.
+#[test]
+fn clauses_of_a_list_stay() {
+    let rules = r#"
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u);
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and has_relation(d, "folder", f) and open(f);
+    "#;
+    assert_eq!(callers(&listing("Doc", rules), ROLES_ON_DOCUMENTS).len(), 2);
 }
 
 #[test]
