@@ -14,7 +14,7 @@ use crate::pass::Pass;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Approach, Ends, Planned, Request};
 use crate::question::{CompileError, Domain, Question, QuestionVarId, Slot, Statement};
-use crate::rewrite::{self, Context, RoleForm, RoleFormId};
+use crate::rewrite::{self, RoleForm, RoleFormId};
 use crate::specialise;
 use crate::sql;
 use crate::sql::hosted::{LiteralValue, Values};
@@ -135,14 +135,13 @@ pub(crate) fn literal(question: &Question, now: i64, slot: Slot) -> Option<Liter
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        CompileError, Context, LiteralValue, Pass, RoleForm, literal, optimise, rewrite, specialise,
-    };
+    use super::{CompileError, LiteralValue, Pass, RoleForm, literal, optimise, rewrite, specialise};
     use crate::catalog::{Catalog, ContextId, Relation, RelationArg, RelationSource};
     use crate::check;
     use crate::deadline::Deadline;
     use crate::pass::Rewritable;
     use crate::question::{Question, QuestionVar, QuestionVarId, Shape, Slot};
+    use crate::rewrite::Context;
     use crate::source::SourceMap;
 
     #[test]
@@ -269,7 +268,7 @@ mod tests {
         for relation in &mut specialised.relations {
             relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
         }
-        let context = &context;
+        let context = &Context { program, catalog, lists: false, deadline: Deadline::NEVER };
         let fault = rewrite::forms(specialised, context, &mut |_, _| {}).expect_err("a fault");
         let CompileError::Bug(fault) = fault else { panic!("{fault:?}") };
         assert!(fault.contains("another number of columns than its relation"), "{fault}");

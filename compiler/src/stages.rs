@@ -11,7 +11,7 @@ use crate::ir;
 use crate::pass::{Pass, Rewritable};
 use crate::plan::{Approach, Planned, Request, plan};
 use crate::question::{CompileError, Question, QuestionVar, QuestionVarId};
-use crate::rewrite::{self, Context, RoleForm};
+use crate::rewrite::{self, RoleForm};
 use crate::specialise::specialise;
 use crate::sql::hosted::Values;
 

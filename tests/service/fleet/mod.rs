@@ -154,7 +154,7 @@ fn asking(nodes: &[Service; NODES], ask: impl Fn(usize, &Service) + Sync, meanwh
 }
 
 /// Ends a race when dropped.
-struct EndOfRace<'r>(&'r AtomicBool);
+pub(super) struct EndOfRace<'r>(pub(super) &'r AtomicBool);
 
 impl Drop for EndOfRace<'_> {
     fn drop(&mut self) {
