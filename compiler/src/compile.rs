@@ -207,7 +207,7 @@ mod tests {
             source: RelationSource::Table { schema: None, name: "granted".into() },
         };
         let catalog = &Catalog { relations: vec![granted].into() };
-        let context = Context { program, catalog, lists: false, deadline: Deadline::NEVER };
+        let context = Context { program, catalog, factors: false, deadline: Deadline::NEVER };
         let passes = |action: QuestionVar| {
             let doc = QuestionVar::given("what", "Doc", "7");
             let question =
@@ -268,7 +268,7 @@ mod tests {
         for relation in &mut specialised.relations {
             relation.clauses.iter_mut().for_each(|clause| clause.head.clear());
         }
-        let context = &Context { program, catalog, lists: false, deadline: Deadline::NEVER };
+        let context = &Context { program, catalog, factors: false, deadline: Deadline::NEVER };
         let fault = rewrite::forms(specialised, context, &mut |_, _| {}).expect_err("a fault");
         let CompileError::Bug(fault) = fault else { panic!("{fault:?}") };
         assert!(fault.contains("another number of columns than its relation"), "{fault}");

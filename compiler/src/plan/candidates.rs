@@ -1,13 +1,13 @@
 //! The plans of one question, best first, and which of them is taken.
 //!
-//! A question's program has one or two [`RoleForm`]s, and each of them several plans, which differ in what
+//! A question's program has up to four [`RoleForm`]s, and each of them several plans, which differ in what
 //! becomes a table of its own ([`Shares`]). More shared tables make a smaller plan; fewer keep it closer to
 //! the question. [`first_fit`] takes the first plan that becomes a statement.
 //!
 //! A plan that is too large is followed by the next one, and one that is too deep for the database's parser
 //! by one whose deep tests are tables. A form whose closest plan is refused for any other reason is
-//! abandoned, since a variable that nothing binds in branches is bound in no table either; the other form may
-//! still work.
+//! abandoned, since a variable that nothing binds in branches is bound in no table either; the other forms
+//! may still work.
 
 use super::approach::{Ends, Shares};
 use super::{Approach, Planned, Request, plan};

@@ -25,6 +25,8 @@ impl<'r> Request<'r> {
     /// What the passes over the question's program know of it.
     pub(crate) fn context(&self) -> rewrite::Context<'r> {
         let Self { program, catalog, shape, filters, deadline } = *self;
-        rewrite::Context { program, catalog, lists: !filters && shape.wants_ids(), deadline }
+        // Each clause of a list starts from what leads to few rows, which may be its condition.
+        let factors = catalog.has_bound() && (filters || !shape.wants_ids());
+        rewrite::Context { program, catalog, factors, deadline }
     }
 }

@@ -3,7 +3,8 @@
 //! In: the policy as [`crate::specialise`] specialised it for one question. Out: the [`RoleForm`]s of the
 //! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`ROLES`]
 //! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles
-//! are data, and one in which each role is a literal of its own.
+//! are data, and one in which each role is a literal of its own. Where calls are factored out of clauses, the
+//! forms without that come after the others: a plan of them may bind what no plan of the others does.
 
 mod absorb;
 mod contained;
@@ -34,8 +35,8 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
-    /// Whether ids are listed, and not conditions on them.
-    pub(crate) lists: bool,
+    /// Whether to ask once what several clauses ask.
+    pub(crate) factors: bool,
     /// When they must have ended.
     pub(crate) deadline: Deadline,
 }
@@ -52,6 +53,15 @@ enum RolesAs {
     Data,
 }
 
+/// How the clauses of a program ask for what several of them ask.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SharedCalls {
+    /// Once.
+    Factored,
+    /// Each by itself, as the policy says.
+    Repeated,
+}
+
 /// A program that answers the question.
 #[derive(Clone, Debug)]
 pub(crate) struct RoleForm {
@@ -61,6 +71,8 @@ pub(crate) struct RoleForm {
     pub(crate) shared: IndexSet<RelId>,
     /// How it has roles.
     roles: RolesAs,
+    /// How it has calls that several clauses make.
+    calls: SharedCalls,
     /// The rules that the question could reach, before any was left out.
     pub(crate) rules: IndexSet<RuleId>,
 }
@@ -80,7 +92,8 @@ impl RoleForm {
     /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
     /// parted.
     pub(crate) fn passed(&self, pass: &Pass<Self>, after: &Self) -> bool {
-        self.roles == after.roles || SHRINK.iter().any(|shared| shared.name == pass.name)
+        let is_shared = || SHRINK.iter().any(|shared| shared.name == pass.name);
+        self.calls == after.calls && (self.roles == after.roles || is_shared())
     }
 }
 
@@ -117,7 +130,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     Pass {
         name: "factor-calls",
         does: "asks once what several clauses of a relation ask of another one",
-        applies: |context| context.catalog.has_bound() && !context.lists,
+        applies: |context| context.factors,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
     },
@@ -131,7 +144,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     Pass {
         name: "factor-calls",
         does: "asks once what several clauses of a relation ask of another one",
-        applies: |context| context.catalog.has_bound() && !context.lists,
+        applies: |context| context.factors,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
     },
@@ -204,7 +217,7 @@ pub(crate) fn forms(
         verify::check(context.program, context.catalog, program, n_outputs)
             .map_err(|fault| CompileError::Bug(format!("after `{pass}`: {fault}")))
     };
-    let mut run = |passes, form: &mut RoleForm| {
+    let mut run = |passes, form: &mut RoleForm, context: &Context<'_>| {
         pass::run(passes, form, context, &mut |pass, form| {
             if cfg!(debug_assertions) {
                 check(pass.name, &form.program)?;
@@ -217,19 +230,32 @@ pub(crate) fn forms(
         check("specialise", &program)?;
     }
     let rules = rules(&program);
-    let mut named = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, rules };
-    run(SHRINK, &mut named)?;
-    let mut forms = IdVec::new();
-    if asks_for_literals(&named.program) {
-        let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
-        run(ROLES, &mut as_data)?;
-        run(CLOSE, &mut as_data)?;
-        check("rewrite", &as_data.program)?;
-        forms.push(as_data);
+    let calls = SharedCalls::Repeated;
+    let repeated = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, calls, rules };
+    let mut started = vec![(repeated.clone(), Context { factors: false, ..*context })];
+    if context.factors {
+        started.insert(0, (RoleForm { calls: SharedCalls::Factored, ..repeated }, *context));
     }
-    run(CLOSE, &mut named)?;
-    check("rewrite", &named.program)?;
-    forms.push(named);
+    let mut forms = IdVec::new();
+    for (mut named, context) in started {
+        let n_relations = named.program.relations.len();
+        run(SHRINK, &mut named, &context)?;
+        if asks_for_literals(&named.program) {
+            let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
+            run(ROLES, &mut as_data, &context)?;
+            run(CLOSE, &mut as_data, &context)?;
+            check("rewrite", &as_data.program)?;
+            forms.push(as_data);
+        }
+        let is_other = named.program.relations.len() > n_relations;
+        run(CLOSE, &mut named, &context)?;
+        check("rewrite", &named.program)?;
+        forms.push(named);
+        // Nothing was factored: the other forms would be the same.
+        if context.factors && !is_other {
+            break;
+        }
+    }
     Ok(forms)
 }
 

@@ -37,15 +37,16 @@ pub(super) const OPEN_FOLDERS: SourceId = SourceId(6);
 
 /// The program of a condition on what ada may read, after all passes. `rules` are added to the blocks.
 pub(super) fn program(resource: &str, rules: &str) -> Specialised {
-    rewritten(resource, rules, false)
+    rewritten(resource, rules, true).swap_remove(0)
 }
 
 /// The program of a list of what ada may read, after all passes.
 pub(super) fn listing(resource: &str, rules: &str) -> Specialised {
-    rewritten(resource, rules, true)
+    rewritten(resource, rules, false).swap_remove(0)
 }
 
-fn rewritten(resource: &str, rules: &str, lists: bool) -> Specialised {
+/// The programs that answer the question, best first; `factors` says whether calls are factored out.
+pub(super) fn rewritten(resource: &str, rules: &str, factors: bool) -> Vec<Specialised> {
     let policy =
         check(&SourceMap::new("policy.polar", format!("{BLOCKS}{rules}"))).program.expect("a policy");
     let relation = |predicate: &str, types: &[&str]| Relation {
@@ -77,7 +78,7 @@ fn rewritten(resource: &str, rules: &str, lists: bool) -> Specialised {
     );
     let shape = Shape::of(&policy, &question);
     let specialised = specialise(&policy, &catalog, &shape, Deadline::NEVER).expect("a program");
-    let context = Context { program: &policy, catalog: &catalog, lists, deadline: Deadline::NEVER };
+    let context = Context { program: &policy, catalog: &catalog, factors, deadline: Deadline::NEVER };
     let forms = forms(specialised, &context, &mut |_, _| {}).expect("no fault");
-    forms.first().expect("a form").program.clone()
+    forms.iter().map(|form| form.program.clone()).collect()
 }

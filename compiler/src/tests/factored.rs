@@ -1,6 +1,6 @@
 //! Which calls are asked once, and what is only tested then.
 
-use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, listing, program};
+use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, listing, program, rewritten};
 use crate::catalog::SourceId;
 use crate::datalog::{Adornment, Clause, Goal, Specialised};
 use crate::ir::Polarity;
@@ -86,4 +86,20 @@ fn a_call_that_waits_for_its_cases_stays() {
         has_permission(u: User, "read", d: Doc) if has_relation(d, "folder", f) and taken(_, f) and has_role(u, "viewer", d);
     "#;
     assert_eq!(callers(&program("Doc", rules), OPEN_FOLDERS).len(), 2);
+}
+
+/// A plan of the rules as they are may bind a value that no plan of the others binds.
+#[test]
+fn rules_as_they_are_come_second() {
+    let calls = |rules: &str| -> Vec<usize> {
+        let programs = rewritten("Doc", rules, true);
+        programs.iter().map(|program| callers(program, ROLES_ON_DOCUMENTS).len()).collect()
+    };
+    let shared = r#"
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u);
+        has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and has_relation(d, "folder", f) and open(f);
+    "#;
+    assert_eq!(calls(shared), [1, 2]);
+    let alone = r#"has_permission(u: User, "read", d: Doc) if has_role(u, "editor", d) and active(u);"#;
+    assert_eq!(calls(alone), [1]);
 }
