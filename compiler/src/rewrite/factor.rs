@@ -110,6 +110,8 @@ fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<
             columns(&program.relations[call.0]).zip(&call.1).filter(|(column, _)| column.is_tested());
         tested.into_iter().any(|(_, place)| !is_tested(*place))
     };
+    // The planner can start from the cases, or only test them. It cannot do both for one relation: what a row
+    // around the cases gives is not known where they become a table.
     let adornments = if cases.iter().all(|case| gives_all(&case.goals)) {
         relation.adornments.clone()
     } else if gives_all(others) && !waits() {
