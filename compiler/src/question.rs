@@ -137,12 +137,14 @@ pub enum ShapeDomain {
     Ignored,
 }
 
-impl Shape {
-    /// Whether values are asked for that may be ids: all but Strings, such as actions.
-    pub(crate) fn wants_ids(&self) -> bool {
-        self.vars.iter().any(|var| var.domain == ShapeDomain::Wanted && var.ty != Some(TypeId::STRING))
+impl ShapeVar {
+    /// Whether values are asked for that are no Strings. Rules are copied for each String, such as an action.
+    pub(crate) fn is_listed(&self) -> bool {
+        self.domain == ShapeDomain::Wanted && self.ty != Some(TypeId::STRING)
     }
+}
 
+impl Shape {
     /// The shape of a question under a policy.
     pub fn of(program: &Program, question: &Question) -> Self {
         let vars = question.vars.iter().map(|var| {

@@ -15,12 +15,12 @@ use crate::catalog::Catalog;
 use crate::compile;
 use crate::dialect::{Features, StoreDialect};
 use crate::id_vec::IdVec;
-use crate::ir::{Program, TypeId};
+use crate::ir::Program;
 use crate::keys::Keys;
 use crate::limits;
 use crate::plan::candidates::{Candidates, Order, first_fit};
 use crate::plan::{Ends, Planned, Request};
-use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain, ShapeVar};
+use crate::question::{CompileError, QuestionVarId, Shape, ShapeDomain};
 use crate::refusal::{Limit, Refusal};
 use crate::rewrite::{RoleForm, RoleFormId};
 
@@ -89,9 +89,9 @@ fn attempts(features: &Features) -> impl Iterator<Item = PlanLimits> {
 /// variable must be wanted, and not a String, because rules are copied for each String.
 fn given_by_row(shape: &Shape, var: QuestionVarId) -> Option<(QuestionVarId, Shape)> {
     let mut given = shape.clone();
-    let ShapeVar { domain, ty, .. } = &mut given.vars[var];
-    let can_be_supplied = *domain == ShapeDomain::Wanted && *ty != Some(TypeId::STRING);
-    *domain = ShapeDomain::Given;
+    let wanted = &mut given.vars[var];
+    let can_be_supplied = wanted.is_listed();
+    wanted.domain = ShapeDomain::Given;
     can_be_supplied.then_some((var, given))
 }
 

@@ -113,7 +113,8 @@ impl<'c> Candidates<'c> {
         }
     }
 
-    /// Why the question is refused: for the reason of the form that names roles as the policy does.
+    /// Why the question is refused: for the reason of the form that is closest to the policy, which names
+    /// roles and repeats calls.
     fn into_refusal(self) -> CompileError {
         match self.refusals.into_iter().flatten().next_back() {
             Some(refusal) => CompileError::Refused(refusal),

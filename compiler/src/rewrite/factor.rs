@@ -12,8 +12,8 @@
 //! ```
 //!
 //! Conjunction distributes over union, so that both forms derive the same. In the first, each way of the
-//! other permission is multiplied by each case once the call is replaced by what it calls, and what shares a
-//! way may be written in different orders by then.
+//! other permission is copied into each case once the call is replaced by what it calls. The copies may order
+//! their goals differently, so that later passes do not see that they are the same.
 
 use crate::datalog::numbering::ClauseNumbering;
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, ScanArg, Specialised, Term};
@@ -58,16 +58,23 @@ pub(super) fn factor_calls(program: &mut Specialised) {
 }
 
 /// For each relation whether there are several ways to its tuples, by its own clauses or by what the only one
-/// calls.
+/// calls. Every recursion has several clauses.
 fn has_ways(program: &Specialised) -> IdVec<RelId, bool> {
     let mut has_ways = IdVec::like(&program.relations, false);
     // What is called comes first.
     for rel in program.strata().into_iter().flat_map(|component| component.nodes).map(RelId::from_index) {
         let clauses = &program.relations[rel].clauses;
-        has_ways[rel] =
-            clauses.len() > 1 || clauses.iter().flat_map(Clause::callees).any(|callee| has_ways[callee]);
+        has_ways[rel] = clauses.len() > 1 || clauses.iter().flat_map(called).any(|callee| has_ways[callee]);
     }
     has_ways
+}
+
+/// The relations that a clause calls positively.
+fn called(clause: &Clause) -> impl Iterator<Item = RelId> {
+    clause.goals.iter().filter_map(|goal| match goal {
+        Goal::Call { polarity: Polarity::Positive, rel, .. } => Some(*rel),
+        Goal::Call { .. } | Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } => None,
+    })
 }
 
 /// The clauses of a relation that make the same call, without it; the call that most of them make is first.
@@ -110,8 +117,8 @@ fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<
             columns(&program.relations[call.0]).zip(&call.1).filter(|(column, _)| column.is_tested());
         tested.into_iter().any(|(_, place)| !is_tested(*place))
     };
-    // The planner can start from the cases, or only test them. It cannot do both for one relation: what a row
-    // around the cases gives is not known where they become a table.
+    // The cases are either enumerated or only tested: a table of cases does not see the values of the row
+    // around it.
     let adornments = if cases.iter().all(|case| gives_all(&case.goals)) {
         relation.adornments.clone()
     } else if gives_all(others) && !waits() {

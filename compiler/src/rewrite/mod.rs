@@ -2,9 +2,10 @@
 //!
 //! In: the policy as [`crate::specialise`] specialised it for one question. Out: the [`RoleForm`]s of the
 //! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`ROLES`]
-//! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which roles
-//! are data, and one in which each role is a literal of its own. Where calls are factored out of clauses, the
-//! forms without that come after the others: a plan of them may bind what no plan of the others does.
+//! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which
+//! roles are data, and one in which each role is a literal of its own. Where calls are factored out of
+//! clauses, each is followed by the same without that, of which a plan may bind what no plan of the other
+//! does.
 
 mod absorb;
 mod contained;
@@ -35,7 +36,7 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
-    /// Whether to ask once what several clauses ask.
+    /// Whether calls that several clauses make are factored out.
     pub(crate) factors: bool,
     /// When they must have ended.
     pub(crate) deadline: Deadline,
@@ -53,7 +54,7 @@ enum RolesAs {
     Data,
 }
 
-/// How the clauses of a program ask for what several of them ask.
+/// How a program makes a call that several of its clauses make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SharedCalls {
     /// Once.
@@ -71,7 +72,7 @@ pub(crate) struct RoleForm {
     pub(crate) shared: IndexSet<RelId>,
     /// How it has roles.
     roles: RolesAs,
-    /// How it has calls that several clauses make.
+    /// How it makes a call that several clauses make.
     calls: SharedCalls,
     /// The rules that the question could reach, before any was left out.
     pub(crate) rules: IndexSet<RuleId>,
@@ -129,7 +130,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     },
     Pass {
         name: "factor-calls",
-        does: "asks once what several clauses of a relation ask of another one",
+        does: "makes a call once that several clauses of a relation make",
         applies: |context| context.factors,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
@@ -143,7 +144,7 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
     },
     Pass {
         name: "factor-calls",
-        does: "asks once what several clauses of a relation ask of another one",
+        does: "makes a call once that several clauses of a relation make",
         applies: |context| context.factors,
         keeps: (),
         run: |form, _| factor::factor_calls(&mut form.program),
@@ -236,7 +237,7 @@ pub(crate) fn forms(
     if context.factors {
         started.insert(0, (RoleForm { calls: SharedCalls::Factored, ..repeated }, *context));
     }
-    let mut forms = IdVec::new();
+    let (mut with_data, mut with_names) = (Vec::new(), Vec::new());
     for (mut named, context) in started {
         let n_relations = named.program.relations.len();
         run(SHRINK, &mut named, &context)?;
@@ -245,18 +246,18 @@ pub(crate) fn forms(
             run(ROLES, &mut as_data, &context)?;
             run(CLOSE, &mut as_data, &context)?;
             check("rewrite", &as_data.program)?;
-            forms.push(as_data);
+            with_data.push(as_data);
         }
-        let is_other = named.program.relations.len() > n_relations;
+        // Of these passes, only the one that factors makes relations.
+        let is_factored = named.program.relations.len() > n_relations;
         run(CLOSE, &mut named, &context)?;
         check("rewrite", &named.program)?;
-        forms.push(named);
-        // Nothing was factored: the other forms would be the same.
-        if context.factors && !is_other {
+        with_names.push(named);
+        if context.factors && !is_factored {
             break;
         }
     }
-    Ok(forms)
+    Ok(with_data.into_iter().chain(with_names).collect())
 }
 
 /// Whether the alternatives of the question differ in literals that they answer with, as actions do.

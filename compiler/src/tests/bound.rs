@@ -40,11 +40,6 @@ pub(super) fn program(resource: &str, rules: &str) -> Specialised {
     rewritten(resource, rules, true).swap_remove(0)
 }
 
-/// The program of a list of what ada may read, after all passes.
-pub(super) fn listing(resource: &str, rules: &str) -> Specialised {
-    rewritten(resource, rules, false).swap_remove(0)
-}
-
 /// The programs that answer the question, best first; `factors` says whether calls are factored out.
 pub(super) fn rewritten(resource: &str, rules: &str, factors: bool) -> Vec<Specialised> {
     let policy =

@@ -3,7 +3,7 @@
 //! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
-use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin, WORK};
+use super::atoms::{Alternative, Atoms, Inlines, LayoutBudget, PlanAtom, ReadFrom, ValueOrigin};
 use super::equal::{Counted, asks_as_much, entails};
 use super::implied::without_implied_conditions;
 use super::multiset::{contains, is_subset, missing, without_repeats};
@@ -72,16 +72,19 @@ fn find_fault(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Res
     // These leave out no alternative only because it has a branch and its denial.
     let exempts = !matches!(keeps, Keeps::Stricter | Keeps::Covering);
     let old = Atoms { plan: before, parts: &[], inlines, exempts };
-    let mut comparison = PlanComparison { keeps, old, new: Atoms { plan: after, parts, ..old }, left: WORK };
+    let mut comparison =
+        PlanComparison { keeps, old, new: Atoms { plan: after, parts, ..old }, budget: LayoutBudget::CHECK };
     comparison
-        .compare(&|old, left| old.of_answer(left), &|new, left| new.of_answer(left))
+        .compare(&|old, budget| old.of_answer(budget), &|new, budget| new.of_answer(budget))
         .map_err(|fault| format!("the answer: {fault}"))?;
     for table in &after.tables {
         let Some(known) = before.tables.iter().find(|known| known.name == table.name) else { continue };
         for part in [base, step] {
             let [known, selects] = [known, table].map(part);
             comparison
-                .compare(&|old, left| old.of_selects(known, left), &|new, left| new.of_selects(selects, left))
+                .compare(&|old, budget| old.of_selects(known, budget), &|new, budget| {
+                    new.of_selects(selects, budget)
+                })
                 .map_err(|fault| format!("{}: {fault}", table.name))?;
         }
     }
@@ -89,14 +92,14 @@ fn find_fault(keeps: Keeps, before: &Plan, after: &Plan, parts: &[&Plan]) -> Res
 }
 
 /// Lays out the alternatives of a part of a plan; `None` if they are too many.
-type LaysOut<'f> = &'f dyn Fn(Atoms<'_>, &mut usize) -> Option<Vec<Alternative>>;
+type LaysOut<'f> = &'f dyn Fn(Atoms<'_>, &mut LayoutBudget) -> Option<Vec<Alternative>>;
 
-/// The plans before and after a pass, and how many atoms may still be laid out.
+/// The plans before and after a pass, and how much may still be laid out.
 struct PlanComparison<'a> {
     keeps: Keeps,
     old: Atoms<'a>,
     new: Atoms<'a>,
-    left: usize,
+    budget: LayoutBudget,
 }
 
 impl PlanComparison<'_> {
@@ -113,13 +116,15 @@ impl PlanComparison<'_> {
         let with = |exempts| PlanComparison {
             old: Atoms { exempts, ..self.old },
             new: Atoms { exempts, ..self.new },
-            left: WORK,
+            budget: LayoutBudget::SECOND_LOOK,
             ..*self
         };
         let parts = [with(self.new.exempts), with(false)].map(|mut part| part.lay_out(of_old, of_new));
-        // If there are too many to lay out all of them, those that never hold cannot be told from lost ones.
-        let [Some([old, new]), Some(all)] = parts else { return Ok(()) };
-        let [all_old, all_new] = all.map(|all| self.counted(all));
+        let ([old, new], [all_old, all_new]) = match parts {
+            [Some(some), Some(all)] => (some, all.map(|all| self.counted(all))),
+            // There are too many to lay out all of them.
+            [None, _] | [_, None] => ([old.clone(), new.clone()], [old, new]),
+        };
         if self.find_loss([&all_old, &all_old], [&all_new, &all_new]).is_ok() {
             return Ok(());
         }
@@ -140,7 +145,7 @@ impl PlanComparison<'_> {
 
     /// The old alternatives and the new ones.
     fn lay_out(&mut self, of_old: LaysOut<'_>, of_new: LaysOut<'_>) -> Option<[Vec<Alternative>; 2]> {
-        Some([of_old(self.old, &mut self.left)?, of_new(self.new, &mut self.left)?])
+        Some([of_old(self.old, &mut self.budget)?, of_new(self.new, &mut self.budget)?])
     }
 
     /// The alternatives without the repeats that do not count.
@@ -335,5 +340,5 @@ fn bases<'a>(
         PlanAtom::Source(ReadFrom::Table(name)) => plan.plan.tables.iter().find(|table| table.name == *name),
         _ => None,
     });
-    read.map(move |table| plan.of_selects(base(table), &mut { WORK }))
+    read.map(move |table| plan.of_selects(base(table), &mut { LayoutBudget::CHECK }))
 }

@@ -16,12 +16,22 @@ use crate::question::{QuestionVarId, Slot};
 use std::borrow::Cow;
 use std::rc::Rc;
 
-/// How many alternatives one plan may have; beyond that its atoms are not accounted for.
-const ALTERNATIVES: usize = 512;
+/// How much of a plan is laid out; one that needs more is not accounted for. Tables of tables multiply.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LayoutBudget {
+    /// How many atoms may still be laid out.
+    atoms: usize,
+    /// How many alternatives a part of a plan may have.
+    alternatives: usize,
+}
 
-/// How many atoms are laid out for one check; a plan that needs more is not accounted for. Tables of tables
-/// multiply.
-pub(super) const WORK: usize = 50_000;
+impl LayoutBudget {
+    /// For one check.
+    pub(super) const CHECK: Self = Self { atoms: 50_000, alternatives: 512 };
+
+    /// For a check that found a fault, of which all alternatives are laid out, those that never hold as well.
+    pub(super) const SECOND_LOOK: Self = Self { atoms: 400_000, alternatives: 2_048 };
+}
 
 /// A condition of an alternative.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,21 +120,25 @@ struct Seen {
 }
 
 impl<'a> Atoms<'a> {
-    /// The alternatives of the answer, each with the guard; `None` if they are too many. `left` is how many
-    /// atoms may still be laid out.
-    pub(super) fn of_answer(self, left: &mut usize) -> Option<Vec<Alternative>> {
-        let guard = self.alternatives(&self.plan.guard, &[], left)?;
-        let all = self.of_selects(self.plan.answer.selects(), left)?;
-        let mut guarded = product(&all, &guard, left)?;
+    /// The alternatives of the answer, each with the guard; `None` if they are too many. `budget` is
+    /// what may still be laid out.
+    pub(super) fn of_answer(self, budget: &mut LayoutBudget) -> Option<Vec<Alternative>> {
+        let guard = self.alternatives(&self.plan.guard, &[], budget)?;
+        let all = self.of_selects(self.plan.answer.selects(), budget)?;
+        let mut guarded = product(&all, &guard, budget)?;
         guarded.iter_mut().for_each(|alternative| alternative.sort());
         Some(guarded)
     }
 
     /// The alternatives of top-level selects; `None` if they are too many.
-    pub(super) fn of_selects(self, selects: &[Select], left: &mut usize) -> Option<Vec<Alternative>> {
+    pub(super) fn of_selects(
+        self,
+        selects: &[Select],
+        budget: &mut LayoutBudget,
+    ) -> Option<Vec<Alternative>> {
         let mut all = Vec::new();
         for select in selects {
-            all.extend(self.alternatives(select, &[], left)?);
+            all.extend(self.alternatives(select, &[], budget)?);
         }
         Some(all)
     }
@@ -138,20 +152,26 @@ impl<'a> Atoms<'a> {
         selects.iter().map(|select| select.output.len()).max()
     }
 
-    fn alternatives(self, select: &Select, around: &[Seen], left: &mut usize) -> Option<Vec<Alternative>> {
+    fn alternatives(
+        self,
+        select: &Select,
+        around: &[Seen],
+        budget: &mut LayoutBudget,
+    ) -> Option<Vec<Alternative>> {
         let mut all = Vec::new();
-        for scope in self.scopes(select, around)? {
-            all.extend(self.of_scope(select, around.len(), &scope, left)?);
+        for scope in self.scopes(select, around, budget.alternatives)? {
+            all.extend(self.of_scope(select, around.len(), &scope, budget)?);
         }
         Some(all)
     }
 
-    /// The sources that a select sees, once for each choice among the selects behind its own.
-    fn scopes(self, select: &Select, around: &[Seen]) -> Option<Vec<Vec<Seen>>> {
+    /// The sources that a select sees, once for each choice among the selects behind its own; `None` if there
+    /// are more than `most`.
+    fn scopes(self, select: &Select, around: &[Seen], most: usize) -> Option<Vec<Vec<Seen>>> {
         let mut scopes = vec![around.to_vec()];
         for from in &select.from {
-            let choices = self.choices(*from)?;
-            if scopes.len().saturating_mul(choices.len()) > ALTERNATIVES {
+            let choices = self.choices(*from, most)?;
+            if scopes.len().saturating_mul(choices.len()) > most {
                 return None;
             }
             let mut longer = Vec::new();
@@ -165,13 +185,13 @@ impl<'a> Atoms<'a> {
     }
 
     /// What an alternative may read of a source.
-    fn choices(self, from: From) -> Option<Vec<Seen>> {
+    fn choices(self, from: From, most: usize) -> Option<Vec<Seen>> {
         let Some((arms, inner)) = self.arms(from.kind) else {
             return Some(vec![Seen { from, arm: 0, inside: Rc::default() }]);
         };
         let mut choices = Vec::new();
         for (arm, select) in arms.iter().enumerate() {
-            let insides = inner.scopes(select, &[])?;
+            let insides = inner.scopes(select, &[], most)?;
             choices.extend(insides.into_iter().map(|inside| Seen { from, arm, inside: inside.into() }));
         }
         Some(choices)
@@ -183,23 +203,23 @@ impl<'a> Atoms<'a> {
         select: &Select,
         outside: usize,
         scope: &[Seen],
-        left: &mut usize,
+        budget: &mut LayoutBudget,
     ) -> Option<Vec<Alternative>> {
         let mut read = vec![Vec::new()];
         for seen in scope.iter().skip(outside) {
-            read = product(&read, &self.behind(seen, left)?, left)?;
-            read = product(&read, &[self.sameness(seen.from.kind, scope)], left)?;
+            read = product(&read, &self.behind(seen, budget)?, budget)?;
+            read = product(&read, &[self.sameness(seen.from.kind, scope)], budget)?;
         }
         let mut all = Vec::new();
         let cases = if self.exempts {
-            contradictions::cases(select, ALTERNATIVES)?
+            contradictions::cases(select, budget.alternatives)?
         } else {
             vec![Cow::Borrowed(select)]
         };
         for case in cases {
             let mut of_case = read.clone();
             for condition in &case.filter {
-                of_case = product(&of_case, &self.condition(condition, scope, left)?, left)?;
+                of_case = product(&of_case, &self.condition(condition, scope, budget)?, budget)?;
             }
             all.append(&mut of_case);
         }
@@ -207,7 +227,12 @@ impl<'a> Atoms<'a> {
         Some(all)
     }
 
-    fn condition(self, condition: &Condition, scope: &[Seen], left: &mut usize) -> Option<Vec<Alternative>> {
+    fn condition(
+        self,
+        condition: &Condition,
+        scope: &[Seen],
+        budget: &mut LayoutBudget,
+    ) -> Option<Vec<Alternative>> {
         Some(match condition {
             Condition::Compare { op, left, right } => {
                 vec![vec![compare(*op, self.value(*left, scope), self.value(*right, scope))]]
@@ -223,12 +248,12 @@ impl<'a> Atoms<'a> {
                 let value = self.value(*expr, scope);
                 let mut all = Vec::new();
                 for select in selects {
-                    for inside in self.scopes(select, scope)? {
+                    for inside in self.scopes(select, scope, budget.alternatives)? {
                         let shown = select.output.first().map(|shown| self.value(*shown, &inside));
                         let shown = shown.unwrap_or(ValueOrigin::Unconstrained);
                         let equal = vec![vec![compare(CompareOp::Equal, value.clone(), shown)]];
-                        let of_set = self.of_scope(select, scope.len(), &inside, left)?;
-                        all.extend(product(&of_set, &equal, left)?);
+                        let of_set = self.of_scope(select, scope.len(), &inside, budget)?;
+                        all.extend(product(&of_set, &equal, budget)?);
                     }
                 }
                 all
@@ -236,7 +261,7 @@ impl<'a> Atoms<'a> {
             Condition::Any(branches) => {
                 let mut all = Vec::new();
                 for branch in branches {
-                    all.extend(self.alternatives(branch, scope, left)?);
+                    all.extend(self.alternatives(branch, scope, budget)?);
                 }
                 all
             }
@@ -244,7 +269,7 @@ impl<'a> Atoms<'a> {
                 // Each alternative of each branch denies by itself.
                 let mut none = Vec::new();
                 for branch in branches {
-                    none.extend(self.alternatives(branch, scope, left)?.into_iter().map(PlanAtom::None));
+                    none.extend(self.alternatives(branch, scope, budget)?.into_iter().map(PlanAtom::None));
                 }
                 vec![none]
             }
@@ -268,9 +293,9 @@ impl<'a> Atoms<'a> {
     }
 
     /// The atoms of a source.
-    fn behind(self, seen: &Seen, left: &mut usize) -> Option<Vec<Alternative>> {
+    fn behind(self, seen: &Seen, budget: &mut LayoutBudget) -> Option<Vec<Alternative>> {
         if let Some((select, inner)) = self.arm(seen) {
-            return inner.of_scope(select, 0, &seen.inside, left);
+            return inner.of_scope(select, 0, &seen.inside, budget);
         }
         Some(vec![vec![PlanAtom::Source(self.source(seen.from.kind))]])
     }
@@ -360,10 +385,14 @@ fn compare(op: CompareOp, left: ValueOrigin, right: ValueOrigin) -> PlanAtom {
 }
 
 /// Every alternative of one with every alternative of the other, not sorted; `None` if they are too many.
-fn product(one: &[Alternative], other: &[Alternative], left: &mut usize) -> Option<Vec<Alternative>> {
+fn product(
+    one: &[Alternative],
+    other: &[Alternative],
+    budget: &mut LayoutBudget,
+) -> Option<Vec<Alternative>> {
     let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
-    *left = left.checked_sub(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
-    if one.len().saturating_mul(other.len()) > ALTERNATIVES {
+    budget.atoms = budget.atoms.checked_sub(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
+    if one.len().saturating_mul(other.len()) > budget.alternatives {
         return None;
     }
     let mut all = Vec::with_capacity(one.len() * other.len());
