@@ -3,7 +3,8 @@
 //! An alternative with an atom less holds of more rows, which may be a wrong "allowed"; one with an atom
 //! more, or an alternative less, may be a wrong "denied". What a pass may change is its [`Keeps`].
 
-use super::atoms::{Alternative, Atoms, Inlines, LayoutBudget, PlanAtom, ReadFrom, ValueOrigin};
+use super::atoms::{Alternative, Atoms, Inlines, PlanAtom, ReadFrom, ValueOrigin};
+use super::budget::LayoutBudget;
 use super::equal::{Counted, asks_as_much, entails};
 use super::implied::without_implied_conditions;
 use super::multiset::{contains, is_subset, missing, without_repeats};

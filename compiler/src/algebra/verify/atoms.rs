@@ -6,6 +6,7 @@
 //! what it shows there; so is a table of several, where a pass takes such tables apart. So a plan may be
 //! rewritten in many ways that leave its atoms as they are.
 
+use super::budget::LayoutBudget;
 use super::contradictions;
 use crate::algebra::TableRef;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, TableBody};
@@ -15,23 +16,6 @@ use crate::ir::{CompareOp, ConstId, TypeId};
 use crate::question::{QuestionVarId, Slot};
 use std::borrow::Cow;
 use std::rc::Rc;
-
-/// How much of a plan is laid out; one that needs more is not accounted for. Tables of tables multiply.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LayoutBudget {
-    /// How many atoms may still be laid out.
-    atoms: usize,
-    /// How many alternatives a part of a plan may have.
-    alternatives: usize,
-}
-
-impl LayoutBudget {
-    /// For one check.
-    pub(super) const CHECK: Self = Self { atoms: 50_000, alternatives: 512 };
-
-    /// For a check that found a fault, of which all alternatives are laid out, those that never hold as well.
-    pub(super) const SECOND_LOOK: Self = Self { atoms: 400_000, alternatives: 2_048 };
-}
 
 /// A condition of an alternative.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -391,7 +375,7 @@ fn product(
     budget: &mut LayoutBudget,
 ) -> Option<Vec<Alternative>> {
     let n_atoms = |all: &[Alternative]| all.iter().map(Vec::len).sum::<usize>();
-    budget.atoms = budget.atoms.checked_sub(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
+    budget.spend(n_atoms(one) * other.len() + n_atoms(other) * one.len())?;
     if one.len().saturating_mul(other.len()) > budget.alternatives {
         return None;
     }

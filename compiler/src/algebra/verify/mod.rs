@@ -12,6 +12,7 @@
 
 mod accounts;
 mod atoms;
+mod budget;
 mod contradictions;
 mod equal;
 mod implied;
