@@ -170,6 +170,10 @@ mod tests {
     fn the_architecture_lists_the_passes() {
         let tables = [
             table("The program of every question goes through these:", rewrite::SHRINK),
+            table(
+                "It goes through these with `factor-calls`, if that applies, and without it:",
+                rewrite::FACTOR,
+            ),
             table("The form with roles as data goes through these:", rewrite::ROLES),
             table("Each form goes through these at the end:", rewrite::CLOSE),
             table("each for certain kinds of statement:", optimise::PASSES),
@@ -225,9 +229,10 @@ mod tests {
             lists.iter().copied().flatten().filter(applies).map(|pass| pass.name).collect()
         };
         let (shrink, roles, close) = (rewrite::SHRINK, rewrite::ROLES, rewrite::CLOSE);
-        assert_eq!(passes(QuestionVar::given("action", "String", "read")), names(&[shrink, close]));
+        let factor = rewrite::FACTOR;
+        assert_eq!(passes(QuestionVar::given("action", "String", "read")), names(&[shrink, factor, close]));
         let all = passes(QuestionVar::wanted("action", Some("String")));
-        assert_eq!(all, names(&[shrink, roles, close, close]));
+        assert_eq!(all, names(&[shrink, factor, roles, close, close]));
     }
 
     fn relation(predicate: &str, types: &[&str]) -> Relation {

@@ -1,4 +1,4 @@
-//! Asks once what several clauses of a relation ask of another one.
+//! Factors out the calls that several clauses of a relation make.
 //!
 //! In: a [`Specialised`] program. Out: the same answers. A permission that is granted on top of another one
 //! in several cases calls the other one in each of them:
@@ -97,8 +97,8 @@ fn factored(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) ->
     shared.into_iter().find_map(|(call, places)| without_call(program, rel, &call, places))
 }
 
-/// The clauses of a relation at some places without a call; `None` if something would have to be known before
-/// it is given.
+/// The clauses of a relation at some places without a call; `None` if a value would be tested before anything
+/// binds it.
 fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<usize>) -> Option<Factored> {
     let relation = &program.relations[rel];
     let clauses = places.iter().filter_map(|place| relation.clauses.get(*place));
@@ -117,7 +117,7 @@ fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<
             columns(&program.relations[call.0]).zip(&call.1).filter(|(column, _)| column.is_tested());
         tested.into_iter().any(|(_, place)| !is_tested(*place))
     };
-    // The cases are either enumerated or only tested: a table of cases does not see the values of the row
+    // The cases either bind every column or only test them: a table of cases cannot see the values of the row
     // around it.
     let adornments = if cases.iter().all(|case| gives_all(&case.goals)) {
         relation.adornments.clone()

@@ -1,11 +1,11 @@
 //! Passes from a question's Datalog program to a smaller one with the same answers.
 //!
 //! In: the policy as [`crate::specialise`] specialised it for one question. Out: the [`RoleForm`]s of the
-//! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`ROLES`]
-//! and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in which
-//! roles are data, and one in which each role is a literal of its own. Where calls are factored out of
-//! clauses, each is followed by the same without that, of which a plan may bind what no plan of the other
-//! does.
+//! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`FACTOR`],
+//! [`ROLES`] and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in
+//! which roles are data, and one in which each role is a literal of its own. Where calls are factored out
+//! of clauses, each form is followed by the same without that, of which a plan may bind what no plan of the
+//! other does.
 
 mod absorb;
 mod contained;
@@ -93,8 +93,8 @@ impl RoleForm {
     /// Whether this form went through a pass that made `after`: its own passes, and those before the forms
     /// parted.
     pub(crate) fn passed(&self, pass: &Pass<Self>, after: &Self) -> bool {
-        let is_shared = || SHRINK.iter().any(|shared| shared.name == pass.name);
-        self.calls == after.calls && (self.roles == after.roles || is_shared())
+        let is_of = |passes: &[Pass<Self>]| passes.iter().any(|other| other.name == pass.name);
+        is_of(SHRINK) || self.calls == after.calls && (is_of(FACTOR) || self.roles == after.roles)
     }
 }
 
@@ -128,13 +128,11 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
         keeps: (),
         run: |form, _| deduplicate::deduplicate(&mut form.program),
     },
-    Pass {
-        name: "factor-calls",
-        does: "makes a call once that several clauses of a relation make",
-        applies: |context| context.factors,
-        keeps: (),
-        run: |form, _| factor::factor_calls(&mut form.program),
-    },
+];
+
+/// Factors calls out of clauses, and leaves more of them out.
+pub(crate) const FACTOR: &[Pass<RoleForm>] = &[
+    FACTOR_CALLS,
     Pass {
         name: "drop-contained",
         does: "drops clauses whose answers other clauses find anyway",
@@ -142,14 +140,16 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
         keeps: (),
         run: |form, context| contained::drop_contained(&mut form.program, context.deadline),
     },
-    Pass {
-        name: "factor-calls",
-        does: "makes a call once that several clauses of a relation make",
-        applies: |context| context.factors,
-        keeps: (),
-        run: |form, _| factor::factor_calls(&mut form.program),
-    },
+    FACTOR_CALLS,
 ];
+
+const FACTOR_CALLS: Pass<RoleForm> = Pass {
+    name: "factor-calls",
+    does: "factors out the calls that several clauses of a relation make",
+    applies: |context| context.factors,
+    keeps: (),
+    run: |form, _| factor::factor_calls(&mut form.program),
+};
 
 /// Makes roles data: only where the question asks about several.
 pub(crate) const ROLES: &[Pass<RoleForm>] = &[
@@ -232,15 +232,21 @@ pub(crate) fn forms(
     }
     let rules = rules(&program);
     let calls = SharedCalls::Repeated;
-    let repeated = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, calls, rules };
-    let mut started = vec![(repeated.clone(), Context { factors: false, ..*context })];
-    if context.factors {
-        started.insert(0, (RoleForm { calls: SharedCalls::Factored, ..repeated }, *context));
-    }
+    let mut shrunk = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, calls, rules };
+    run(SHRINK, &mut shrunk, context)?;
     let (mut with_data, mut with_names) = (Vec::new(), Vec::new());
-    for (mut named, context) in started {
-        let n_relations = named.program.relations.len();
-        run(SHRINK, &mut named, &context)?;
+    for calls in [SharedCalls::Factored, SharedCalls::Repeated] {
+        let factors = calls == SharedCalls::Factored;
+        if factors && !context.factors {
+            continue;
+        }
+        let context = Context { factors, ..*context };
+        let mut named = RoleForm { calls, ..shrunk.clone() };
+        run(FACTOR, &mut named, &context)?;
+        // Of these passes, only `factor-calls` makes relations.
+        if factors && named.program.relations.len() == shrunk.program.relations.len() {
+            continue;
+        }
         if asks_for_literals(&named.program) {
             let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
             run(ROLES, &mut as_data, &context)?;
@@ -248,14 +254,9 @@ pub(crate) fn forms(
             check("rewrite", &as_data.program)?;
             with_data.push(as_data);
         }
-        // Of these passes, only the one that factors makes relations.
-        let is_factored = named.program.relations.len() > n_relations;
         run(CLOSE, &mut named, &context)?;
         check("rewrite", &named.program)?;
         with_names.push(named);
-        if context.factors && !is_factored {
-            break;
-        }
     }
     Ok(with_data.into_iter().chain(with_names).collect())
 }

@@ -1,4 +1,4 @@
-//! How much of a plan the verifier looks at.
+//! How many atoms and alternatives of a plan the verifier lays out.
 
 /// How much of a plan is laid out; one that needs more is not accounted for. Tables of tables multiply.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ impl LayoutBudget {
     /// For one check.
     pub(super) const CHECK: Self = Self { atoms: 50_000, alternatives: 512 };
 
-    /// For a check that found a fault, of which all alternatives are laid out, those that never hold as well.
+    /// For a second look at a fault, at all alternatives, including those that never hold.
     pub(super) const SECOND_LOOK: Self = Self { atoms: 400_000, alternatives: 2_048 };
 
     /// Lays out some atoms; `None` if they are more than may still be laid out.

@@ -1,9 +1,9 @@
-//! Conditions that say nothing, as they follow from others of their select or from equalities around it.
+//! Redundant conditions, which follow from others of their select or from equalities around it.
 //!
-//! `x = y and y = 1 and x = 1` asks no more than any two of its equalities, and of `x = y and x <> 2 and y
-//! <> 2` one of the inequalities may go. When a pass replaces `x` by `y`, two of them become the same, and
-//! it may leave one out. In the atoms of an alternative this is not to be seen: there, a value of one row
-//! of a relation looks like the same value of another row.
+//! `x = y and y = 1 and x = 1` asks no more than any two of its equalities. In `x = y and x <> 2 and y <> 2`,
+//! one of the inequalities is redundant. When a pass replaces `x` by `y`, two conditions become the same, and
+//! it may leave one out. The atoms of an alternative do not show this: there, a value of one row of a
+//! relation looks like the same value of another row.
 
 use crate::algebra::equalities::Equalities;
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select};
