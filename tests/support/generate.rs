@@ -14,7 +14,7 @@
 use super::notation::{Fact, Value};
 use super::spelling::Spelling;
 use super::vocabulary::{Predicate, Vocabulary};
-use super::{cycles, entry_points, longhand, patterns, quotas, recursion, shorthand};
+use super::{cycles, entry_points, longhand, patterns, quotas, recursion, shared_calls, shorthand};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg, TypeId};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ impl Sample {
     }
 
     /// What is special about the policy, each with whether it is this one's.
-    pub fn kinds(&self) -> [(&'static str, bool); 7] {
+    pub fn kinds(&self) -> [(&'static str, bool); 8] {
         let mut entries = self.plain.lines().filter(|line| line.starts_with("allow("));
         let negates = entries.clone().any(|line| line.contains("not "));
         // Permissions read roles as well.
@@ -82,6 +82,7 @@ impl Sample {
         };
         [
             ("words of their own", !self.words.is_fixed),
+            ("rules that share a call", self.has_shared_calls()),
             ("rules that read their own result twice", self.plain.lines().any(reads_twice)),
             ("quotas", self.plain.lines().any(|line| line.matches("has_relation(x, ").count() == 2)),
             ("an entry point of their own", entries.next().is_some()),
@@ -89,6 +90,17 @@ impl Sample {
             ("one that negates a role", negates_role),
             ("predicates of four arguments or more", self.words.predicates.iter().any(is_long)),
         ]
+    }
+
+    /// Whether two rules of one permission ask for the same other permission or role.
+    fn has_shared_calls(&self) -> bool {
+        let rules = self.plain.lines().filter_map(|line| line.strip_suffix(';')?.split_once(" if "));
+        let mut calls = rules
+            .filter(|(head, _)| head.starts_with("has_permission(actor"))
+            .flat_map(|(head, body)| body.split(" and ").map(move |goal| (head, goal)))
+            .filter(|(_, goal)| goal.starts_with("has_") && goal.ends_with(", resource)"));
+        let mut seen = BTreeSet::new();
+        !calls.all(|call| seen.insert(call))
     }
 
     fn value_of(&self, program: &Program, arg: &SignatureArg, choices: &mut Choices<'_>) -> Value {
@@ -220,6 +232,7 @@ impl Frame<'_> {
                 11 => outside.extend(recursion::rules(words, style, &mut choices)),
                 12 if choices.below(3) > 0 => outside.extend(quotas::rules(words, &mut choices)),
                 12 => outside.extend(cycles::rules(words, &mut choices)),
+                13 if choices.below(2) > 0 => outside.extend(shared_calls::rules(words, style, &mut choices)),
                 _ => outside.push(longhand::rule(words, style, &mut choices)),
             }
         }

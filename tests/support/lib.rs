@@ -70,6 +70,7 @@ pub mod reorder;
 pub mod reparse;
 pub mod server;
 pub mod several;
+pub mod shared_calls;
 pub mod shorthand;
 pub mod spelling;
 pub mod sql_limits;
