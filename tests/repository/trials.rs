@@ -22,14 +22,21 @@ fn what_never_runs_is_not_called_a_test() {
     none(&offenders, "language, clients and studio list their trials themselves");
 }
 
-/// `scripts/test` names each binary, to run several side by side.
+/// `scripts/test` names each binary, to run several side by side, and runs each of its groups.
 #[test]
 fn every_binary_is_run() {
     let script = fs::read_to_string(root().join("scripts/test")).unwrap();
-    let run: Vec<&str> = script
-        .split("step cargo test --quiet --test ")
-        .skip(1)
-        .filter_map(|rest| rest.lines().next())
+    let (groups, rest) = script.split_once("\nside_by_side ").unwrap();
+    let (run_side_by_side, alone) = rest.split_once('\n').unwrap();
+    let run_side_by_side: Vec<&str> = run_side_by_side.split(' ').collect();
+    let of_groups = groups.split("\n}\n").filter_map(|function| {
+        let (name, steps) = function.trim_start().split_once("() {\n")?;
+        run_side_by_side.contains(&name).then_some(steps)
+    });
+    let run: Vec<&str> = of_groups
+        .chain([alone])
+        .flat_map(|steps| steps.lines())
+        .filter_map(|line| line.trim().strip_prefix("step cargo test --quiet --test "))
         .collect();
     let mains = files("tests", &["main.rs"]).into_iter().map(|file| file.path);
     let binaries =
