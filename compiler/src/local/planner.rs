@@ -130,9 +130,8 @@ type OriginalWays = (Ways, Option<(Ways, Refusal)>);
 struct FoundPlans {
     /// Those of the original question.
     original: Option<Result<OriginalWays, Refusal>>,
-    /// Those of the question with the value of a column as given; `None` inside if its rows are not the
-    /// whole answer.
-    row: Option<Result<Option<Ways>, Refusal>>,
+    /// Those of the question with the value of a column as given.
+    row: Option<Result<Ways, Refusal>>,
 }
 
 /// Whether a question was not planned yet, or has only a plan that is too large.
@@ -174,7 +173,7 @@ impl FoundPlans {
     }
 
     fn tests_row(&self) -> bool {
-        matches!(self.row, Some(Ok(Some(_))))
+        matches!(self.row, Some(Ok(_)))
     }
 
     /// Whether nothing enumerates the answer in full, and nothing tests it row by row.
@@ -191,7 +190,7 @@ impl FoundPlans {
     /// The plan, if it answers anything; its refusals name only values that would help.
     fn into_plan(self, request: &Request<'_>) -> Result<LocalPlan, CompileError> {
         let original = self.original.ok_or_else(|| CompileError::Bug("no plan was tried".into()))?;
-        let row = self.row.and_then(Result::ok).flatten();
+        let row = self.row.and_then(Result::ok);
         let advised = |refusal| advice::helpful(request, refusal);
         let (ways, refusal) = match original {
             Ok((ways, None)) => (Ok(ways), None),
@@ -238,22 +237,22 @@ impl LocalPlanner<'_> {
         Ok((Ways::new(demanded, stored), refusal))
     }
 
-    /// The question with the value of a column as given, from both ends of stored facts; `None` if its
-    /// rows would not be the whole answer.
-    fn row(&self, question: Posed<'_>) -> Result<Option<Ways>, CompileError> {
+    /// The question with the value of a column as given, from both ends of stored facts.
+    fn row(&self, question: Posed<'_>) -> Result<Ways, CompileError> {
         let from = |ends| {
             first_fit(self.candidates(question, ends), |mut planned| {
-                if planned.refusal.is_some() {
-                    return Ok(None);
+                // Rows that are not the whole answer decide nothing; another form may have them all.
+                if let Some((_, reason)) = planned.refusal {
+                    return Err(CompileError::Refused(reason));
                 }
                 // A row passes with any of several values.
                 planned.plan.answer.decide();
-                self.variant(question, planned).map(Some)
+                self.variant(question, planned)
             })
         };
-        let Some(demanded) = from(Ends::Demanded)? else { return Ok(None) };
+        let demanded = from(Ends::Demanded)?;
         let stored = or_refused(from(Ends::Stored))?;
-        Ok(Some(Ways::new(demanded, stored.ok().flatten())))
+        Ok(Ways::new(demanded, stored.ok()))
     }
 
     fn candidates<'c>(&self, question: Posed<'c>, ends: Ends) -> Candidates<'c> {
