@@ -92,6 +92,57 @@ near(f: Folder, s: Integer) if has_relation(f, "parent", p) and near(p, s);"#;
     shape("explained-tested-recursion", &explained);
 }
 
+/// A policy of the catalogue's words with one rule of its own.
+fn with_rule(shorthand: &str, rule: &str, document: &str) -> String {
+    let policy = POLICY.replace("SHORTHAND", shorthand).replace("RULE", rule);
+    explained(&Service::new(&policy, "", document), "documents.id")
+}
+
+#[test]
+fn an_alternative_for_every_row_is_slow_beside_others() {
+    let rule = r#"has_permission(u: User, "read", _: Document) if staff(u);"#;
+    let beside = with_rule(r#""read" if "owner";"#, rule, DOCUMENT);
+    assert!(beside.contains("slow: an alternative that lets every row pass if `staff(User:_)`"), "{beside}");
+    let alone = with_rule("", rule, DOCUMENT);
+    assert!(!alone.contains("slow: "), "{alone}");
+}
+
+/// A guard that is inherited starts from the documents that the actor may read.
+#[test]
+fn ids_that_are_listed_before_a_row_is_tested_are_named() {
+    let rule = r#"
+shut(f: Folder) if archived(f);
+shut(f: Folder) if has_relation(f, "parent", p) and shut(p);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relation(d, "folder", f) and not shut(f);"#;
+    let explained = with_rule(r#""read" if "owner"; "read" if "read" on "folder";"#, rule, DOCUMENT);
+    assert!(explained.contains("slow: all ids of Document in `"), "{explained}");
+}
+
+#[test]
+fn a_bound_query_that_hides_the_rows_columns_is_named() {
+    let join = "SELECT d.id, f.id FROM documents d JOIN folders f ON f.id = d.folder_id";
+    let document = DOCUMENT.replacen("SELECT id, folder_id FROM documents\n", &format!("{join}\n"), 1);
+    let explained = with_rule(r#""read" if "read" on "folder";"#, "", &document);
+    let key = "`has_relation(Document:_, folder, Folder:_)` is bound to more than columns of `documents`";
+    assert!(explained.contains(&format!("slow: {key}")), "{explained}");
+}
+
+/// Each is said once, however many bound queries have the column.
+#[test]
+fn no_slow_part_is_repeated() {
+    let document = DOCUMENT.split("sql_types:").next().unwrap();
+    for pattern in patterns() {
+        let service = service(pattern.shape, document);
+        let question = "allow(User:1, \"read\", Document:?)";
+        let slow = service.explain_over(question, Way::List, "documents.id").slow;
+        let mut said: Vec<&str> = slow.iter().map(|part| part.what.as_str()).collect();
+        said.sort_unstable();
+        let n_said = said.len();
+        said.dedup();
+        assert_eq!(said.len(), n_said, "{}: {slow:?}", pattern.shape);
+    }
+}
+
 const TREE: &str = r#"
 actor User {}
 resource Folder { relations = { parent: Folder }; }

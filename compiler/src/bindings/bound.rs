@@ -82,6 +82,17 @@ pub struct Binding {
     pub query: BoundQuery,
 }
 
+impl Binding {
+    /// Whether the query may read a table. Schemas are ignored, because a query may leave them out.
+    pub fn may_read(&self, table: &[SqlName]) -> bool {
+        let Some(name) = table.last() else { return false };
+        match &self.query.plain {
+            Some(plain) => plain.table.last() == Some(name),
+            None => self.query.words.contains(&name.folded().to_lowercase()),
+        }
+    }
+}
+
 /// One argument of a bound fact.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum BindingArg {

@@ -39,7 +39,7 @@ pub use plan::LocalPlan;
 pub use planner::plan;
 pub use request::{FilterVar, LocalError, PlanOptions, SqlDetail, SqlForm, SqlRequest};
 pub use value_pattern::ValuePattern;
-pub use ways::{End, StartingEnd};
+pub use ways::{End, OtherEnd, StartingEnd};
 
 use crate::catalog::BindingId;
 use crate::ir::RuleId;

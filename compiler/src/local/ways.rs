@@ -42,8 +42,31 @@ pub struct End {
     pub from: StartingEnd,
     /// How many values the text embeds.
     pub n_values: usize,
-    /// How many it would be from the other end; `None` if they were not counted, or are too many.
-    pub n_other: Option<usize>,
+    /// How many it would be from the other end.
+    pub other: OtherEnd,
+}
+
+/// How many values the end needs that was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OtherEnd {
+    /// This many.
+    Counted(usize),
+    /// No fewer than the end that was taken: the rest was not counted.
+    NoFewer,
+    /// More than a text may have.
+    TooMany,
+    /// Nobody counted: the end that was taken needs only a few.
+    NotCounted,
+}
+
+impl OtherEnd {
+    /// The number, if it is known.
+    pub fn n_values(self) -> Option<usize> {
+        match self {
+            Self::Counted(n_values) => Some(n_values),
+            Self::NoFewer | Self::TooMany | Self::NotCounted => None,
+        }
+    }
 }
 
 /// A plan with every value put in.
@@ -83,10 +106,10 @@ impl Ways {
         };
         let Some(from_stored) = from_stored else {
             let from_demanded = CountedPlan::new(self.demanded.fold(request, fetch)?);
-            return Ok(from_demanded.taken(&self.demanded, StartingEnd::Demanded, None));
+            return Ok(from_demanded.taken(&self.demanded, StartingEnd::Demanded, OtherEnd::TooMany));
         };
         if from_stored.n_values <= limits::FEW_VALUES {
-            return Ok(from_stored.taken(stored, StartingEnd::Stored, None));
+            return Ok(from_stored.taken(stored, StartingEnd::Stored, OtherEnd::NotCounted));
         }
         // Only fewer are better.
         let most_values = from_stored.n_values.min(request.most_values);
@@ -94,12 +117,15 @@ impl Ways {
             Err(LocalError::Compile(CompileError::Refused(Refusal::TooManyValues { .. }))) => None,
             folded => Some(CountedPlan::new(folded?)),
         };
-        let n_demanded = from_demanded.as_ref().map(|counted| counted.n_values);
         Ok(match from_demanded {
             Some(from_demanded) if from_demanded.n_values < from_stored.n_values => {
-                from_demanded.taken(&self.demanded, StartingEnd::Demanded, Some(from_stored.n_values))
+                let other = OtherEnd::Counted(from_stored.n_values);
+                from_demanded.taken(&self.demanded, StartingEnd::Demanded, other)
             }
-            Some(_) | None => from_stored.taken(stored, StartingEnd::Stored, n_demanded),
+            Some(CountedPlan { n_values, .. }) => {
+                from_stored.taken(stored, StartingEnd::Stored, OtherEnd::Counted(n_values))
+            }
+            None => from_stored.taken(stored, StartingEnd::Stored, OtherEnd::NoFewer),
         })
     }
 }
@@ -117,9 +143,9 @@ impl CountedPlan {
         Self { folded, constants, n_values }
     }
 
-    fn taken(self, variant: &Variant, from: StartingEnd, n_other: Option<usize>) -> Taken<'_> {
+    fn taken(self, variant: &Variant, from: StartingEnd, other: OtherEnd) -> Taken<'_> {
         let Self { folded, constants, n_values } = self;
-        Taken { variant, folded, constants, end: Some(End { from, n_values, n_other }) }
+        Taken { variant, folded, constants, end: Some(End { from, n_values, other }) }
     }
 }
 

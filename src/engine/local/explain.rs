@@ -34,8 +34,11 @@ impl Engine {
         rules.dedup();
         let bound: Vec<_> = sql.bindings.iter().map(|binding| &document.bindings.facts[*binding]).collect();
         let words = Words { bindings: &document.bindings };
-        let end =
-            |end: &End| LocalEnd { from: end.from, n_values: end.n_values, n_values_otherwise: end.n_other };
+        let end = |End { from, n_values, other }: &End| LocalEnd {
+            from: *from,
+            n_values: *n_values,
+            n_values_otherwise: other.n_values(),
+        };
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
         notes.extend(sql.end.as_ref().map(notes::end));

@@ -2,21 +2,25 @@
 //! end stored facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, RowTable, SqlName};
-use portcullis_compiler::local::{End, Outline, StartingEnd};
+use portcullis_compiler::local::{End, OtherEnd, Outline, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
 
 /// From which of two ends stored facts were read.
-pub(super) fn end(end: &End) -> String {
+pub(super) fn end(End { from, n_values, other }: &End) -> String {
     let (stored, demanded) = ("the question's own values", "the rows of your tables");
-    let (taken, left, uncounted) = match end.from {
-        StartingEnd::Stored => (stored, demanded, "not lower, or not counted because this number is small"),
-        StartingEnd::Demanded => (demanded, stored, "more than allowed"),
+    let (taken, left) = match from {
+        StartingEnd::Stored => (stored, demanded),
+        StartingEnd::Demanded => (demanded, stored),
     };
-    let other = end.n_other.map_or_else(|| uncounted.to_owned(), |n_values| n_values.to_string());
+    let otherwise = match other {
+        OtherEnd::Counted(n_values) => format!("it would be {n_values}"),
+        OtherEnd::NoFewer => "it would be no fewer".to_owned(),
+        OtherEnd::TooMany => "it would be more than allowed".to_owned(),
+        OtherEnd::NotCounted => "the number was not counted, as this one is small".to_owned(),
+    };
     format!(
-        "stored facts are followed from {taken}, which puts {} values into the SQL; from {left} the number is {other}",
-        end.n_values
+        "stored facts are followed from {taken}, which puts {n_values} values into the SQL; from {left} {otherwise}"
     )
 }
 
@@ -26,7 +30,7 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
     let sets = outline.sets.iter().map(|set| &set.reads);
     let probes = outline.probes.iter().map(|probe| &probe.reads);
     let mut read = sets.chain(probes).flat_map(|reads| &reads.bindings);
-    read.any(|binding| reads(&bindings.facts[*binding], row)).then(|| {
+    read.any(|binding| bindings.facts[*binding].may_read(&row.table)).then(|| {
         format!(
             "the filter also reads other rows of `{}`: use it in queries, but not in a policy of row-level security. \
              PostgreSQL refuses a policy for reading that reads its own table; one `FOR INSERT` does not see \
@@ -34,15 +38,6 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
             SqlName::path(&row.table)
         )
     })
-}
-
-/// Whether a bound query names a table. Schemas are ignored, because a query may leave them out.
-fn reads(binding: &Binding, row: &RowTable) -> bool {
-    let Some(name) = row.table.last() else { return false };
-    match &binding.query.plain {
-        Some(plain) => plain.table.last() == Some(name),
-        None => binding.query.words.contains(&name.folded().to_lowercase()),
-    }
 }
 
 /// Distinct notes on the bindings that a statement reads.

@@ -66,7 +66,14 @@ impl Words<'_> {
         let is_row =
             |part: &SlowPart| !matches!(part, SlowPart::NoPromise { .. } | SlowPart::OtherColumn { .. });
         let tests_rows = outline.slow.iter().all(is_row);
-        outline.slow.iter().map(|part| self.slow_part(part, tests_rows)).collect()
+        let mut said: Vec<LocalSlow> = Vec::new();
+        for part in outline.slow.iter().map(|part| self.slow_part(part, tests_rows)) {
+            // Columns of several bound queries may be one column of a table.
+            if !said.contains(&part) {
+                said.push(part);
+            }
+        }
+        said
     }
 
     /// A part in words. If the filter does not test the row by its own columns, that is the remedy for its
@@ -96,6 +103,32 @@ impl Words<'_> {
                 );
                 let help = "restrict the rows in your own query, or let the rule start from the actor";
                 (what, Some(help.to_owned()))
+            }
+            SlowPart::EveryRow(reads) => {
+                let what = format!(
+                    "an alternative that lets every row pass if {} says so: no index answers it together with the other \
+                     alternatives, so every row that your query looks at is tested",
+                    self.named(reads)
+                );
+                let help = "check that first; where the answer is no, list by a permission without this rule";
+                (what, Some(help.to_owned()))
+            }
+            SlowPart::OwnRows { table, ty } => {
+                let what = format!(
+                    "all ids of {ty} in `{table}` are listed before a row is tested, also for a page and for one row"
+                );
+                let help = "put the condition that follows into the rules that give the permission";
+                (what, Some(help.to_owned()))
+            }
+            SlowPart::Composite { binding, table } => {
+                let key = &self.bindings.facts[*binding].key;
+                let what = format!(
+                    "`{key}` is bound to more than columns of `{table}`, so the filter reads it again instead of testing \
+                     the row's own columns"
+                );
+                let help =
+                    format!("bind it to columns of `{table}` alone, and what it joins to another fact");
+                (what, Some(help))
             }
             SlowPart::TestedRecursion { table } => {
                 let what = format!(
@@ -140,11 +173,14 @@ impl Words<'_> {
             SlowPart::Unbounded(_)
             | SlowPart::Unled(_)
             | SlowPart::EachRow(_)
+            | SlowPart::EveryRow(_)
+            | SlowPart::OwnRows { .. }
             | SlowPart::TestedRecursion { .. }
             | SlowPart::WholeState { .. } => true,
             SlowPart::Cast { .. }
             | SlowPart::NoPromise { .. }
             | SlowPart::OtherColumn { .. }
+            | SlowPart::Composite { .. }
             | SlowPart::RowTest { .. } => false,
         };
         LocalSlow { what, help, is_of_rule }

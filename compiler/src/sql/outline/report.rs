@@ -84,7 +84,8 @@ pub struct BoundColumn {
 pub struct Probe {
     /// The rows that it reads.
     pub reads: Reads,
-    /// The columns that must equal a value of the row: an index has to start with one of them.
+    /// The columns that must equal a value of the row, or one of the question where no column does: an index
+    /// has to start with one of them.
     pub by: Vec<BoundColumn>,
 }
 
@@ -106,6 +107,24 @@ pub enum SlowPart {
     Unled(Reads),
     /// An alternative of a filter whose rows no index finds: each row of the caller's query is tested.
     EachRow(Reads),
+    /// An alternative of a filter that lets every row pass, or none: no index answers it together with the
+    /// others, so each row of the caller's query is tested.
+    EveryRow(Reads),
+    /// A set of the ids of a filter's type, of whose rows the caller's query tests one at a time.
+    OwnRows {
+        /// The set's name.
+        table: String,
+        /// The type.
+        ty: String,
+    },
+    /// A bound query that reads a filter's table and is more than columns of it: a filter cannot take what it
+    /// says from the row at hand.
+    Composite {
+        /// The query.
+        binding: BindingId,
+        /// The table, as the bindings name it.
+        table: String,
+    },
     /// A test of each row that reads a recursion itself, so that the database makes no join of it.
     TestedRecursion {
         /// The recursion's name.

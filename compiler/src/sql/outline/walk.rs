@@ -89,6 +89,10 @@ impl<'w, 'l> Walk<'w, 'l> {
             }
             self.branch(at, row, Frequency::PerRow);
         }
+        if under_or && !filter.guards.is_empty() {
+            let reads = self.reads(&filter.guards.iter().collect::<Vec<_>>());
+            self.slow(SlowPart::EveryRow(reads));
+        }
         for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
             self.branch(at, select, Frequency::Once);
         }
@@ -167,13 +171,16 @@ impl<'w, 'l> Walk<'w, 'l> {
     /// A query that finds a row.
     fn probe(&mut self, at: At<'_>, select: &Select, frequency: Frequency) {
         if frequency == Frequency::PerRow && mentions_outside(select) {
-            let (reads, by) = (self.reads(&[select]), self.led_by(select));
+            let (reads, mut by) = (self.reads(&[select]), self.led_by(select));
             let is_led = !by.is_empty() || self.is_led_by_table(select) || self.anchors.is_anchored(select);
             if !is_led {
                 self.slow(SlowPart::Unled(reads.clone()));
             }
             if self.lowering.inputs.features.joins_tests {
                 self.tested_recursions(select);
+            }
+            if by.is_empty() {
+                by = self.equal_to(select, |other| matches!(other, Expr::Const(_)));
             }
             let probe = Probe { reads, by };
             if !self.outline.probes.contains(&probe) {
@@ -281,6 +288,13 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     /// The columns of a select's bound queries that must equal a value from around it.
     fn led_by(&self, select: &Select) -> Vec<BoundColumn> {
+        self.equal_to(select, |other| {
+            matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other)
+        })
+    }
+
+    /// The columns of a select's bound queries that must equal one of such values.
+    fn equal_to(&self, select: &Select, is_such: impl Fn(Expr) -> bool) -> Vec<BoundColumn> {
         let mut found = Vec::new();
         for condition in &select.filter {
             let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { continue };
@@ -288,7 +302,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 let Expr::Column { alias, column } = own else { continue };
                 let from = select.from.iter().find(|from| from.alias == alias);
                 if let Some(FromKind::Source(source)) = from.map(|from| from.kind)
-                    && (matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other))
+                    && is_such(other)
                     && let Some(binding) = self.binding(source)
                 {
                     found.push(BoundColumn { binding, column });
