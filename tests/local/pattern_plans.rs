@@ -9,6 +9,7 @@ use super::plans::{keep, scans};
 use super::service::Service;
 use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::expert::database::Database;
+use portcullis_testkit::markdown::anchor;
 use portcullis_testkit::repository;
 use std::fmt::Write;
 
@@ -204,6 +205,10 @@ fn page() -> String {
          50,000 documents\nunder `snapshots/plans` (`tests/local/pattern_plans.rs`, which writes this page). *Index* says \
          whether the\nindexes of `documents` on its key, `owner_id` and `folder_id` find its rows.\n",
     );
+    for Pattern { title, .. } in patterns() {
+        write!(page, "\n- [{title}](#{})", anchor(title)).unwrap();
+    }
+    page.push('\n');
     for pattern in patterns() {
         let Pattern { title, why, shorthand, rule, reads_each_row, .. } = pattern;
         let index = if *reads_each_row { "none; reads every document" } else { "yes" };

@@ -13,6 +13,7 @@
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a page that cannot be read fails the test")]
 
+use portcullis_testkit::markdown::anchor;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -179,12 +180,6 @@ fn the_names_that_pages_find_in_files_are_there() {
     }
     assert!(n_names > 40, "{n_names} names");
     assert!(missing.is_empty(), "{}", missing.join("\n"));
-}
-
-/// The anchor that GitHub gives a heading.
-pub(super) fn anchor(heading: &str) -> String {
-    let kept = heading.trim().to_lowercase().replace(' ', "-");
-    kept.chars().filter(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect()
 }
 
 /// Links within the repository, with the headings that they name.

@@ -5,8 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a page that cannot be read fails the test")]
 
-use super::pages::anchor;
 use super::sources::none;
+use portcullis_testkit::markdown::anchor;
 use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};

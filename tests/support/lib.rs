@@ -46,6 +46,7 @@ pub mod id_order;
 pub mod local;
 pub mod longhand;
 pub mod lsp;
+pub mod markdown;
 pub mod model;
 pub mod notation;
 pub mod oracle;

@@ -90,12 +90,10 @@ pub(crate) fn plan(
     let has_other_end = planner.has_other_end;
     let plan = planner.into_plan(answer);
     let extra_constants = datalog.extra_constants.clone();
-    if cfg!(debug_assertions) {
-        let column = approach.column;
-        let verifier = Verifier { column, ..Planned::verifier(&extra_constants, request) };
-        verifier.check("plan", &plan)?;
-        refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
-    }
+    let column = approach.column;
+    let verifier = Verifier { column, ..Planned::verifier(&extra_constants, request) };
+    verifier.check("plan", &plan)?;
+    refusal.iter().try_for_each(|(plan, _)| verifier.check("refusal", plan))?;
     let largest_rule = largest_rule(request.program, datalog);
     Ok(Planned {
         approach,

@@ -80,8 +80,7 @@ pub(crate) struct RoleForm {
 
 impl Rewritable for RoleForm {
     type Context<'c> = Context<'c>;
-    /// Nothing: all passes keep the answers. [`verify`] checks that what they make is a program: after each
-    /// pass in tests and debug builds, and in release builds once, before it is planned.
+    /// Nothing: all passes keep the answers. [`verify`] checks after each that what it made is a program.
     type Keeps = ();
 
     fn deadline(context: &Context<'_>) -> Deadline {
@@ -220,16 +219,12 @@ pub(crate) fn forms(
     };
     let mut run = |passes, form: &mut RoleForm, context: &Context<'_>| {
         pass::run(passes, form, context, &mut |pass, form| {
-            if cfg!(debug_assertions) {
-                check(pass.name, &form.program)?;
-            }
+            check(pass.name, &form.program)?;
             observe(pass, form);
             Ok(())
         })
     };
-    if cfg!(debug_assertions) {
-        check("specialise", &program)?;
-    }
+    check("specialise", &program)?;
     let rules = rules(&program);
     let calls = SharedCalls::Repeated;
     let mut shrunk = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, calls, rules };
@@ -251,11 +246,9 @@ pub(crate) fn forms(
             let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
             run(ROLES, &mut as_data, &context)?;
             run(CLOSE, &mut as_data, &context)?;
-            check("rewrite", &as_data.program)?;
             with_data.push(as_data);
         }
         run(CLOSE, &mut named, &context)?;
-        check("rewrite", &named.program)?;
         with_names.push(named);
     }
     Ok(with_data.into_iter().chain(with_names).collect())

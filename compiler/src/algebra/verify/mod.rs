@@ -5,9 +5,7 @@
 //! exists and is what its readers take it for. [`accounts`]: no condition of an alternative was lost, and
 //! none added that the pass may not add.
 //!
-//! Conditions are accounted for after every pass that changed a plan; passes that rearrange a filter used as
-//! a condition are checked only in tests and debug builds. References are checked after every pass in tests
-//! and debug builds, and in release builds once, before printing. A plan with a fault ends as
+//! Both are checked after every pass that changed a plan, in every build. A plan with a fault ends as
 //! [`CompileError::Bug`] and never as a text.
 
 mod accounts;
@@ -50,9 +48,7 @@ impl Verifier<'_> {
         after: &Plan,
         parts: &[&Plan],
     ) -> Result<(), CompileError> {
-        if cfg!(debug_assertions) {
-            self.check(pass, after)?;
-        }
+        self.check(pass, after)?;
         accounts::check(keeps, before, after, parts).map_err(|fault| bug(pass, &fault))
     }
 }

@@ -159,21 +159,20 @@ const PASSES: &[Pass<Filter>] = &[
     },
 ];
 
-/// Arranges a plan; `observe` sees the filter after each pass. Conditions are accounted for in tests and
-/// debug builds, and always where the alternatives are values.
+/// Arranges a plan; `observe` sees the filter after each pass.
+///
+/// # Errors
+/// [`CompileError::Bug`] if a pass loses a condition; what the passes refuse or take too long for.
 pub(in super::super) fn arranged(
     arranging: &Arranging<'_>,
     observe: &mut dyn FnMut(&Pass<Filter>, &Filter),
 ) -> Result<Filter, CompileError> {
     let Arranging { plan, verifier, .. } = arranging;
-    let checks = cfg!(debug_assertions) || matches!(plan.answer, PlanAnswer::Rows { .. });
-    let mut account = checks.then(|| Account::of(without_literals((*plan).clone())));
+    let mut account = Account::of(without_literals((*plan).clone()));
     let mut filter = Filter::default();
     pass::run(PASSES, &mut filter, arranging, &mut |pass, filter| {
-        if let Some(account) = &mut account {
-            let after = without_literals(filter.plan(&plan.tables));
-            account.after(pass.name, pass.keeps, &after, verifier)?;
-        }
+        let after = without_literals(filter.plan(&plan.tables));
+        account.after(pass.name, pass.keeps, &after, verifier)?;
         observe(pass, filter);
         Ok(())
     })?;
