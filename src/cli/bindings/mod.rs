@@ -14,6 +14,7 @@
 //! `portcullis why` reads through the same [`Database`].
 
 mod advice;
+mod column_types;
 mod database;
 mod document;
 pub(super) mod editor;
