@@ -110,12 +110,23 @@ pub(super) struct Finding {
     pub(super) column: Option<String>,
     /// What is wrong, and what to do.
     pub(super) message: String,
+    /// The Polar type that it concerns, if its other columns are to be changed with this one.
+    pub(super) of_type: Option<TypedPlace>,
+}
+
+/// A column with the Polar type whose ids it has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct TypedPlace {
+    /// The Polar type.
+    pub(super) ty: String,
+    /// The column and its own type, for people.
+    pub(super) place: String,
 }
 
 impl Finding {
     /// A finding about an entry as a whole.
     pub(super) fn new(code: FindingCode, severity: Severity, message: impl Into<String>) -> Self {
-        Self { code, severity, column: None, message: message.into() }
+        Self { code, severity, column: None, message: message.into(), of_type: None }
     }
 
     /// A finding about one of its columns.
@@ -126,6 +137,18 @@ impl Finding {
         message: impl Into<String>,
     ) -> Self {
         Self { column: Some(column.name.clone()), ..Self::new(code, severity, message) }
+    }
+
+    /// A finding about all columns of a Polar type, of which this is one.
+    pub(super) fn of_type(
+        code: FindingCode,
+        severity: Severity,
+        (ty, column): (&str, &Column),
+        message: impl Into<String>,
+    ) -> Self {
+        let place = format!("`{}` (`{}`)", column.place(), column.ty.name);
+        let of_type = Some(TypedPlace { ty: ty.to_owned(), place });
+        Self { of_type, ..Self::of(code, severity, column, message) }
     }
 }
 

@@ -128,8 +128,8 @@ fn written(part: &RowPart) -> String {
 }
 
 /// Whether an index on an expression is surely allowed: PostgreSQL refuses one whose value may depend on
-/// settings, as with `concat`, with `||` of a number, or with a cast. Of texts no other function of a plain
-/// query does.
+/// settings, as with `concat`, with `||` of a number, or with most casts. Of texts no other function of a
+/// plain query does, and a whole number or a UUID has one text.
 async fn can_index(database: &Database, table: &str, parts: &[RowPart]) -> Result<bool, CliError> {
     let names = parts.iter().filter_map(|part| match part {
         RowPart::Column(name) => Some(name.to_string()),
@@ -140,9 +140,25 @@ async fn can_index(database: &Database, table: &str, parts: &[RowPart]) -> Resul
         let text = written(part).to_lowercase();
         ["concat", "cast", "::"].iter().any(|word| text.contains(word))
     };
-    let may_depend = parts.iter().any(depends);
+    let is_cast = is_cast_to_text(parts);
+    let may_depend = !is_cast && parts.iter().any(depends);
+    let is_sure = |column: &Column| match column.ty.kind {
+        ColumnKind::Text => true,
+        ColumnKind::Integer | ColumnKind::Uuid => is_cast,
+        _ => false,
+    };
     let columns = database.columns(&query).await?.unwrap_or_default();
-    Ok(!may_depend && !columns.is_empty() && columns.iter().all(|found| found.ty.kind == ColumnKind::Text))
+    Ok(!may_depend && !columns.is_empty() && columns.iter().all(is_sure))
+}
+
+/// Whether a value is a column cast to text, and nothing else.
+fn is_cast_to_text(parts: &[RowPart]) -> bool {
+    let bare = |part: &RowPart| match part {
+        RowPart::Text(text) => text.to_lowercase().split_whitespace().collect(),
+        RowPart::Column(_) => "$".to_owned(),
+    };
+    let value: String = parts.iter().map(bare).collect();
+    ["cast($astext)", "$::text", "($)::text"].contains(&value.as_str())
 }
 
 /// An index over some rows serves if the query demands that a row is one of them.

@@ -14,6 +14,7 @@
 //! `portcullis why` reads through the same [`Database`].
 
 mod advice;
+mod column_types;
 mod database;
 mod document;
 pub(super) mod editor;
@@ -74,10 +75,12 @@ report is then about the corrected document, and the exit code about the documen
 
 --explain prints, for each permission of the policy, the check and the list that the service
 would return, with the database's plan of each: EXPLAIN does not run the statement. The ids are
-the first that the database has, which takes a query for each type. Steps that read or sort many
-rows, comparisons through a cast, and statements that PostgreSQL would compile are marked, each
-with what would help and the rules that read the table. Of lists of actors and of actions, only
-statements with such steps are printed. --analyze also runs the statements.
+the first that the database has, and the last if they get another plan, which takes a query for
+each type. A list is planned as a whole: one page of it, with ORDER BY and LIMIT, may have another
+plan, for which you can EXPLAIN the printed SQL with both. Steps that read or sort many rows,
+comparisons through a cast, and statements that PostgreSQL would compile are marked, each with what
+would help and the rules that read the table. Of lists of actors and of actions, only statements
+with such steps are printed. --analyze also runs the statements.
 
 Missing parts of a PostgreSQL address are completed as psql does, from PGHOST, PGPORT, PGUSER,
 PGDATABASE, PGPASSWORD and ~/.pgpass, or else with this machine's socket and your user name. The

@@ -163,7 +163,8 @@ fn table(entries: &[ReportRow]) -> String {
             let index = if is_entity(ty) { said(column.indexed()) } else { "-" };
             rows.push([line, key, column.name.clone(), column.ty.name.clone(), null.into(), index.into()]);
         }
-        if let Some((line, key)) = head {
+        // What is said of a whole type has no column.
+        if let Some((line, key)) = head.filter(|_| entry.section == "facts") {
             rows.push([line, key, "-".into(), "-".into(), "-".into(), "-".into()]);
         }
     }

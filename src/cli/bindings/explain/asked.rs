@@ -149,7 +149,7 @@ impl StatementExplainer<'_> {
         let mut judged = postgresql::judge(&explained, about, &self.known);
         if is_stopped {
             let what = format!("did not end within {MOST_SECONDS} seconds");
-            judged.slow.insert(0, Slow { what, help: None });
+            judged.slow.insert(0, Slow { what, help: Vec::new() });
         }
         Ok(Ok(judged))
     }

@@ -46,7 +46,7 @@ pub(super) fn is_looked_up_as_text(statement: &str, alias: &str, column: &str) -
 }
 
 /// A name as it may be printed: bare, or in quotes where it must be.
-fn spellings(alias: &str, column: &str) -> Vec<(String, String)> {
+pub(super) fn spellings(alias: &str, column: &str) -> Vec<(String, String)> {
     let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
     let both = |name: &str| [name.to_owned(), quoted(name)];
     let pairs = both(alias).into_iter().flat_map(|alias| both(column).map(|column| (alias.clone(), column)));

@@ -16,6 +16,7 @@
 
 mod asked;
 mod known;
+mod lookup;
 mod mention;
 mod never;
 mod node;

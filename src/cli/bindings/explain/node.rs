@@ -94,6 +94,22 @@ impl Node {
         self.plans.iter().for_each(|plan| plan.for_each(visit));
     }
 
+    /// The nodes above one that is under this one, the closest first.
+    pub(super) fn above(&self, node: &Self) -> Vec<&Self> {
+        let mut path = Vec::new();
+        self.climb(node, &mut path);
+        path
+    }
+
+    /// Collects the nodes above one; whether it is this one or under it.
+    fn climb<'n>(&'n self, node: &Self, path: &mut Vec<&'n Self>) -> bool {
+        let is_under = self.plans.iter().any(|plan| plan.climb(node, path));
+        if is_under {
+            path.push(self);
+        }
+        is_under || std::ptr::eq(self, node)
+    }
+
     /// The table that it reads, with its schema.
     pub(super) fn table(&self) -> Option<(&str, &str)> {
         Some((self.schema.as_deref().unwrap_or_default(), self.relation.as_deref()?))

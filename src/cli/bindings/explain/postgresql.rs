@@ -5,6 +5,7 @@
 //! many rows are read in total.
 
 use super::known::{KnownColumn, KnownDatabase};
+use super::lookup::ScannedTable;
 use super::mention::{Mention, is_compared, is_looked_up_as_text, mentions};
 use super::node::{Node, StatementPlan};
 use super::step::{AskedStatement, DatabasePlan, Measured, Slow, Step, counted};
@@ -36,7 +37,7 @@ pub(super) fn judge(
                  {above}: that takes 0.1 to 5 seconds",
                 counted(explained.plan.cost)
             ),
-            help: known.jit.as_ref().map(|jit| jit.off_ddl.clone()),
+            help: known.jit.iter().map(|jit| jit.off_ddl.clone()).collect(),
         });
     }
     slow.extend(judge.unknown_tables());
@@ -45,7 +46,7 @@ pub(super) fn judge(
         let what = format!(
             "the condition looks the id up in the set of all that pass, because `tables` does not name the table of {ty}"
         );
-        slow.push(Slow { what, help: Some(promise) });
+        slow.push(Slow { what, help: vec![promise] });
     }
     DatabasePlan { steps: judge.steps, slow, milliseconds: explained.execution_time }
 }
@@ -118,13 +119,13 @@ impl<'a> Judge<'a> {
         let is_subplan = node.relationship.as_deref() == Some("SubPlan");
         if is_subplan && times >= MANY_ROWS {
             let what = format!("runs for each row of the step above, about {} times", counted(times));
-            slow.push(Slow { what, help: None });
+            slow.push(Slow { what, help: Vec::new() });
         }
         let table = node.table().and_then(|table| self.known.table(table));
         if let Some(table) = table.filter(|table| node.reads_all() && table.n_rows * times >= MANY_ROWS) {
             let again = if times < 1.5 { String::new() } else { format!(" about {} times", counted(times)) };
-            let (help, casts) = (self.index(node), self.casts(node));
-            let because = if help.is_none() && casts.is_empty() {
+            let (help, casts) = (self.indexes(node), self.casts(node));
+            let because = if help.is_empty() && casts.is_empty() {
                 format!(": {}", self.because(node, table))
             } else {
                 String::new()
@@ -140,17 +141,17 @@ impl<'a> Judge<'a> {
         }
         if node.compares_again() {
             let what = "compares each row that the indexes find with the arrays again, from end to end";
-            slow.push(Slow { what: what.to_owned(), help: None });
+            slow.push(Slow { what: what.to_owned(), help: Vec::new() });
         }
         if let Some(read) =
             node.n_read().filter(|read| *read >= MANY_ROWS && *read >= MISJUDGED * node.rows * times)
         {
             let what =
                 format!("returned {} rows, {} were expected", counted(read), counted(node.rows * times));
-            slow.push(Slow { what, help: None });
+            slow.push(Slow { what, help: Vec::new() });
         }
         if matches!(node.kind.as_str(), "Sort" | "Incremental Sort") && node.rows * times >= MANY_ROWS {
-            slow.push(Slow { what: format!("sorts about {} rows", counted(node.rows)), help: None });
+            slow.push(Slow { what: format!("sorts about {} rows", counted(node.rows)), help: Vec::new() });
         }
         slow
     }
@@ -174,18 +175,22 @@ impl<'a> Judge<'a> {
                 "compares `{}.{}` through {through}, so its index is not used",
                 column.origin.table, column.origin.column
             );
-            found.push(Slow { what, help: column.lacking.clone() });
+            found.push(Slow { what, help: column.lacking.iter().cloned().collect() });
         }
         found
     }
 
-    /// The index for which a step reads its whole table.
-    fn index(&self, node: &Node) -> Option<String> {
-        let mut mentioned = self.mentioned(node).into_iter();
-        let lacking = mentioned.find(|(column, mention)| {
-            column.origin.indexed == Some(false) && *mention == Mention::Bare && column.is_entity()
-        });
-        lacking.map(|(column, _)| column.origin.index_ddl.clone())
+    /// The indexes for want of which a step reads its whole table: those for its own filter, or else those
+    /// for a join above it, the closest first.
+    fn indexes(&self, node: &Node) -> Vec<String> {
+        let table = node.table().and_then(|table| self.known.table(table));
+        let (Some(table), Some(alias)) = (table, node.alias.as_deref()) else { return Vec::new() };
+        let table = ScannedTable { alias, columns: self.known.columns(table) };
+        let of_joins = self.plan.above(node).into_iter().flat_map(Node::conditions).map(|(_, text)| text);
+        let conditions = node.filter.as_deref().into_iter().chain(of_joins);
+        let mut lacking = conditions.filter_map(|condition| table.lacking(condition));
+        let columns = lacking.find(|columns| !columns.is_empty()).unwrap_or_default();
+        columns.into_iter().map(|column| column.origin.index_ddl.clone()).collect()
     }
 
     /// Why a step reads its whole table, if neither an index on a bound column nor the document is at fault.
@@ -253,7 +258,7 @@ impl<'a> Judge<'a> {
         names.dedup();
         let unknown = |name: &str| Slow {
             what: format!("there are no statistics of `{name}`, so the estimates are guesses"),
-            help: Some(format!("ANALYZE {name};")),
+            help: vec![format!("ANALYZE {name};")],
         };
         names.into_iter().map(unknown).collect()
     }

@@ -25,16 +25,16 @@ fn slow(text: &str, statement: &str) -> Option<Slow> {
         let name = read.split(' ').next().unwrap_or(read);
         let is_whole = read != "CONSTANT ROW" && !read.contains(" USING ");
         let table = table(statement, name).filter(|_| is_whole)?;
-        return Some(Slow { what: format!("reads all rows of `{table}`"), help: None });
+        return Some(Slow { what: format!("reads all rows of `{table}`"), help: Vec::new() });
     }
     if text.contains(" USING AUTOMATIC ") {
         let name = text.split(' ').nth(1).unwrap_or_default();
         let table = table(statement, name)?;
         let what = format!("makes an index over `{table}` each time: a column that it looks up has none");
-        return Some(Slow { what, help: None });
+        return Some(Slow { what, help: Vec::new() });
     }
     let is_sort = text.starts_with("USE TEMP B-TREE FOR ORDER BY");
-    is_sort.then(|| Slow { what: "sorts all rows".to_owned(), help: None })
+    is_sort.then(|| Slow { what: "sorts all rows".to_owned(), help: Vec::new() })
 }
 
 /// The caller's table behind a name in the plan; `None` if the statement itself defines the name.

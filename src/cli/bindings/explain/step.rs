@@ -1,7 +1,7 @@
 //! A database's plan as a list of steps, each with what is slow about it.
 
 use crate::engine::LocalSlow;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::collections::BTreeSet;
 
 /// A statement that a database is asked about.
@@ -68,8 +68,9 @@ pub(super) struct Measured {
 pub(super) struct Slow {
     /// What takes long.
     pub(super) what: String,
-    /// What would help: a statement for the database, or an entry of the document.
-    pub(super) help: Option<String>,
+    /// What would help, all of it together: statements for the database, or an entry of the document.
+    #[serde(serialize_with = "in_one_line")]
+    pub(super) help: Vec<String>,
 }
 
 impl DatabasePlan {
@@ -77,7 +78,10 @@ impl DatabasePlan {
     pub(super) fn blame(&mut self, parts: &[LocalSlow]) {
         if self.all_slow().next().is_some() {
             let of_rules = parts.iter().filter(|part| part.is_of_rule);
-            self.slow.extend(of_rules.map(|part| Slow { what: part.what.clone(), help: part.help.clone() }));
+            self.slow.extend(
+                of_rules
+                    .map(|part| Slow { what: part.what.clone(), help: part.help.iter().cloned().collect() }),
+            );
         }
     }
 
@@ -85,6 +89,11 @@ impl DatabasePlan {
     pub(super) fn all_slow(&self) -> impl Iterator<Item = &Slow> {
         self.slow.iter().chain(self.steps.iter().flat_map(|step| &step.slow))
     }
+}
+
+/// What would help as one text, or nothing: statements end with a semicolon each.
+fn in_one_line<S: Serializer>(help: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    (!help.is_empty()).then(|| help.join(" ")).serialize(serializer)
 }
 
 /// A number of rows for people: `1,234,567`.

@@ -69,7 +69,8 @@ impl Explanations {
         let mut helps: BTreeMap<&str, usize> = BTreeMap::new();
         for explained in &self.statements {
             let slow = explained.plan().into_iter().flat_map(DatabasePlan::all_slow);
-            let mut of_statement: Vec<&str> = slow.filter_map(|slow| slow.help.as_deref()).collect();
+            let mut of_statement: Vec<&str> =
+                slow.flat_map(|slow| slow.help.iter().map(String::as_str)).collect();
             of_statement.sort_unstable();
             of_statement.dedup();
             of_statement.into_iter().for_each(|help| *helps.entry(help).or_default() += 1);

@@ -80,7 +80,7 @@ impl Editor<'_> {
                 if self.text.contains("\n\n") || self.text.contains("\r\n\r\n") {
                     section.insert(0, String::new());
                 }
-                self.insert_below(self.text.len(), &section);
+                self.insert_below(self.end(&indent), &section);
                 Some(())
             }
             (None, Content::Flow(_)) => {
@@ -180,6 +180,22 @@ impl Editor<'_> {
             rest.starts_with('\n') && self.text.get(..at).is_some_and(|text| text.ends_with('\r'));
         let at = at - usize::from(splits_break);
         self.edits.push((at..at, inserted));
+    }
+
+    /// Where the document ends, without the comments at its end that belong to none of its entries: those
+    /// are not indented.
+    fn end(&self, indent: &str) -> usize {
+        let mut end = self.text.len();
+        for line in self.text.split_inclusive('\n').rev() {
+            let is_comment = line.strip_prefix(indent).is_some_and(|line| line.starts_with('#'));
+            if !is_comment && !line.trim().is_empty() {
+                break;
+            }
+            end -= line.len();
+        }
+        let has_comment = self.text.get(end..).is_some_and(|after| after.contains('#'));
+        // The position is in the last line that stays before.
+        if has_comment { end.saturating_sub(1) } else { self.text.len() }
     }
 
     /// The line break that the document uses.

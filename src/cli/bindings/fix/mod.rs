@@ -20,6 +20,7 @@ mod types;
 mod unpromised;
 
 pub(super) use decide::{undecided_tables, unpromised_types};
+pub(super) use types::common as common_type;
 
 use super::live::Live;
 use crate::cli::error::CliError;

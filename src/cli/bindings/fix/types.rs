@@ -7,9 +7,10 @@
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::{Cast, Correction};
+use crate::cli::bindings::column_types::{is_whole_of_64_bits, sql_type};
 use crate::cli::bindings::database::{Column, ColumnKind, Fraction};
 use crate::cli::bindings::finding::Severity;
-use crate::cli::bindings::judge::{self, is_entity};
+use crate::cli::bindings::judge::is_entity;
 use crate::cli::bindings::live::Live;
 use crate::cli::bindings::texts;
 use portcullis_compiler::Dialect;
@@ -43,7 +44,7 @@ fn of_type(
     let ty = *ty;
     let declared = bindings.sql_types.get(ty);
     let all: Vec<&Column> = columns.iter().map(|bound| bound.column).collect();
-    let findings = || all.iter().filter_map(|column| judge::sql_type(ty, column, &live.sql_types));
+    let findings = || all.iter().filter_map(|column| sql_type(ty, column, &live.sql_types, None));
     let is_unknown = declared.is_some() && !live.sql_types.contains_key(ty);
     let is_wrong =
         is_unknown || declared.is_some() && findings().any(|finding| finding.severity == Severity::Error);
@@ -89,7 +90,7 @@ fn casts(ty: &str, columns: Vec<BoundColumn<'_>>) -> Vec<Cast> {
 }
 
 /// The type that all columns have, as it is written in the document.
-fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
+pub(in super::super) fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
     let first = columns.first()?;
     let (name, kind) = (&first.ty.name, first.ty.kind);
     let is_same = columns.iter().all(|column| column.ty.name == *name);
@@ -104,7 +105,7 @@ fn common(ty: &str, columns: &[&Column], dialect: Dialect) -> Option<String> {
         };
     }
     if !is_one_kind {
-        let is_whole = columns.iter().all(|column| judge::is_whole_of_64_bits(&column.ty));
+        let is_whole = columns.iter().all(|column| is_whole_of_64_bits(&column.ty));
         return is_whole.then(|| "bigint".to_owned());
     }
     match kind {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-const POLICY: &str = r#"
+pub(super) const POLICY: &str = r#"
 actor User {}
 actor Robot {}
 resource Folder { roles = ["viewer"]; }
@@ -18,7 +18,7 @@ resource Doc {
 }
 "#;
 
-const FACTS: &str = "facts:
+pub(super) const FACTS: &str = "facts:
   has_relation(Doc:_, folder, Folder:_):
     query: SELECT id, folder_id FROM docs
   has_relation(Doc:_, owner, User:_):
@@ -27,8 +27,8 @@ const FACTS: &str = "facts:
     query: SELECT user_id, role, folder_id FROM folder_roles
 ";
 
-const TYPES: &str = "sql_types: {User: integer, Doc: integer, Folder: integer}\n";
-const TABLES: &str = "tables: {Doc: docs.id}\n";
+pub(super) const TYPES: &str = "sql_types: {User: integer, Doc: integer, Folder: integer}\n";
+pub(super) const TABLES: &str = "tables: {Doc: docs.id}\n";
 
 const SCHEMA: &str = "
     CREATE TABLE docs (id integer PRIMARY KEY, owner_id integer, folder_id integer NOT NULL);
@@ -44,7 +44,18 @@ const SCHEMA: &str = "
 
 /// The explanations as JSON.
 fn explained(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> Json {
-    fs::write(folder.join("policy.polar"), POLICY).unwrap();
+    explained_with(folder, POLICY, bindings, database, args)
+}
+
+/// The explanations of a policy.
+pub(super) fn explained_with(
+    folder: &Path,
+    policy: &str,
+    bindings: &str,
+    database: &str,
+    args: &[&str],
+) -> Json {
+    fs::write(folder.join("policy.polar"), policy).unwrap();
     let args = [&["--policy", "policy.polar", "--explain", "--json"], args].concat();
     let (_, out, err) = check(folder, bindings, database, &args);
     assert_eq!(err, "");
@@ -52,7 +63,7 @@ fn explained(folder: &Path, bindings: &str, database: &str, args: &[&str]) -> Js
 }
 
 /// One statement: by `check`, `list` or `subjects`, the actor's type, and the action.
-fn statement<'j>(explained: &'j Json, question: &str, actor: &str, action: &str) -> &'j Json {
+pub(super) fn statement<'j>(explained: &'j Json, question: &str, actor: &str, action: &str) -> &'j Json {
     let all = explained["statements"].as_array().unwrap();
     let found = all.iter().find(|statement| {
         statement["question"] == question && statement["actor_type"] == actor && statement["action"] == action
@@ -61,7 +72,7 @@ fn statement<'j>(explained: &'j Json, question: &str, actor: &str, action: &str)
 }
 
 /// What is slow about a statement, with what would help.
-fn slow(statement: &Json) -> Vec<(String, String)> {
+pub(super) fn slow(statement: &Json) -> Vec<(String, String)> {
     let steps = statement["plan"]["steps"].as_array().unwrap();
     let of = |part: &Json| part["slow"].as_array().unwrap().clone();
     let text = |value: &Json| value.as_str().unwrap_or("-").to_owned();
@@ -69,7 +80,7 @@ fn slow(statement: &Json) -> Vec<(String, String)> {
     parts.map(|slow| (text(&slow["what"]), text(&slow["help"]))).collect()
 }
 
-fn helps(explained: &Json) -> Vec<&str> {
+pub(super) fn helps(explained: &Json) -> Vec<&str> {
     explained["help"].as_array().unwrap().iter().map(|help| help["help"].as_str().unwrap()).collect()
 }
 

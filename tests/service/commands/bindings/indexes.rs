@@ -99,3 +99,41 @@ sql_types: {User: bigint, Seller: text, Number: text}
     let left = computed(&database);
     assert!(left.len() == 1 && left[0].contains("numbered("), "{left:?}");
 }
+
+/// What `--fix` casts to text is not asked to be anything else, and gets an index.
+#[test]
+fn a_key_that_is_cast_to_text_gets_an_index() {
+    let tables = "
+        CREATE TABLE users (id text PRIMARY KEY); CREATE TABLE members (user_id varchar(40) PRIMARY KEY);
+        CREATE TABLE audit (user_id uuid NOT NULL, made timestamptz NOT NULL);";
+    let bindings = "facts:
+  is_user(User:_): {query: SELECT id FROM users}
+  is_member(User:_): {query: SELECT user_id FROM members}
+  is_auditor(User:_): {query: SELECT user_id FROM audit}
+  made(Day:_): {query: \"SELECT made::text FROM audit\"}
+";
+    let (folder, database) = (tempfile::tempdir().unwrap(), postgresql("cast_key", tables));
+    // The table of columns has rows only for what has columns.
+    let (_, out, _) = check(folder.path(), bindings, &database, &[]);
+    assert!(out.contains("warning: types: User:\n") && !out.contains("  types: User  "), "{out}");
+    let (_, out, _) = check(folder.path(), bindings, &database, &["--fix", "--write"]);
+    assert!(out.contains("note: tables: User:\n") && !out.contains("  tables: User  "), "{out}");
+    let create = "CREATE INDEX ON audit ((CAST(user_id AS text)));";
+    assert!(out.contains(&format!("  {create}\n")), "{out}");
+    let fixed = std::fs::read_to_string(folder.path().join("bindings.yaml")).unwrap();
+    let computed = |database: &str| {
+        let (_, found) = findings(folder.path(), &fixed, database, &[]);
+        found
+            .into_iter()
+            .filter(|line| line.contains("is_auditor(") && line.contains("computed"))
+            .collect::<Vec<_>>()
+    };
+    let left = "warning is_auditor(User:_) user_id: is computed, and no index is on this very expression: a look-up by it \
+                reads the whole table";
+    assert_eq!(computed(&database), [left]);
+    // The text of a time depends on the session, so PostgreSQL refuses an index on it.
+    assert_eq!(advised(folder.path(), &fixed, &database), [create]);
+    let indexed = postgresql("cast_key_indexed", &[tables, create].concat());
+    assert_eq!(computed(&indexed), Vec::<String>::new());
+    assert_eq!(advised(folder.path(), &fixed, &indexed), Vec::<String>::new());
+}

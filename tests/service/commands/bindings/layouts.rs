@@ -25,6 +25,11 @@ fn documents_in_every_layout_are_corrected() {
             "sql_types:\n    # ids\n    T: text  # wrong\ntables:\n  \"T\": \"t.id\"\n  A::U: 't.u'",
             "sql_types:\n    # ids\n    T: integer  # wrong\n    'A::U': text\ntables:\n  \"T\": \"t.id\"\n  A::U: 't.u'",
         ),
+        // A comment below the last entry belongs to it; one that is not indented is the end.
+        (
+            "    # of p\n\n# the end\n",
+            "    # of p\n\nsql_types:\n  T: integer\n  'A::U': text\n\ntables:\n  T: t.id\n  'A::U': t.u\n\n# the end\n",
+        ),
     ] {
         let (text, _) = fixed(folder.path(), &format!("{head}{before}"), &database);
         assert_eq!(text, format!("{head}{after}"));

@@ -10,6 +10,7 @@
 
 mod access;
 mod explain;
+mod explain_indexes;
 mod fix;
 mod indexes;
 mod layouts;

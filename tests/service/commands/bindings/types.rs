@@ -1,7 +1,7 @@
 //! What `bindings check` reports of the types and collations of columns. Where the document says a different
 //! type than the column has, or the database finds different ids equal, an answer could be wrong.
 
-use super::{TABLES, findings, postgresql, sqlite};
+use super::{TABLES, check, findings, postgresql, sqlite};
 
 #[test]
 fn a_type_that_disagrees_is_named_with_the_right_one() {
@@ -157,4 +157,80 @@ sql_types: {Doc: integer, Integer: integer, User: text, String: text, Boolean: b
         bindings.lines().filter(|line| !line.starts_with("sql_types")).collect::<Vec<_>>().join("\n");
     let (untold, _) = findings(folder.path(), &untold, &database, &[]);
     assert_eq!((code, untold), (1, 0));
+}
+
+const NUMBERS: &str = "
+    CREATE TABLE docs (id bigint PRIMARY KEY, owner_id integer NOT NULL);
+    CREATE INDEX ON docs (owner_id);
+    CREATE TABLE grants (user_id bigint NOT NULL, doc_id bigint NOT NULL);
+    CREATE INDEX ON grants (user_id); CREATE INDEX ON grants (doc_id);";
+
+const OF_NUMBERS: &str = "facts:
+  owns(User:_, Doc:_):
+    query: SELECT owner_id, id FROM docs
+  may_read(User:_, Doc:_):
+    query: SELECT user_id, doc_id FROM grants
+  is_open(Doc:_):
+    query: SELECT id FROM docs
+tables: {Doc: docs.id}
+";
+
+/// The advice is the entry that `--fix` writes.
+#[test]
+fn a_type_is_advised_once_and_for_all_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let database = postgresql("advised_once", NUMBERS);
+    let of_types = |found: Vec<String>| -> Vec<String> {
+        found.into_iter().filter(|line| line.contains("`sql_types`")).collect()
+    };
+    let (_, found) = findings(folder.path(), OF_NUMBERS, &database, &[]);
+    let gain = "under `sql_types`, so that indexes are used and an id of another form is not an error";
+    let expected = [
+        format!(
+            "warning owns(User:_, Doc:_) owner_id: is `integer`, but compared as text: add `User: bigint` {gain}; the \
+             same holds for `grants.user_id` (`bigint`)"
+        ),
+        format!(
+            "warning owns(User:_, Doc:_) id: is `bigint`, but compared as text: add `Doc: bigint` {gain}; the same \
+             holds for `grants.doc_id` (`bigint`)"
+        ),
+    ];
+    assert_eq!(of_types(found), expected);
+    let wrong = format!("{OF_NUMBERS}sql_types: {{User: uuid, Doc: bigint}}\n");
+    let (code, found) = findings(folder.path(), &wrong, &database, &[]);
+    let expected = "error owns(User:_, Doc:_) owner_id: is `integer`, but `sql_types` says otherwise: write \
+                    `User: bigint` there; the same holds for `grants.user_id` (`bigint`)";
+    assert_eq!((code, of_types(found)), (1, vec![expected.to_owned()]));
+    for bindings in [OF_NUMBERS, &wrong] {
+        let (_, out, _) = check(folder.path(), bindings, &database, &["--fix"]);
+        assert!(out.contains("sql_types: User: bigint\n"), "{out}");
+    }
+}
+
+/// No entry makes them comparable, so none is advised.
+#[test]
+fn columns_that_differ_are_reported_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = NUMBERS.replace("CREATE TABLE docs (id bigint", "CREATE TABLE docs (id numeric(10,2)");
+    let database = postgresql("advised_none", &tables);
+    let of_docs = |bindings: &str| -> Vec<String> {
+        let (_, found) = findings(folder.path(), bindings, &database, &[]);
+        found.into_iter().filter(|line| line.contains("numeric") || line.contains("`Doc")).collect()
+    };
+    let user = format!("{OF_NUMBERS}sql_types: {{User: bigint}}\n");
+    let expected = "warning Doc -: its columns have types that do not compare without a cast, which prevents the use of \
+                    indexes: `docs.id` is `numeric(10,2)`, `grants.doc_id` is `bigint`; give all of them one text, integer \
+                    or uuid type, or select those that are not text as `CAST(… AS text)` and create an index over this \
+                    expression";
+    assert_eq!(of_docs(&user), [expected]);
+    // If all have it, the advice is another type, and no entry.
+    let alone =
+        user.replace("  may_read(User:_, Doc:_):\n    query: SELECT user_id, doc_id FROM grants\n", "");
+    let found = of_docs(&alone);
+    assert!(found.len() == 1 && found[0].contains("with and without an entry"), "{found:?}");
+    // An entry that is there is wrong for some column.
+    let told = user.replace("{User: bigint}", "{User: bigint, Doc: bigint}");
+    let wrong = "error owns(User:_, Doc:_) id: is `numeric(10,2)`, but `sql_types` says otherwise: leave `Doc` out of \
+                 it, or give all columns of Doc one type";
+    assert_eq!(of_docs(&told), [expected, wrong]);
 }
