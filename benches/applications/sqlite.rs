@@ -145,18 +145,28 @@ impl SqliteCopy {
 
 /// The expert's statement, if SQLite can express it.
 pub(crate) fn expert(question: &Question) -> Option<String> {
-    let is_portable = !question.expert.contains("VALUES");
-    is_portable.then(|| in_sqlite(&question.expert))
+    let sql = in_sqlite(&question.expert);
+    (!sql.contains("VALUES") && !sql.contains("LATERAL")).then_some(sql)
 }
 
-/// What the files of questions say, in SQLite's words. A constant list of actions has none.
+/// What the files of questions say, in SQLite's words. There are none for a constant list of actions, and
+/// for a subquery that runs for each row of a table.
 fn in_sqlite(sql: &str) -> String {
-    const BELOW: &str =
-        "below AS b, LATERAL (SELECT id FROM folders WHERE parent_id = b.folder_id OFFSET 0) AS f";
-    let mut sql = sql
-        .replace(BELOW, "below AS b JOIN folders AS f ON f.parent_id = b.folder_id")
-        .replace("SELECT FROM", "SELECT 1 FROM")
-        .replace("timestamptz ", "");
+    const WORDS: &[(&str, &str)] = &[
+        (
+            "below AS b, LATERAL (SELECT id FROM folders WHERE parent_id = b.folder_id OFFSET 0) AS f",
+            "below AS b JOIN folders AS f ON f.parent_id = b.folder_id",
+        ),
+        (
+            "below AS b, LATERAL (SELECT login FROM sellers WHERE boss = b.login OFFSET 0) AS s",
+            "below AS b JOIN sellers AS s ON s.boss = b.login",
+        ),
+        ("SELECT FROM", "SELECT 1 FROM"),
+        ("extract(epoch FROM now())::bigint", "unixepoch()"),
+        ("timestamptz ", ""),
+    ];
+    let mut sql =
+        WORDS.iter().fold(sql.to_owned(), |sql, (postgresql, sqlite)| sql.replace(postgresql, sqlite));
     while let Some((before, query)) = sql.split_once("= ANY (ARRAY(") {
         let mut depth = 1;
         let close = query.find(|c| {
