@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// How many instructions SQLite runs before it looks at the clock.
 const INSTRUCTIONS: i32 = 100_000;
 
-/// Every table with its columns, its primary key and the definitions of its other indexes.
+/// Every table with its columns, its primary key if it has one, and the definitions of its other indexes.
 const TABLES: &str = "
     SELECT json_build_object(
       'name', c.relname,
@@ -191,15 +191,16 @@ fn is_number(ty: &str) -> bool {
 
 fn definition(table: &Json, columns: &[(&str, &str)]) -> String {
     let name = table["name"].as_str().unwrap();
-    let key: Vec<&str> = table["key"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let key = table["key"].as_array().into_iter().flatten();
+    let key: Vec<&str> = key.map(|name| name.as_str().unwrap()).collect();
     let columns = columns.iter().map(|(name, ty)| {
         let is_row = key == [*name] && is_number(ty);
         let ty = if is_number(ty) { "INTEGER" } else { "TEXT" };
         format!("\"{name}\" {ty}{}", if is_row { " PRIMARY KEY" } else { "" })
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
-    let has_key = columns.contains("PRIMARY KEY");
-    let key = if has_key { String::new() } else { format!(", PRIMARY KEY ({})", key.join(", ")) };
+    let is_complete = key.is_empty() || columns.contains("PRIMARY KEY");
+    let key = if is_complete { String::new() } else { format!(", PRIMARY KEY ({})", key.join(", ")) };
     format!("CREATE TABLE \"{name}\" ({columns}{key})")
 }
 
