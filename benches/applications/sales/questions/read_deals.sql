@@ -8,6 +8,39 @@
 --- statement page
 SELECT id FROM deals WHERE :filter ORDER BY opened_at DESC, id DESC LIMIT 50;
 
+--- expert page
+-- In the order of the page, where each deal is tested in hashed sets: arrays would be searched for each deal.
+WITH RECURSIVE
+  below (login) AS (
+    SELECT login FROM sellers WHERE login = ':user'
+    UNION ALL
+    SELECT s.login
+    FROM below AS b, LATERAL (SELECT login FROM sellers WHERE boss = b.login OFFSET 0) AS s
+  ),
+  acting (login) AS (
+    SELECT ':user'
+    UNION ALL
+    SELECT absent FROM stand_ins
+    WHERE login = ':user' AND starts_at <= extract(epoch FROM now())::bigint
+      AND ends_at > extract(epoch FROM now())::bigint
+  )
+SELECT id FROM deals
+WHERE (
+    seller IN (SELECT login FROM below)
+    OR seller <> ':user'
+      AND region IN (SELECT region FROM acting JOIN ceilings USING (login))
+      AND EXISTS (
+        SELECT FROM ceilings AS c
+        WHERE c.region = deals.region AND c.most >= deals.value AND c.login <> deals.seller
+          AND c.login = ANY (ARRAY(SELECT login FROM acting))
+          AND NOT EXISTS (
+            SELECT FROM signatures AS s WHERE s.deal_id = deals.id AND s.login IN (':user', c.login)
+          )
+      )
+  )
+  AND NOT (SELECT u.locked FROM sellers AS u WHERE u.login = ':user')
+ORDER BY opened_at DESC, id DESC LIMIT 50;
+
 --- statement page of a seller
 SELECT id FROM deals WHERE seller = 'seller-240' AND :filter ORDER BY opened_at DESC, id DESC LIMIT 50;
 
