@@ -18,7 +18,7 @@ use tempfile::TempDir;
 /// How many instructions SQLite runs before it looks at the clock.
 const INSTRUCTIONS: i32 = 100_000;
 
-/// Every table with its columns, its primary key and the definitions of its other indexes.
+/// Every table with its columns, its primary key if it has one, and the definitions of its other indexes.
 const TABLES: &str = "
     SELECT json_build_object(
       'name', c.relname,
@@ -145,18 +145,28 @@ impl SqliteCopy {
 
 /// The expert's statement, if SQLite can express it.
 pub(crate) fn expert(question: &Question) -> Option<String> {
-    let is_portable = !question.expert.contains("VALUES");
-    is_portable.then(|| in_sqlite(&question.expert))
+    let sql = in_sqlite(&question.expert);
+    (!sql.contains("VALUES") && !sql.contains("LATERAL")).then_some(sql)
 }
 
-/// What the files of questions say, in SQLite's words. A constant list of actions has none.
+/// What the files of questions say, in SQLite's words. There are none for a constant list of actions, and
+/// for a subquery that runs for each row of a table.
 fn in_sqlite(sql: &str) -> String {
-    const BELOW: &str =
-        "below AS b, LATERAL (SELECT id FROM folders WHERE parent_id = b.folder_id OFFSET 0) AS f";
-    let mut sql = sql
-        .replace(BELOW, "below AS b JOIN folders AS f ON f.parent_id = b.folder_id")
-        .replace("SELECT FROM", "SELECT 1 FROM")
-        .replace("timestamptz ", "");
+    const WORDS: &[(&str, &str)] = &[
+        (
+            "below AS b, LATERAL (SELECT id FROM folders WHERE parent_id = b.folder_id OFFSET 0) AS f",
+            "below AS b JOIN folders AS f ON f.parent_id = b.folder_id",
+        ),
+        (
+            "below AS b, LATERAL (SELECT login FROM sellers WHERE boss = b.login OFFSET 0) AS s",
+            "below AS b JOIN sellers AS s ON s.boss = b.login",
+        ),
+        ("SELECT FROM", "SELECT 1 FROM"),
+        ("extract(epoch FROM now())::bigint", "unixepoch()"),
+        ("timestamptz ", ""),
+    ];
+    let mut sql =
+        WORDS.iter().fold(sql.to_owned(), |sql, (postgresql, sqlite)| sql.replace(postgresql, sqlite));
     while let Some((before, query)) = sql.split_once("= ANY (ARRAY(") {
         let mut depth = 1;
         let close = query.find(|c| {
@@ -181,15 +191,16 @@ fn is_number(ty: &str) -> bool {
 
 fn definition(table: &Json, columns: &[(&str, &str)]) -> String {
     let name = table["name"].as_str().unwrap();
-    let key: Vec<&str> = table["key"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let key = table["key"].as_array().into_iter().flatten();
+    let key: Vec<&str> = key.map(|name| name.as_str().unwrap()).collect();
     let columns = columns.iter().map(|(name, ty)| {
         let is_row = key == [*name] && is_number(ty);
         let ty = if is_number(ty) { "INTEGER" } else { "TEXT" };
         format!("\"{name}\" {ty}{}", if is_row { " PRIMARY KEY" } else { "" })
     });
     let columns = columns.collect::<Vec<_>>().join(", ");
-    let has_key = columns.contains("PRIMARY KEY");
-    let key = if has_key { String::new() } else { format!(", PRIMARY KEY ({})", key.join(", ")) };
+    let is_complete = key.is_empty() || columns.contains("PRIMARY KEY");
+    let key = if is_complete { String::new() } else { format!(", PRIMARY KEY ({})", key.join(", ")) };
     format!("CREATE TABLE \"{name}\" ({columns}{key})")
 }
 

@@ -31,15 +31,21 @@ impl Variant {
     }
 }
 
-/// The questions whose text is longer than it should be, with the most bytes that it may have. A file has
-/// three roles, each of which a user may have on a folder above it, and by a group. Without `sql_types` each
-/// number is looked at before it is compared.
+/// The questions whose text is longer than it should be, with the most bytes that it may have: three roles on
+/// a file, each of which a user may have on a folder above it, and by a group; a role on the study of a
+/// sample, by a crew that works on it now, which three rules ask for; four eyes on a deal, whose ids are texts
+/// that SQLite compares twice. Ids have up to 36 characters. Without `sql_types` each number is looked at
+/// before it is compared.
 const LONGER: &[(&str, Variant, usize)] = &[
     ("one_file: actions", Variant::Full, 5_000),
     ("one_file: actions", Variant::Types, 5_500),
     ("one_file: actions", Variant::Undeclared, 6_700),
     ("one_file: actions", Variant::Sqlite, 8_500),
     ("one_task: actions", Variant::Undeclared, 4_800),
+    ("one_deal: actions", Variant::Sqlite, 5_000),
+    ("one_sample: check", Variant::Sqlite, 4_800),
+    ("one_sample: actions", Variant::Full, 5_200),
+    ("one_sample: actions", Variant::Sqlite, 6_400),
 ];
 
 #[test]

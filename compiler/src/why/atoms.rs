@@ -44,6 +44,16 @@ impl<'s> Attempted<'s> {
         Attempted { traced, rule, env }
     }
 
+    /// The value of a variable of the rule or of the question. A clause of the question may be about another
+    /// value than the one that the question gives: what it lacks is about the question's.
+    pub(super) fn value<R: Rows>(&self, world: &mut World<'_, R>, var: VarId) -> Option<Value> {
+        let asked = self.rule.is_none().then(|| world.given(var.in_question()));
+        match asked.as_deref() {
+            Some([only]) => Some(*only),
+            Some(_) | None => world.term(self.traced.vars[var].0, self.env),
+        }
+    }
+
     /// The values of its variables, with those of a goal where the rule holds of every value.
     pub(super) fn asked_for<R: Rows>(&self, world: &mut World<'_, R>, goal: &Atom) -> Env {
         let mut env = self.env.clone();
@@ -275,9 +285,8 @@ fn rule_arg<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
 
 /// A variable of the rule or of the question.
 fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: VarId) -> Arg {
-    let (term, ty) = attempted.traced.vars[var];
-    let value = world.term(term, attempted.env);
-    let found = arg(world, ty, value);
+    let value = attempted.value(world, var);
+    let found = arg(world, attempted.traced.vars[var].1, value);
     // The question says the type of its own variables, also one that the policy does not know.
     let of_question = match attempted.rule {
         None => world.question.vars[var.in_question()].ty.clone(),

@@ -254,7 +254,7 @@ fn argument<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, term: 
 
 fn variable<R: Rows>(world: &mut World<'_, R>, attempted: &Attempted<'_>, var: VarId) -> KnownArg {
     let (term, ty) = attempted.traced.vars[var];
-    let value = world.term(term, attempted.env);
+    let value = attempted.value(world, var);
     let open = match term {
         Term::Var(var) if value.is_none() => Some(var),
         Term::Var(_) | Term::Const(_) | Term::Given(_) | Term::Now | Term::Local(_) | Term::Ignored => None,

@@ -68,6 +68,28 @@ The answer would be yes with any of
     assert_eq!((code, out.as_str(), err.as_str()), (0, expected, ""));
 }
 
+/// A rule for one resource makes the question a clause of its own. Where the limit ended the search in the
+/// general clause, that one told about its own resource.
+#[test]
+fn what_a_question_lacks_is_about_the_resource_that_it_asks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let types: String = (0..5).map(|at| format!("resource R{at} {{}}\n")).collect();
+    let rules = r#"
+has_permission(u: User, "read", R0{"b"}) if has_role(e, _, d) and u != User{"b"} and has_relation(d, "any", u);
+linked(d: R0, e: R0) if shown(_, d, _) and listed(e, _, _, _);
+has_permission(_: User, "read", d: R0) if linked(d, R0{"b"});"#;
+    let policy = format!("actor User {{}}\nactor Group {{}}\n{types}{rules}\n");
+    fs::write(folder.path().join("policy.polar"), policy).unwrap();
+    let facts = "has_relation(R0:c, \"any\", User:c)\nhas_role(R0:c, R0:c, R0:c)\n";
+    fs::write(folder.path().join("facts.txt"), facts).unwrap();
+    let question = "allow(User:b, String:?, R0:a)";
+    let (code, out, err) = run(folder.path(), &["policy.polar", question, "--facts", "facts.txt"]);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains(r#"allow(User:b, "read", R0:a)"#), "{out}");
+    assert!(!out.contains(r#"allow(User:b, "read", R0:b)"#), "{out}");
+    assert!(out.contains("The explanation ended at its limit"), "{out}");
+}
+
 #[test]
 fn a_policy_and_a_question_may_stand_on_both_sides_of_an_option() {
     let folder = folder();

@@ -1,0 +1,10 @@
+CREATE INDEX ON sellers (boss);
+CREATE INDEX ON sellers (region);
+CREATE INDEX ON stand_ins (login);
+CREATE INDEX ON stand_ins (absent);
+CREATE INDEX ON ceilings (region);
+CREATE INDEX ON pay_offices (region);
+CREATE INDEX ON deals (seller);
+CREATE INDEX ON deals (region, opened_at DESC, id DESC);
+CREATE INDEX ON deals (opened_at DESC, id DESC);
+CREATE INDEX ON signatures (login);

@@ -1,0 +1,12 @@
+CREATE INDEX ON crew_members (crew_id);
+CREATE INDEX ON bookings (study);
+CREATE INDEX ON permits (person_id);
+CREATE INDEX ON permits (study);
+CREATE INDEX ON alarms (person_id);
+CREATE INDEX ON alarms (study);
+CREATE INDEX ON conflicts (study);
+CREATE INDEX ON studies (site);
+CREATE INDEX ON samples (study, taken_at DESC, id DESC);
+CREATE INDEX ON samples (collector_id);
+CREATE INDEX ON samples (taken_at DESC, id DESC);
+CREATE INDEX ON sample_denials (person_id);
