@@ -76,8 +76,8 @@ fn what_a_question_lacks_is_about_the_resource_that_it_asks_for() {
     let types: String = (0..5).map(|at| format!("resource R{at} {{}}\n")).collect();
     let rules = r#"
 has_permission(u: User, "read", R0{"b"}) if has_role(e, _, d) and u != User{"b"} and has_relation(d, "any", u);
-linked(d: R0, e: R0) if shown(_, d, _) and listed(e, _, _, _);
-has_permission(_: User, "read", d: R0) if linked(d, R0{"b"});"#;
+covers(d: R0, e: R0) if drawn(_, d, _) and edited(e, _, _, _);
+has_permission(_: User, "read", d: R0) if covers(d, R0{"b"});"#;
     let policy = format!("actor User {{}}\nactor Group {{}}\n{types}{rules}\n");
     fs::write(folder.path().join("policy.polar"), policy).unwrap();
     let facts = "has_relation(R0:c, \"any\", User:c)\nhas_role(R0:c, R0:c, R0:c)\n";
