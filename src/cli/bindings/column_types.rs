@@ -8,10 +8,10 @@
 use super::database::{Column, ColumnKind, ColumnType, Fraction};
 use super::finding::{Finding, FindingCode, Severity};
 use super::fix;
-use super::judge::{SqlTypes, is_always_text, is_entity};
+use super::judge::{SqlTypes, is_always_text, is_entity, untyped, without_scale};
 use super::live::Live;
 use portcullis_compiler::bindings::Bindings;
-use portcullis_compiler::primitive::{BOOLEAN, INTEGER, Primitive};
+use portcullis_compiler::primitive::{INTEGER, Primitive};
 use std::collections::BTreeMap;
 
 /// What the columns of a Polar type have in common.
@@ -157,33 +157,6 @@ pub(super) fn is_whole_of_64_bits(ty: &ColumnType) -> bool {
         | ColumnKind::Other
         | ColumnKind::Unknown => false,
     }
-}
-
-/// A declared number is compared as a number, but each number of such a column has its own digits.
-fn without_scale(ty: &str, column: &Column) -> Finding {
-    let found = &column.ty.name;
-    let message = format!(
-        "is `{found}` without a scale, so it may contain `5.0`, which would equal the id `5`: give it an integer \
-         type or `{found}(38, 0)`, or leave `{ty}` out of `sql_types`"
-    );
-    Finding::of(FindingCode::OtherSqlType, Severity::Error, column, message)
-}
-
-/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, regardless of `sql_types`. A
-/// truth value is compared as text in any case.
-fn untyped(ty: &str, column: &Column) -> Option<Finding> {
-    if ty == BOOLEAN {
-        return None;
-    }
-    let what = match &column.origin {
-        None => "is computed",
-        Some(_) => "has no declared type",
-    };
-    let message = format!(
-        "{what}, so SQLite compares its values unconverted, not as `sql_types` says: select a column declared as \
-         that type, or leave `{ty}` out of `sql_types`"
-    );
-    Some(Finding::of(FindingCode::UntypedColumn, Severity::Error, column, message))
 }
 
 /// Without an entry in `sql_types` ids are compared as text.

@@ -10,7 +10,7 @@ use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::catalog::ColumnId;
 use portcullis_compiler::id_vec::IdVec;
-use portcullis_compiler::primitive::Primitive;
+use portcullis_compiler::primitive::{BOOLEAN, Primitive};
 use std::collections::BTreeMap;
 
 /// The types in `sql_types`, as the database knows them.
@@ -137,6 +137,33 @@ fn text(column: &Column) -> Option<Finding> {
         | ColumnKind::Other
         | ColumnKind::Unknown => None,
     }
+}
+
+/// A declared number is compared as a number, but each number of such a column has its own digits.
+pub(super) fn without_scale(ty: &str, column: &Column) -> Finding {
+    let found = &column.ty.name;
+    let message = format!(
+        "is `{found}` without a scale, so it may contain `5.0`, which would equal the id `5`: give it an integer \
+         type or `{found}(38, 0)`, or leave `{ty}` out of `sql_types`"
+    );
+    Finding::of(FindingCode::OtherSqlType, Severity::Error, column, message)
+}
+
+/// SQLite converts nothing for a column without a type: `5` and `'5'` differ, regardless of `sql_types`. A
+/// truth value is compared as text in any case.
+pub(super) fn untyped(ty: &str, column: &Column) -> Option<Finding> {
+    if ty == BOOLEAN {
+        return None;
+    }
+    let what = match &column.origin {
+        None => "is computed",
+        Some(_) => "has no declared type",
+    };
+    let message = format!(
+        "{what}, so SQLite compares its values unconverted, not as `sql_types` says: select a column declared as \
+         that type, or leave `{ty}` out of `sql_types`"
+    );
+    Some(Finding::of(FindingCode::UntypedColumn, Severity::Error, column, message))
 }
 
 /// PostgreSQL compares text by the column's collation; a different one would prevent the use of its index.
