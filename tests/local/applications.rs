@@ -2,6 +2,7 @@
 //! --bench applications` does.
 
 use portcullis_testkit::applications::Application;
+use portcullis_testkit::applications::question::Question;
 use portcullis_testkit::server::Server;
 use serde_json::json;
 
@@ -31,22 +32,31 @@ impl Variant {
     }
 }
 
-/// The questions whose text is longer than it should be, with the most bytes that it may have: three roles on
-/// a file, each of which a user may have on a folder above it, and by a group; a role on the study of a
-/// sample, by a crew that works on it now, which three rules ask for; four eyes on a deal, whose ids are texts
-/// that SQLite compares twice. Ids have up to 36 characters. Without `sql_types` each number is looked at
-/// before it is compared.
+/// The questions whose text is longer than it should be, with the most bytes that it may have: three roles
+/// on a file, each of which a user may have on a folder above it, and by a group; a role on the study of a
+/// sample, by a crew that works on it now, which three rules ask for; four eyes on a deal, whose ids are
+/// texts that SQLite compares twice. Ids have up to 36 characters.
 const LONGER: &[(&str, Variant, usize)] = &[
     ("one_file: actions", Variant::Full, 5_000),
     ("one_file: actions", Variant::Types, 5_500),
-    ("one_file: actions", Variant::Undeclared, 6_700),
     ("one_file: actions", Variant::Sqlite, 8_500),
-    ("one_task: actions", Variant::Undeclared, 4_800),
+    ("one_deal: actions", Variant::Types, 4_300),
     ("one_deal: actions", Variant::Sqlite, 5_000),
     ("one_sample: check", Variant::Sqlite, 4_800),
     ("one_sample: actions", Variant::Full, 5_200),
+    ("one_sample: actions", Variant::Types, 5_600),
+    ("one_sample: actions", Variant::Undeclared, 11_000),
     ("one_sample: actions", Variant::Sqlite, 6_400),
 ];
+
+/// The most bytes that the text of a question should have. Without `sql_types`, ids are compared as text,
+/// and a number is looked at before it is compared, on both sides.
+fn most_bytes(question: &Question, variant: Variant) -> usize {
+    match variant {
+        Variant::Full | Variant::Types | Variant::Sqlite => question.most_bytes(),
+        Variant::Undeclared => 2 * question.most_bytes(),
+    }
+}
 
 #[test]
 fn every_question_becomes_a_short_text() {
@@ -65,7 +75,8 @@ fn every_question_becomes_a_short_text() {
                 let is_longer = |(name, of, _): &&(&str, Variant, usize)| {
                     question.name.starts_with(name) && *of == variant
                 };
-                let most = LONGER.iter().find(is_longer).map_or(question.most_bytes(), |(_, _, most)| *most);
+                let most =
+                    LONGER.iter().find(is_longer).map_or(most_bytes(question, variant), |(_, _, most)| *most);
                 if n_bytes > most {
                     wrong.push(format!(
                         "{}, {}, {variant:?}: {n_bytes} bytes",

@@ -73,12 +73,12 @@ The answer would be yes with any of
 #[test]
 fn what_a_question_lacks_is_about_the_resource_that_it_asks_for() {
     let folder = tempfile::tempdir().unwrap();
-    let types: String = (0..5).map(|at| format!("resource R{at} {{}}\n")).collect();
+    let types = ["R0", "R1", "R2", "R3", "R4"].map(|name| format!("resource {name} {{}}")).join("\n");
     let rules = r#"
 has_permission(u: User, "read", R0{"b"}) if has_role(e, _, d) and u != User{"b"} and has_relation(d, "any", u);
 covers(d: R0, e: R0) if drawn(_, d, _) and edited(e, _, _, _);
 has_permission(_: User, "read", d: R0) if covers(d, R0{"b"});"#;
-    let policy = format!("actor User {{}}\nactor Group {{}}\n{types}{rules}\n");
+    let policy = format!("actor User {{}}\nactor Group {{}}\n{types}\n{rules}\n");
     fs::write(folder.path().join("policy.polar"), policy).unwrap();
     let facts = "has_relation(R0:c, \"any\", User:c)\nhas_role(R0:c, R0:c, R0:c)\n";
     fs::write(folder.path().join("facts.txt"), facts).unwrap();
