@@ -241,7 +241,7 @@ impl LocalPlanner<'_> {
     fn row(&self, question: Posed<'_>) -> Result<Ways, CompileError> {
         let from = |ends| {
             first_fit(self.candidates(question, ends), |mut planned| {
-                // Rows that are not the whole answer decide nothing; another form may have them all.
+                // A part of the answer decides no row. Another form may have all of it.
                 if let Some((_, reason)) = planned.refusal {
                     return Err(CompileError::Refused(reason));
                 }

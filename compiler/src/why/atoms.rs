@@ -44,13 +44,17 @@ impl<'s> Attempted<'s> {
         Attempted { traced, rule, env }
     }
 
-    /// The value of a variable of the rule or of the question. A clause of the question may be about another
-    /// value than the one that the question gives: what it lacks is about the question's.
+    /// The value of a variable of the rule or of the question. A clause that was made for one resource may
+    /// differ from what the question asks: what it lacks is then said of the question's value. In a question
+    /// of several predicates the clause's other values belong to its own.
     pub(super) fn value<R: Rows>(&self, world: &mut World<'_, R>, var: VarId) -> Option<Value> {
-        let asked = self.rule.is_none().then(|| world.given(var.in_question()));
-        match asked.as_deref() {
-            Some([only]) => Some(*only),
-            Some(_) | None => world.term(self.traced.vars[var].0, self.env),
+        let own = world.term(self.traced.vars[var].0, self.env);
+        if self.rule.is_some() || world.question.atoms.len() > 1 {
+            return own;
+        }
+        match world.given(var.in_question()) {
+            [only] => Some(*only),
+            _ => own,
         }
     }
 
@@ -318,7 +322,7 @@ fn predicate(program: &Program, pred: PredId) -> String {
 pub(super) fn of_question<R: Rows>(world: &World<'_, R>) -> Option<Atom> {
     let [atom] = world.question.atoms.as_slice() else { return None };
     let arg = |var: &QuestionVarId| {
-        let only = match world.given(*var).as_slice() {
+        let only = match world.given(*var) {
             [only] => Some(world.values.text(*only).to_owned()),
             _ => None,
         };

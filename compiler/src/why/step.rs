@@ -96,7 +96,7 @@ fn take_value<R: Rows>(
 ) -> Result<(), Fault<R::Error>> {
     let env = run.state.frames[frame].env.clone();
     let values = match slot {
-        Slot::OneOf(var) | Slot::Given(var) => run.world.given(var),
+        Slot::OneOf(var) | Slot::Given(var) => run.world.given(var).to_vec(),
         Slot::Context(_)
         | Slot::ContextColumn(..)
         | Slot::TypeOf(_)

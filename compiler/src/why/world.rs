@@ -145,8 +145,8 @@ impl<'w, R: Rows> World<'w, R> {
     }
 
     /// The values of a question's variable.
-    pub(super) fn given(&self, var: QuestionVarId) -> Vec<Value> {
-        self.given[var].clone()
+    pub(super) fn given(&self, var: QuestionVarId) -> &[Value] {
+        &self.given[var]
     }
 
     /// `@current_unix_time`

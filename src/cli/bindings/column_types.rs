@@ -1,9 +1,8 @@
 //! Judges the types of bound columns by `sql_types`, and by the other columns with ids of the same type.
 //!
-//! In: a Polar type, a column, and the types that all of its columns have together. Out: findings. What is
-//! advised for a type is the same for each of its columns, and what `--fix` writes: the type that holds the
-//! ids of all. Columns that do not compare without a cast get no entry: what is said of them is that they
-//! differ.
+//! In: a Polar type, a column, and the types that all of its columns have together. Out: findings. If one
+//! type holds the ids of all columns, each gets the same advice: that type, which `--fix` writes. If they do
+//! not compare without a cast, the report says so and advises no entry.
 
 use super::database::{Column, ColumnKind, ColumnType, Fraction};
 use super::finding::{Finding, FindingCode, Severity};
@@ -26,10 +25,15 @@ pub(super) enum CommonType {
 /// What the columns of each Polar type have in common, if that is known.
 pub(super) type CommonTypes = BTreeMap<String, CommonType>;
 
-/// What the bound columns of each type have in common.
+/// What the bound and promised columns of each type have in common, if the database described all of them.
 pub(super) fn common_types(bindings: &Bindings, live: &Live) -> CommonTypes {
     let mut found = CommonTypes::new();
-    for (ty, columns) in live.columns_by_type(bindings) {
+    let unknown = live.types_in_part(bindings);
+    for (ty, mut columns) in live.columns_by_type(bindings) {
+        if unknown.contains(ty) {
+            continue;
+        }
+        columns.extend(live.promised_columns(ty));
         let common = match fix::common_type(ty, &columns, bindings.dialect) {
             Some(name) => Some(CommonType::One(name)),
             None => disagreement(ty, &columns).map(|_| CommonType::Differing),
@@ -123,7 +127,21 @@ pub(super) fn sql_type(
     let found = &found.name;
     let remedy = remedy(ty, found, common);
     let message = format!("is `{found}`, but `sql_types` says otherwise{harm}: {remedy}");
-    Some(Finding::of_type(FindingCode::OtherSqlType, severity, (ty, column), message))
+    Some(of_columns(FindingCode::OtherSqlType, severity, (ty, column), common, message))
+}
+
+/// A finding about all columns of a type if they have one remedy, otherwise about this one.
+fn of_columns(
+    code: FindingCode,
+    severity: Severity,
+    (ty, column): (&str, &Column),
+    common: Option<&CommonType>,
+    message: String,
+) -> Finding {
+    match common {
+        Some(_) => Finding::of_type(code, severity, (ty, column), message),
+        None => Finding::of(code, severity, column, message),
+    }
 }
 
 /// What to do about an entry that is not true of a column of type `found`.
@@ -192,5 +210,5 @@ fn undeclared(ty: &str, column: &Column, common: Option<&CommonType>) -> Option<
         _ => "indexes are used",
     };
     let message = format!("is `{name}`, but compared as text: {remedy} under `sql_types`, so that {gain}");
-    Some(Finding::of_type(FindingCode::UndeclaredType, Severity::Warning, (ty, column), message))
+    Some(of_columns(FindingCode::UndeclaredType, Severity::Warning, (ty, column), common, message))
 }

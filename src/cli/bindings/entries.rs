@@ -1,7 +1,7 @@
 //! The entries of a report: each part of the document with what the database reports about it, judged.
 
 use super::column_types::{self, CommonTypes};
-use super::finding::{Finding, FindingCode, Severity};
+use super::finding::{Finding, FindingCode, Severity, TypedPlace};
 use super::fix::{undecided_tables, unpromised_types};
 use super::judge;
 use super::live::{Described, Live};
@@ -13,7 +13,6 @@ use portcullis_compiler::bindings::{Binding, Bindings};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::primitive::STRING;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Write;
 
 /// The entries of a document, in its order.
 pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program>) -> Vec<ReportRow> {
@@ -51,33 +50,43 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
     entries
 }
 
-/// Leaves one of the findings about all columns of a type, the first of the worst, which names the others.
+/// The findings of one kind about all columns of a type.
+struct OfType {
+    worst: Severity,
+    /// The columns, for people.
+    places: BTreeSet<String>,
+    is_said: bool,
+}
+
+/// Keeps one finding of each kind for each type: the first of the most severe. It names the other columns.
 fn once_for_each_type(entries: &mut [ReportRow]) {
-    let key = |finding: &Finding| Some((finding.code.as_str(), finding.of_type.as_ref()?.ty.clone()));
-    let mut found: BTreeMap<_, Vec<Finding>> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, String), OfType> = BTreeMap::new();
     for finding in entries.iter().flat_map(|entry| &entry.findings) {
-        if let Some(key) = key(finding) {
-            found.entry(key).or_default().push(finding.clone());
-        }
+        let Some(TypedPlace { ty, place }) = finding.of_type.clone() else { continue };
+        let of_type = kinds.entry((finding.code.as_str(), ty)).or_insert_with(|| OfType {
+            worst: finding.severity,
+            places: BTreeSet::new(),
+            is_said: false,
+        });
+        of_type.worst = of_type.worst.min(finding.severity);
+        of_type.places.insert(place);
     }
-    for entry in entries {
-        entry.findings.retain_mut(|finding| {
-            let Some(key) = key(finding) else { return true };
-            let all = found.get(&key).map(Vec::as_slice).unwrap_or_default();
-            if all.iter().any(|other| other.severity < finding.severity) {
+    for findings in entries.iter_mut().map(|entry| &mut entry.findings) {
+        findings.retain_mut(|finding| {
+            let Some(TypedPlace { ty, place }) = finding.of_type.clone() else { return true };
+            let Some(of_type) = kinds.get_mut(&(finding.code.as_str(), ty)) else { return true };
+            if of_type.is_said || finding.severity > of_type.worst {
                 return false;
             }
-            let Some(all) = found.insert(key, Vec::new()).filter(|all| !all.is_empty()) else { return false };
-            let places = all.iter().filter_map(|other| other.of_type.as_ref());
-            let own = finding.of_type.clone();
-            let others: BTreeSet<&str> = places
-                .filter(|place| Some(*place) != own.as_ref())
-                .map(|place| place.place.as_str())
-                .collect();
+            of_type.is_said = true;
+            of_type.places.remove(&place);
+            let others = of_type.places.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
             if !others.is_empty() {
-                let others: Vec<&str> = others.into_iter().collect();
-                // Writing to a String cannot fail.
-                let _ = write!(finding.message, "; the same holds for {}", others.join(", "));
+                let also = match finding.code {
+                    FindingCode::OtherSqlType => format!("the entry is not true of {others} either"),
+                    _ => format!("the same holds for {others}"),
+                };
+                finding.message = format!("{}; {also}", finding.message);
             }
             true
         });

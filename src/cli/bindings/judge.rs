@@ -219,7 +219,7 @@ pub(super) fn is_always_text(ty: &ColumnType) -> bool {
     }
 }
 
-/// Reports why no index is used. Where columns differ, that is the reason, and is reported.
+/// Reports why no index is used. If the columns of the type differ, another finding says so.
 fn index(ty: &str, column: &Column, common: Option<&CommonType>) -> Option<Finding> {
     if column.ty.kind == ColumnKind::Caseless {
         let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";

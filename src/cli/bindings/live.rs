@@ -10,7 +10,7 @@ use crate::cli::error::CliError;
 use portcullis_compiler::bindings::{Binding, Bindings, PlainColumn, PlainQuery, RowPart, RowTable, SqlName};
 use portcullis_compiler::catalog::{BindingId, ColumnId};
 use portcullis_compiler::id_vec::IdVec;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The columns of a query, or the database's reason for refusing it.
 pub(super) type Described = Result<IdVec<ColumnId, Column>, String>;
@@ -58,6 +58,21 @@ impl Live {
             }
         }
         by_type
+    }
+
+    /// The promised column of a type, if there is one and the database described it.
+    pub(super) fn promised_columns(&self, ty: &str) -> impl Iterator<Item = &Column> {
+        self.tables.get(ty).into_iter().flatten().flatten()
+    }
+
+    /// The types of which some column is unknown, because a query was refused or has other columns than its
+    /// key.
+    pub(super) fn types_in_part<'a>(&self, bindings: &'a Bindings) -> BTreeSet<&'a str> {
+        let described = bindings.facts.iter().zip(&self.facts);
+        let in_part = described.filter(|(binding, described)| {
+            described.as_ref().ok().is_none_or(|columns| columns.len() != judge::column_types(binding).len())
+        });
+        in_part.flat_map(|(binding, _)| judge::column_types(binding)).collect()
     }
 }
 

@@ -105,29 +105,28 @@ impl Words<'_> {
                 (what, Some(help.to_owned()))
             }
             SlowPart::EveryRow(reads) => {
+                let named = self.named(reads);
+                let by = if named.is_empty() { named } else { format!(", which {named} decides") };
                 let what = format!(
-                    "an alternative that lets every row pass if {} says so: no index answers it together with the other \
-                     alternatives, so every row that your query looks at is tested",
-                    self.named(reads)
+                    "an alternative that lets every row pass or none{by}: no index serves it beside the other \
+                     alternatives, so every row that your query looks at is tested"
                 );
                 let help = "check that first; where the answer is no, list by a permission without this rule";
                 (what, Some(help.to_owned()))
             }
-            SlowPart::OwnRows { table, ty } => {
-                let what = format!(
-                    "all ids of {ty} in `{table}` are listed before a row is tested, also for a page and for one row"
-                );
-                let help = "put the condition that follows into the rules that give the permission";
+            SlowPart::OwnRows { table } => {
+                let what =
+                    format!("the ids in `{table}` are all listed first, even for a page or a single row");
+                let help = "put the condition on these ids into the rules that give the permission";
                 (what, Some(help.to_owned()))
             }
             SlowPart::Composite { binding, table } => {
                 let key = &self.bindings.facts[*binding].key;
                 let what = format!(
-                    "`{key}` is bound to more than columns of `{table}`, so the filter reads it again instead of testing \
-                     the row's own columns"
+                    "`{key}` has a query that is more than columns of `{table}`, so the filter runs it again"
                 );
                 let help =
-                    format!("bind it to columns of `{table}` alone, and what it joins to another fact");
+                    format!("select only columns of `{table}` there, and bind the rest as a fact of its own");
                 (what, Some(help))
             }
             SlowPart::TestedRecursion { table } => {
@@ -169,21 +168,7 @@ impl Words<'_> {
                 (what.to_owned(), (!is_qualified).then(|| help.to_owned()))
             }
         };
-        let is_of_rule = match part {
-            SlowPart::Unbounded(_)
-            | SlowPart::Unled(_)
-            | SlowPart::EachRow(_)
-            | SlowPart::EveryRow(_)
-            | SlowPart::OwnRows { .. }
-            | SlowPart::TestedRecursion { .. }
-            | SlowPart::WholeState { .. } => true,
-            SlowPart::Cast { .. }
-            | SlowPart::NoPromise { .. }
-            | SlowPart::OtherColumn { .. }
-            | SlowPart::Composite { .. }
-            | SlowPart::RowTest { .. } => false,
-        };
-        LocalSlow { what, help, is_of_rule }
+        LocalSlow { what, help, is_of_rule: part.is_of_rule() }
     }
 
     fn cast(&self, column: Option<BoundColumn>, ty: &str, reason: &CastReason) -> (String, Option<String>) {

@@ -15,7 +15,7 @@ use super::local::analysis::GivenColumn;
 use super::local::filter::Filter;
 use super::local::statement::{LocalStatement, column_text};
 use crate::algebra::Plan;
-use crate::bindings::{RowTable, SqlName};
+use crate::bindings::{Binding, BindingArg, RowTable, SqlName};
 use crate::catalog::BindingId;
 use std::collections::BTreeSet;
 use walk::Walk;
@@ -41,7 +41,7 @@ impl LocalStatement<'_> {
         walk.tables(&[alternatives.answer.selects(), &[alternatives.guard]].concat());
         walk.filter(filter);
         match self.bindings.tables.get(of.ty) {
-            Some(promised) if filter.row.is_some() => self.own_table(&mut walk.outline, of.ty, promised),
+            Some(promised) if filter.row.is_some() => self.composite(&mut walk.outline, of.ty, promised),
             Some(promised) => {
                 let promised = format!("{}.{}", SqlName::path(&promised.table), promised.column);
                 walk.outline.slow.push(SlowPart::OtherColumn { ty: of.ty.to_owned(), promised });
@@ -51,25 +51,19 @@ impl LocalStatement<'_> {
         walk.outline
     }
 
-    /// Notes where a filter over the rows of a table reads the table besides.
-    fn own_table(self, outline: &mut Outline, ty: &str, promised: &RowTable) {
-        let reads_it = |binding: &&BindingId| self.bindings.facts[**binding].may_read(&promised.table);
-        let is_composite = |binding: &&BindingId| self.bindings.facts[**binding].query.plain.is_none();
-        let lists_it = |set: &&SetMade| {
-            matches!(set.kind, SetKind::Table { .. }) && set.reads.bindings.iter().any(|it| reads_it(&it))
+    /// Notes the bound queries that say something of the rows of a filter's table, and are more than its
+    /// columns.
+    fn composite(self, outline: &mut Outline, ty: &str, promised: &RowTable) {
+        let is_about_row = |binding: &BindingId| {
+            let Binding { args, query, .. } = &self.bindings.facts[*binding];
+            let has_id = args.iter().any(|arg| matches!(arg, BindingArg::Column { ty: of } if of == ty));
+            has_id && query.plain.is_none() && self.bindings.facts[*binding].may_read(&promised.table)
         };
-        let lists = outline.sets.iter().filter(lists_it).filter_map(|set| set.name.as_ref());
-        let own_rows = lists.map(|(table, _)| SlowPart::OwnRows { table: table.clone(), ty: ty.to_owned() });
         let of_sets = outline.sets.iter().map(|set| &set.reads);
-        let read: BTreeSet<&BindingId> = of_sets
-            .chain(outline.probes.iter().map(|probe| &probe.reads))
-            .flat_map(|it| &it.bindings)
-            .collect();
+        let read = of_sets.chain(outline.probes.iter().map(|probe| &probe.reads));
+        let read: BTreeSet<BindingId> = read.flat_map(|reads| &reads.bindings).copied().collect();
         let table = SqlName::path(&promised.table);
-        let composite = read.into_iter().filter(is_composite).filter(reads_it);
-        let composite =
-            composite.map(|binding| SlowPart::Composite { binding: *binding, table: table.clone() });
-        let found: Vec<SlowPart> = own_rows.chain(composite).collect();
-        outline.slow.extend(found);
+        let found = read.into_iter().filter(is_about_row);
+        outline.slow.extend(found.map(|binding| SlowPart::Composite { binding, table: table.clone() }));
     }
 }

@@ -84,8 +84,8 @@ pub struct BoundColumn {
 pub struct Probe {
     /// The rows that it reads.
     pub reads: Reads,
-    /// The columns that must equal a value of the row, or one of the question where no column does: an index
-    /// has to start with one of them.
+    /// The columns that must equal a value of the row; if there is none, those that must equal a value of the
+    /// question. An index has to start with one of them.
     pub by: Vec<BoundColumn>,
 }
 
@@ -110,12 +110,10 @@ pub enum SlowPart {
     /// An alternative of a filter that lets every row pass, or none: no index answers it together with the
     /// others, so each row of the caller's query is tested.
     EveryRow(Reads),
-    /// A set of the ids of a filter's type, of whose rows the caller's query tests one at a time.
+    /// A set of ids of the filter's type. It is made as a whole before the caller's query tests a row.
     OwnRows {
         /// The set's name.
         table: String,
-        /// The type.
-        ty: String,
     },
     /// A bound query that reads a filter's table and is more than columns of it: a filter cannot take what it
     /// says from the row at hand.
@@ -152,6 +150,26 @@ pub enum SlowPart {
         /// Whether the filter's column is named with its table.
         is_qualified: bool,
     },
+}
+
+impl SlowPart {
+    /// Whether a part is slow because of the rule, and not for want of an entry in the bindings.
+    pub fn is_of_rule(&self) -> bool {
+        match self {
+            Self::Unbounded(_)
+            | Self::Unled(_)
+            | Self::EachRow(_)
+            | Self::EveryRow(_)
+            | Self::OwnRows { .. }
+            | Self::TestedRecursion { .. }
+            | Self::WholeState { .. } => true,
+            Self::Cast { .. }
+            | Self::NoPromise { .. }
+            | Self::OtherColumn { .. }
+            | Self::Composite { .. }
+            | Self::RowTest { .. } => false,
+        }
+    }
 }
 
 /// Why a column is compared as text.

@@ -60,6 +60,9 @@ impl<'w, 'l> Walk<'w, 'l> {
             if kind == SetKind::WholeState {
                 self.slow(SlowPart::WholeState { table: table.name.clone() });
             }
+            if table.body.selects().any(|select| self.shows_rows(select)) {
+                self.slow(SlowPart::OwnRows { table: table.name.clone() });
+            }
             let name = Some((table.name.clone(), table.comment.clone()));
             let all: Vec<&Select> = table.body.selects().collect();
             let reads = self.reads(&all);
@@ -69,6 +72,28 @@ impl<'w, 'l> Walk<'w, 'l> {
                 self.conditions(top.in_table(id).in_where(select), select, Frequency::Once);
             }
         }
+    }
+
+    /// Whether a select shows ids of the table whose rows a filter tests.
+    fn shows_rows(&self, select: &Select) -> bool {
+        let bindings = self.lowering.target.caller.bindings;
+        let Some(promised) = self.column.and_then(|column| bindings.tables.get(column.ty)) else {
+            return false;
+        };
+        let source = |of: Alias| match select.from.iter().find(|from| from.alias == of)?.kind {
+            FromKind::Source(source) => self.binding(source),
+            FromKind::Table(_)
+            | FromKind::Embedded(_)
+            | FromKind::Values(_)
+            | FromKind::Row { .. }
+            | FromKind::Again { .. } => None,
+        };
+        select.output.iter().any(|shown| match *shown {
+            Expr::Column { alias, column } => {
+                source(alias).is_some_and(|binding| bindings.reads(binding, column, promised))
+            }
+            _ => false,
+        })
     }
 
     /// A select of a check or of rows.
@@ -89,9 +114,12 @@ impl<'w, 'l> Walk<'w, 'l> {
             }
             self.branch(at, row, Frequency::PerRow);
         }
-        if under_or && !filter.guards.is_empty() {
-            let reads = self.reads(&filter.guards.iter().collect::<Vec<_>>());
-            self.slow(SlowPart::EveryRow(reads));
+        // Guards alone are the same for every row.
+        if filter.n_alternatives() > filter.guards.len() {
+            for guard in &filter.guards {
+                let reads = self.reads(&[guard]);
+                self.slow(SlowPart::EveryRow(reads));
+            }
         }
         for select in filter.conditioned.iter().map(|(_, select)| select).chain(&filter.guards) {
             self.branch(at, select, Frequency::Once);
@@ -179,8 +207,9 @@ impl<'w, 'l> Walk<'w, 'l> {
             if self.lowering.inputs.features.joins_tests {
                 self.tested_recursions(select);
             }
-            if by.is_empty() {
-                by = self.equal_to(select, |other| matches!(other, Expr::Const(_)));
+            if by.is_empty() && is_led {
+                let names_thing = |own: Expr| self.anchors.names_thing(own, &select.from);
+                by = self.equal_to(select, |own, other| matches!(other, Expr::Const(_)) && names_thing(own));
             }
             let probe = Probe { reads, by };
             if !self.outline.probes.contains(&probe) {
@@ -288,13 +317,13 @@ impl<'w, 'l> Walk<'w, 'l> {
 
     /// The columns of a select's bound queries that must equal a value from around it.
     fn led_by(&self, select: &Select) -> Vec<BoundColumn> {
-        self.equal_to(select, |other| {
+        self.equal_to(select, |_, other| {
             matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other)
         })
     }
 
-    /// The columns of a select's bound queries that must equal one of such values.
-    fn equal_to(&self, select: &Select, is_such: impl Fn(Expr) -> bool) -> Vec<BoundColumn> {
+    /// The columns of a select's bound queries that must equal such another value.
+    fn equal_to(&self, select: &Select, is_such: impl Fn(Expr, Expr) -> bool) -> Vec<BoundColumn> {
         let mut found = Vec::new();
         for condition in &select.filter {
             let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { continue };
@@ -302,7 +331,7 @@ impl<'w, 'l> Walk<'w, 'l> {
                 let Expr::Column { alias, column } = own else { continue };
                 let from = select.from.iter().find(|from| from.alias == alias);
                 if let Some(FromKind::Source(source)) = from.map(|from| from.kind)
-                    && is_such(other)
+                    && is_such(own, other)
                     && let Some(binding) = self.binding(source)
                 {
                     found.push(BoundColumn { binding, column });

@@ -12,7 +12,7 @@
 //! ```
 
 use super::known::KnownColumn;
-use super::mention::{mentions, spellings};
+use super::mention::spellings;
 use crate::cli::bindings::database::ColumnKind;
 
 /// A table that a step reads.
@@ -24,26 +24,34 @@ pub(super) struct ScannedTable<'k> {
 }
 
 impl<'k> ScannedTable<'k> {
-    /// The columns that need an index, so that the rows of a condition are found by indexes: none if all
-    /// have one, and `None` if some row can only be found by reading the table.
-    pub(super) fn lacking(&self, condition: &str) -> Option<Vec<&'k KnownColumn>> {
+    /// The columns that still need an index before indexes can find the rows of a condition. Empty: every
+    /// column has one. `None`: no index can find some of the rows.
+    pub(super) fn unindexed(&self, condition: &str) -> Option<Vec<&'k KnownColumn>> {
+        self.of_part(condition, Part::Whole)
+    }
+
+    fn of_part(&self, condition: &str, part: Part) -> Option<Vec<&'k KnownColumn>> {
         let condition = unwrapped(condition);
         let alternatives = split(condition, " OR ");
         if alternatives.len() > 1 {
+            let of_each = alternatives.into_iter().map(|each| self.of_part(each, Part::OfOr));
+            let of_each: Vec<Vec<&'k KnownColumn>> = of_each.collect::<Option<_>>()?;
             let mut found: Vec<&'k KnownColumn> = Vec::new();
-            for column in
-                alternatives.into_iter().map(|part| self.lacking(part)).collect::<Option<Vec<_>>>()?.concat()
-            {
+            for column in of_each.into_iter().flatten() {
                 if found.iter().all(|known| known.origin.column != column.origin.column) {
                     found.push(column);
                 }
             }
             return Some(found);
         }
-        let parts = split(condition, " AND ");
-        if parts.len() > 1 {
-            let of_parts = parts.into_iter().filter_map(|part| self.lacking(part));
-            return of_parts.min_by_key(|columns| (columns.is_empty(), columns.len()));
+        let conditions = split(condition, " AND ");
+        if conditions.len() > 1 {
+            let of_each = conditions.into_iter().filter_map(|each| self.of_part(each, part));
+            return of_each.min_by_key(|columns| match part {
+                // PostgreSQL knows the index that exists, and read the table instead.
+                Part::Whole => (columns.is_empty(), columns.len()),
+                Part::OfOr => (false, columns.len()),
+            });
         }
         let column = self.compared(condition)?;
         match column.origin.indexed {
@@ -71,10 +79,26 @@ impl<'k> ScannedTable<'k> {
         })
     }
 
-    /// Whether a value is of the row itself.
+    /// Whether a value depends on the row itself: on one of its columns, or on a query that runs for each row.
     fn is_of_row(&self, value: &str) -> bool {
-        self.columns.iter().any(|column| !mentions(value, self.alias, &column.origin.column).is_empty())
+        let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '.' | '$');
+        let quoted = format!("\"{}\"", self.alias.replace('"', "\"\""));
+        let mut names = [self.alias, quoted.as_str()].map(|alias| format!("{alias}.")).into_iter();
+        value.contains("(SubPlan ")
+            || names.any(|name| {
+                let before = |at: usize| value.get(..at).unwrap_or_default();
+                value.match_indices(&name).any(|(at, _)| !before(at).ends_with(is_part))
+            })
     }
+}
+
+/// Which part of a condition is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// All of it, or what must hold in any case.
+    Whole,
+    /// An alternative of an OR.
+    OfOr,
 }
 
 /// A condition without the parentheses around it.
@@ -176,16 +200,19 @@ mod tests {
             ("((t1.a = 1) OR (t1.id = 2))", Some(vec!["a"])),
             ("(((t1.a = 1) OR (t1.slug = 's'::text)) AND (t1.b = 1))", Some(vec!["b"])),
             ("((t1.id = 1) AND (t1.b = 1))", Some(vec!["b"])),
+            ("(((t1.id = 1) AND (t1.b = 1)) OR (t1.a = 2))", Some(vec!["a"])),
             ("(t1.id = 1)", Some(vec![])),
             ("((t1.a = 1) OR (hashed SubPlan 2))", None),
             ("((t1.a = 1) OR (t1.role = 'viewer'::text))", None),
             ("(t1.a IS NOT NULL)", None),
             ("(t1.a <> 1)", None),
             ("(t1.a = t1.b)", None),
+            ("(t1.a = t1.unbound)", None),
+            ("(t1.a = (SubPlan 1))", None),
             ("((t1.a)::text = '1'::text)", None),
             ("(t2.a = 1)", None),
         ] {
-            let found = table.lacking(condition);
+            let found = table.unindexed(condition);
             let found =
                 found.map(|columns| columns.iter().map(|it| it.origin.column.as_str()).collect::<Vec<_>>());
             assert_eq!(found, expected, "{condition}");

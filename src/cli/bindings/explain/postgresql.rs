@@ -180,16 +180,16 @@ impl<'a> Judge<'a> {
         found
     }
 
-    /// The indexes for want of which a step reads its whole table: those for its own filter, or else those
-    /// for a join above it, the closest first.
+    /// The missing indexes that make a step read its whole table: those for its own filter, or else those for
+    /// the closest join above it.
     fn indexes(&self, node: &Node) -> Vec<String> {
         let table = node.table().and_then(|table| self.known.table(table));
         let (Some(table), Some(alias)) = (table, node.alias.as_deref()) else { return Vec::new() };
         let table = ScannedTable { alias, columns: self.known.columns(table) };
         let of_joins = self.plan.above(node).into_iter().flat_map(Node::conditions).map(|(_, text)| text);
         let conditions = node.filter.as_deref().into_iter().chain(of_joins);
-        let mut lacking = conditions.filter_map(|condition| table.lacking(condition));
-        let columns = lacking.find(|columns| !columns.is_empty()).unwrap_or_default();
+        let mut unindexed = conditions.filter_map(|condition| table.unindexed(condition));
+        let columns = unindexed.find(|columns| !columns.is_empty()).unwrap_or_default();
         columns.into_iter().map(|column| column.origin.index_ddl.clone()).collect()
     }
 

@@ -182,8 +182,8 @@ impl Editor<'_> {
         self.edits.push((at..at, inserted));
     }
 
-    /// Where the document ends, without the comments at its end that belong to none of its entries: those
-    /// are not indented.
+    /// The end of the last entry. Comments below it that are not indented belong to no entry, and stay below
+    /// what is added.
     fn end(&self, indent: &str) -> usize {
         let mut end = self.text.len();
         for line in self.text.split_inclusive('\n').rev() {
@@ -194,7 +194,7 @@ impl Editor<'_> {
             end -= line.len();
         }
         let has_comment = self.text.get(end..).is_some_and(|after| after.contains('#'));
-        // The position is in the last line that stays before.
+        // One byte back: the position must be in the last line before the comments.
         if has_comment { end.saturating_sub(1) } else { self.text.len() }
     }
 

@@ -43,7 +43,8 @@ fn of_type(
 ) -> (Option<Correction<SqlType>>, Vec<Cast>) {
     let ty = *ty;
     let declared = bindings.sql_types.get(ty);
-    let all: Vec<&Column> = columns.iter().map(|bound| bound.column).collect();
+    let bound = columns.iter().map(|bound| bound.column);
+    let all: Vec<&Column> = bound.chain(live.promised_columns(ty)).collect();
     let findings = || all.iter().filter_map(|column| sql_type(ty, column, &live.sql_types, None));
     let is_unknown = declared.is_some() && !live.sql_types.contains_key(ty);
     let is_wrong =

@@ -199,7 +199,7 @@ fn a_type_is_advised_once_and_for_all_columns() {
     let wrong = format!("{OF_NUMBERS}sql_types: {{User: uuid, Doc: bigint}}\n");
     let (code, found) = findings(folder.path(), &wrong, &database, &[]);
     let expected = "error owns(User:_, Doc:_) owner_id: is `integer`, but `sql_types` says otherwise: write \
-                    `User: bigint` there; the same holds for `grants.user_id` (`bigint`)";
+                    `User: bigint` there; the entry is not true of `grants.user_id` (`bigint`) either";
     assert_eq!((code, of_types(found)), (1, vec![expected.to_owned()]));
     for bindings in [OF_NUMBERS, &wrong] {
         let (_, out, _) = check(folder.path(), bindings, &database, &["--fix"]);
@@ -233,4 +233,34 @@ fn columns_that_differ_are_reported_once() {
     let wrong = "error owns(User:_, Doc:_) id: is `numeric(10,2)`, but `sql_types` says otherwise: leave `Doc` out of \
                  it, or give all columns of Doc one type";
     assert_eq!(of_docs(&told), [expected, wrong]);
+}
+
+/// Without a type for all of them, each column is reported with its own.
+#[test]
+fn columns_without_one_type_are_reported_one_by_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let tables = NUMBERS.replace("CREATE TABLE docs (id bigint", "CREATE TABLE docs (id numeric(38,0)");
+    let database = postgresql("advised_apart", &tables);
+    let (_, found) = findings(folder.path(), OF_NUMBERS, &database, &[]);
+    let advised = |of: &str| found.iter().filter(|line| line.contains(of)).count();
+    assert_eq!((advised("add `Doc: numeric(38,0)`"), advised("add `Doc: bigint`")), (1, 1), "{found:?}");
+    assert!(!found.iter().any(|line| line.contains("`Doc") && line.contains("the same holds")), "{found:?}");
+}
+
+/// The column under `tables` counts as well, though no bound query selects it.
+#[test]
+fn a_promised_column_of_another_type_is_no_reason_to_repeat_the_entry() {
+    let folder = tempfile::tempdir().unwrap();
+    let schema = format!("{NUMBERS}; CREATE TABLE keys (id uuid PRIMARY KEY)");
+    let database = postgresql("promised_apart", &schema);
+    let bindings =
+        format!("{OF_NUMBERS}sql_types: {{User: bigint, Doc: bigint}}\ntables: {{Doc: keys.id}}\n");
+    let (code, found) = findings(folder.path(), &bindings, &database, &[]);
+    let of_promise: Vec<&String> = found.iter().filter(|line| line.contains("`uuid`")).collect();
+    assert_eq!(code, 1, "{found:?}");
+    assert!(of_promise.iter().any(|line| line.contains("leave `Doc` out of it")), "{found:?}");
+    assert!(!found.iter().any(|line| line.contains("write `Doc: bigint` there")), "{found:?}");
+    let (_, out, _) =
+        check(folder.path(), &format!("{OF_NUMBERS}tables: {{Doc: keys.id}}\n"), &database, &["--fix"]);
+    assert!(!out.contains("Doc: bigint"), "{out}");
 }
