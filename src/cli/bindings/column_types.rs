@@ -130,7 +130,7 @@ pub(super) fn sql_type(
     Some(of_columns(FindingCode::OtherSqlType, severity, (ty, column), common, message))
 }
 
-/// A finding about all columns of a type if they have one remedy, otherwise about this one.
+/// A finding about all columns of a type if they have one remedy, otherwise about those like this one.
 fn of_columns(
     code: FindingCode,
     severity: Severity,
@@ -138,9 +138,10 @@ fn of_columns(
     common: Option<&CommonType>,
     message: String,
 ) -> Finding {
+    let of_type = Finding::of_type(code, severity, (ty, column), message);
     match common {
-        Some(_) => Finding::of_type(code, severity, (ty, column), message),
-        None => Finding::of(code, severity, column, message),
+        Some(_) => of_type,
+        None => of_type.of_same_columns(column),
     }
 }
 

@@ -60,10 +60,10 @@ struct OfType {
 
 /// Keeps one finding of each kind for each type: the first of the most severe. It names the other columns.
 fn once_for_each_type(entries: &mut [ReportRow]) {
-    let mut kinds: BTreeMap<(&str, String), OfType> = BTreeMap::new();
+    let mut kinds: BTreeMap<(&str, String, Option<String>), OfType> = BTreeMap::new();
     for finding in entries.iter().flat_map(|entry| &entry.findings) {
-        let Some(TypedPlace { ty, place }) = finding.of_type.clone() else { continue };
-        let of_type = kinds.entry((finding.code.as_str(), ty)).or_insert_with(|| OfType {
+        let Some(TypedPlace { ty, only, place }) = finding.of_type.clone() else { continue };
+        let of_type = kinds.entry((finding.code.as_str(), ty, only)).or_insert_with(|| OfType {
             worst: finding.severity,
             places: BTreeSet::new(),
             is_said: false,
@@ -73,8 +73,8 @@ fn once_for_each_type(entries: &mut [ReportRow]) {
     }
     for findings in entries.iter_mut().map(|entry| &mut entry.findings) {
         findings.retain_mut(|finding| {
-            let Some(TypedPlace { ty, place }) = finding.of_type.clone() else { return true };
-            let Some(of_type) = kinds.get_mut(&(finding.code.as_str(), ty)) else { return true };
+            let Some(TypedPlace { ty, only, place }) = finding.of_type.clone() else { return true };
+            let Some(of_type) = kinds.get_mut(&(finding.code.as_str(), ty, only)) else { return true };
             if of_type.is_said || finding.severity > of_type.worst {
                 return false;
             }

@@ -110,7 +110,7 @@ pub(super) struct Finding {
     pub(super) column: Option<String>,
     /// What is wrong, and what to do.
     pub(super) message: String,
-    /// The Polar type that it concerns, if its other columns are to be changed with this one.
+    /// The Polar type that it concerns, if other columns of the type have the same finding.
     pub(super) of_type: Option<TypedPlace>,
 }
 
@@ -119,6 +119,8 @@ pub(super) struct Finding {
 pub(super) struct TypedPlace {
     /// The Polar type.
     pub(super) ty: String,
+    /// The column's own type, if only columns of that type have the same finding.
+    pub(super) only: Option<String>,
     /// The column and its own type, for people.
     pub(super) place: String,
 }
@@ -147,8 +149,14 @@ impl Finding {
         message: impl Into<String>,
     ) -> Self {
         let place = format!("`{}` (`{}`)", column.place(), column.ty.name);
-        let of_type = Some(TypedPlace { ty: ty.to_owned(), place });
+        let of_type = Some(TypedPlace { ty: ty.to_owned(), only: None, place });
         Self { of_type, ..Self::of(code, severity, column, message) }
+    }
+
+    /// The same, about those columns only that have the type of this one.
+    pub(super) fn of_same_columns(self, column: &Column) -> Self {
+        let only = Some(column.ty.name.clone());
+        Self { of_type: self.of_type.map(|of_type| TypedPlace { only, ..of_type }), ..self }
     }
 }
 

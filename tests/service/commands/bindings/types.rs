@@ -253,14 +253,13 @@ fn a_promised_column_of_another_type_is_no_reason_to_repeat_the_entry() {
     let folder = tempfile::tempdir().unwrap();
     let schema = format!("{NUMBERS}; CREATE TABLE keys (id uuid PRIMARY KEY)");
     let database = postgresql("promised_apart", &schema);
-    let bindings =
-        format!("{OF_NUMBERS}sql_types: {{User: bigint, Doc: bigint}}\ntables: {{Doc: keys.id}}\n");
+    let promised = OF_NUMBERS.replace("docs.id}", "keys.id}");
+    let bindings = format!("{promised}sql_types: {{User: bigint, Doc: bigint}}\n");
     let (code, found) = findings(folder.path(), &bindings, &database, &[]);
     let of_promise: Vec<&String> = found.iter().filter(|line| line.contains("`uuid`")).collect();
     assert_eq!(code, 1, "{found:?}");
     assert!(of_promise.iter().any(|line| line.contains("leave `Doc` out of it")), "{found:?}");
     assert!(!found.iter().any(|line| line.contains("write `Doc: bigint` there")), "{found:?}");
-    let (_, out, _) =
-        check(folder.path(), &format!("{OF_NUMBERS}tables: {{Doc: keys.id}}\n"), &database, &["--fix"]);
-    assert!(!out.contains("Doc: bigint"), "{out}");
+    let (_, out, _) = check(folder.path(), &promised, &database, &["--fix"]);
+    assert!(!out.contains("\n+  Doc: bigint"), "{out}");
 }
