@@ -5,6 +5,7 @@
 //! the rules by which the text is printed; the text itself is not read.
 
 mod comparisons;
+mod reads;
 mod report;
 mod walk;
 

@@ -1,12 +1,10 @@
 //! Walks a plan for its sets, its look-ups for each row, and its comparisons.
 
-use super::report::{BoundColumn, FilterColumn, Outline, Probe, Reads, SetKind, SetMade, SlowPart, Start};
+use super::report::{FilterColumn, Outline, Probe, SetKind, SetMade, SlowPart, Start};
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::{needed, reads_tables_in_sets};
-use crate::algebra::{Alias, Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId, TableRef};
-use crate::catalog::{BindingId, RelationSource, SourceId};
-use crate::ir::CompareOp;
+use crate::algebra::{Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId};
 use crate::sql::at::At;
 use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 use crate::sql::local::target::Local;
@@ -25,7 +23,7 @@ enum Frequency {
 /// A walk through one plan.
 pub(super) struct Walk<'w, 'l> {
     pub(super) lowering: &'w Lowering<'l, Local<'l>>,
-    plan: &'w Plan,
+    pub(super) plan: &'w Plan,
     anchors: Anchors<'w>,
     /// The filter's column.
     pub(super) column: Option<&'w FilterColumn<'w>>,
@@ -72,28 +70,6 @@ impl<'w, 'l> Walk<'w, 'l> {
                 self.conditions(top.in_table(id).in_where(select), select, Frequency::Once);
             }
         }
-    }
-
-    /// Whether a select shows ids of the table whose rows a filter tests.
-    fn shows_rows(&self, select: &Select) -> bool {
-        let bindings = self.lowering.target.caller.bindings;
-        let Some(promised) = self.column.and_then(|column| bindings.tables.get(column.ty)) else {
-            return false;
-        };
-        let source = |of: Alias| match select.from.iter().find(|from| from.alias == of)?.kind {
-            FromKind::Source(source) => self.binding(source),
-            FromKind::Table(_)
-            | FromKind::Embedded(_)
-            | FromKind::Values(_)
-            | FromKind::Row { .. }
-            | FromKind::Again { .. } => None,
-        };
-        select.output.iter().any(|shown| match *shown {
-            Expr::Column { alias, column } => {
-                source(alias).is_some_and(|binding| bindings.reads(binding, column, promised))
-            }
-            _ => false,
-        })
     }
 
     /// A select of a check or of rows.
@@ -314,89 +290,6 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.outline.slow.push(part);
         }
     }
-
-    /// The columns of a select's bound queries that must equal a value from around it.
-    fn led_by(&self, select: &Select) -> Vec<BoundColumn> {
-        self.equal_to(select, |_, other| {
-            matches!(other, Expr::Given(_)) || other.alias().is_some() && !defines(select, other)
-        })
-    }
-
-    /// The columns of a select's bound queries that must equal such another value.
-    fn equal_to(&self, select: &Select, is_such: impl Fn(Expr, Expr) -> bool) -> Vec<BoundColumn> {
-        let mut found = Vec::new();
-        for condition in &select.filter {
-            let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { continue };
-            for (own, other) in [(*left, *right), (*right, *left)] {
-                let Expr::Column { alias, column } = own else { continue };
-                let from = select.from.iter().find(|from| from.alias == alias);
-                if let Some(FromKind::Source(source)) = from.map(|from| from.kind)
-                    && is_such(own, other)
-                    && let Some(binding) = self.binding(source)
-                {
-                    found.push(BoundColumn { binding, column });
-                }
-            }
-        }
-        found
-    }
-
-    /// Whether a test looks only at one of the text's own tables.
-    fn is_led_by_table(&self, select: &Select) -> bool {
-        self.reads(&[select]).bindings.is_empty()
-    }
-
-    pub(super) fn binding(&self, source: SourceId) -> Option<BindingId> {
-        match self.lowering.inputs.catalog.relations[source].source {
-            RelationSource::Bound { binding, .. } => Some(binding),
-            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
-        }
-    }
-
-    /// What selects and their branches read, and the tables whose rows they test.
-    fn with_rows(&self, selects: &[&Select]) -> Reads {
-        let mut reads = self.reads(selects);
-        for select in selects {
-            select.for_each_source(&mut |from| {
-                if let FromKind::Row { source, .. } = from.kind {
-                    reads.bindings.extend(self.binding(source));
-                }
-            });
-        }
-        reads.bindings.sort_unstable();
-        reads.bindings.dedup();
-        reads
-    }
-
-    /// What selects and their branches read.
-    fn reads(&self, selects: &[&Select]) -> Reads {
-        let mut reads = Reads::default();
-        for select in selects {
-            select.for_each_source(&mut |from| match from.kind {
-                FromKind::Source(source) => reads.bindings.extend(self.binding(source)),
-                FromKind::Table(TableRef::Table(table)) => {
-                    reads.tables.push(table.of(&self.plan.tables).name.clone());
-                }
-                FromKind::Embedded(_) | FromKind::Values(_) => reads.has_values = true,
-                FromKind::Table(TableRef::Itself) | FromKind::Row { .. } | FromKind::Again { .. } => {}
-            });
-        }
-        reads.bindings.sort_unstable();
-        reads.bindings.dedup();
-        reads.tables.sort_unstable();
-        reads.tables.dedup();
-        reads
-    }
-}
-
-/// Whether a value is a column of one of the sources that a select reads. A row of an enclosing select is not
-/// one of them.
-fn defines(select: &Select, expr: Expr) -> bool {
-    expr.alias().is_some_and(|alias| reads_alias(select, alias))
-}
-
-fn reads_alias(select: &Select, alias: Alias) -> bool {
-    select.from.iter().any(|from| from.alias == alias && from.kind.is_read())
 }
 
 fn mentions_given(condition: &Condition) -> bool {

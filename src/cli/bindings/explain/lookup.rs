@@ -27,14 +27,14 @@ impl<'k> ScannedTable<'k> {
     /// The columns that still need an index before indexes can find the rows of a condition. Empty: every
     /// column has one. `None`: no index can find some of the rows.
     pub(super) fn unindexed(&self, condition: &str) -> Option<Vec<&'k KnownColumn>> {
-        self.of_part(condition, Part::Whole)
+        self.of_part(condition, ConditionPart::Whole)
     }
 
-    fn of_part(&self, condition: &str, part: Part) -> Option<Vec<&'k KnownColumn>> {
+    fn of_part(&self, condition: &str, part: ConditionPart) -> Option<Vec<&'k KnownColumn>> {
         let condition = unwrapped(condition);
         let alternatives = split(condition, " OR ");
         if alternatives.len() > 1 {
-            let of_each = alternatives.into_iter().map(|each| self.of_part(each, Part::OfOr));
+            let of_each = alternatives.into_iter().map(|each| self.of_part(each, ConditionPart::OfOr));
             let of_each: Vec<Vec<&'k KnownColumn>> = of_each.collect::<Option<_>>()?;
             let mut found: Vec<&'k KnownColumn> = Vec::new();
             for column in of_each.into_iter().flatten() {
@@ -49,8 +49,8 @@ impl<'k> ScannedTable<'k> {
             let of_each = conditions.into_iter().filter_map(|each| self.of_part(each, part));
             return of_each.min_by_key(|columns| match part {
                 // PostgreSQL knows the index that exists, and read the table instead.
-                Part::Whole => (columns.is_empty(), columns.len()),
-                Part::OfOr => (false, columns.len()),
+                ConditionPart::Whole => (columns.is_empty(), columns.len()),
+                ConditionPart::OfOr => (false, columns.len()),
             });
         }
         let column = self.compared(condition)?;
@@ -79,7 +79,8 @@ impl<'k> ScannedTable<'k> {
         })
     }
 
-    /// Whether a value depends on the row itself: on one of its columns, or on a query that runs for each row.
+    /// Whether a value depends on the row itself: on one of its columns, or on a query that runs for each
+    /// row.
     fn is_of_row(&self, value: &str) -> bool {
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '"' | '.' | '$');
         let quoted = format!("\"{}\"", self.alias.replace('"', "\"\""));
@@ -94,7 +95,7 @@ impl<'k> ScannedTable<'k> {
 
 /// Which part of a condition is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Part {
+enum ConditionPart {
     /// All of it, or what must hold in any case.
     Whole,
     /// An alternative of an OR.
