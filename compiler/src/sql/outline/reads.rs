@@ -13,20 +13,18 @@ impl Walk<'_, '_> {
         let Some(promised) = self.column.and_then(|column| bindings.tables.get(column.ty)) else {
             return false;
         };
-        let source = |of: Alias| match select.from.iter().find(|from| from.alias == of)?.kind {
-            FromKind::Source(source) => self.binding(source),
-            FromKind::Table(_)
-            | FromKind::Embedded(_)
-            | FromKind::Values(_)
-            | FromKind::Row { .. }
-            | FromKind::Again { .. } => None,
-        };
-        select.output.iter().any(|shown| match *shown {
-            Expr::Column { alias, column } => {
-                source(alias).is_some_and(|binding| bindings.reads(binding, column, promised))
-            }
-            _ => false,
+        select.output.iter().any(|shown| {
+            self.bound_column(select, *shown)
+                .is_some_and(|BoundColumn { binding, column }| bindings.reads(binding, column, promised))
         })
+    }
+
+    /// The column of one of a select's bound queries that a value is.
+    fn bound_column(&self, select: &Select, value: Expr) -> Option<BoundColumn> {
+        let Expr::Column { alias, column } = value else { return None };
+        let from = select.from.iter().find(|from| from.alias == alias)?;
+        let FromKind::Source(source) = from.kind else { return None };
+        Some(BoundColumn { binding: self.binding(source)?, column })
     }
 
     /// The columns of a select's bound queries that must equal a value from around it.
@@ -36,19 +34,14 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The columns of a select's bound queries that must equal such another value.
+    /// The columns of a select's bound queries that must equal another value, if `is_such` accepts the two.
     pub(super) fn equal_to(&self, select: &Select, is_such: impl Fn(Expr, Expr) -> bool) -> Vec<BoundColumn> {
         let mut found = Vec::new();
         for condition in &select.filter {
             let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { continue };
             for (own, other) in [(*left, *right), (*right, *left)] {
-                let Expr::Column { alias, column } = own else { continue };
-                let from = select.from.iter().find(|from| from.alias == alias);
-                if let Some(FromKind::Source(source)) = from.map(|from| from.kind)
-                    && is_such(own, other)
-                    && let Some(binding) = self.binding(source)
-                {
-                    found.push(BoundColumn { binding, column });
+                if is_such(own, other) {
+                    found.extend(self.bound_column(select, own));
                 }
             }
         }
