@@ -246,6 +246,12 @@ pub(in crate::sql) fn similar(expr: Expr, pattern: &str) -> Expr {
     }
 }
 
+/// `expr BETWEEN low AND high`
+pub(in crate::sql) fn between(expr: Expr, low: i64, high: i64) -> Expr {
+    let [low, high] = [low, high].map(|bound| Box::new(number(bound)));
+    Expr::Between { expr: Box::new(expr), negated: false, low, high }
+}
+
 /// `likelihood(typeof(expr) <> '', rate)`: true for every row, but SQLite expects this rate of them to pass.
 pub(in crate::sql) fn likelihood(expr: Expr, rate: &str) -> Expr {
     let always = binary(call("typeof", vec![expr]), BinaryOperator::NotEq, lit(""));

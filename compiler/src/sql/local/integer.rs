@@ -18,7 +18,7 @@ use crate::sql::representation::{Representation, bytes};
 use sqlparser::ast::{BinaryOperator, Expr as Sql};
 
 /// Canonical integers, and the most bytes that one of 64 bits has.
-const PATTERN: &str = "(0|[1-9][0-9]*|-[1-9][0-9]*)";
+const PATTERN: &str = "0|-?[1-9][0-9]*";
 const MOST_BYTES: i64 = 20;
 
 impl Lowering<'_, Local<'_>> {
@@ -63,10 +63,8 @@ impl Lowering<'_, Local<'_>> {
                 // Twenty bytes may still be too much for 64 bits. The cast is safe only inside the first
                 // test.
                 let number = build::cast(text, "NUMERIC");
-                let bound = |op, bound| build::binary(number.clone(), op, build::number(bound));
-                let is_in_range =
-                    vec![bound(BinaryOperator::GtEq, i64::MIN), bound(BinaryOperator::LtEq, i64::MAX)];
-                build::only_if(test, build::only_if(build::all(is_in_range), number))
+                let is_in_range = build::between(number.clone(), i64::MIN, i64::MAX);
+                build::only_if(test, build::only_if(is_in_range, number))
             }
         })
     }
