@@ -60,6 +60,8 @@ codes! {
     QuestionTooLarge = "question_too_large", BAD_REQUEST;
     /// The SQL of a local check would hold too many values of stored facts.
     TooManyValues = "too_many_values", BAD_REQUEST;
+    /// A rule may deny something because of bound facts of a type that the policy does not mention.
+    UnmentionedType = "unmentioned_type", BAD_REQUEST;
     /// The question, or the tests of a policy, took longer than their limit.
     Timeout = "timeout", BAD_REQUEST;
     /// The data bindings are wrong.
@@ -135,6 +137,7 @@ impl From<&Refusal> for ErrorCode {
             Refusal::Unseeded { .. } => Self::UnseededRecursion,
             Refusal::TooLarge { .. } => Self::QuestionTooLarge,
             Refusal::TooManyValues { .. } => Self::TooManyValues,
+            Refusal::Unmentioned { .. } => Self::UnmentionedType,
         }
     }
 }

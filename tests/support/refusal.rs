@@ -42,6 +42,8 @@ pub enum Kind {
     Select,
     /// Too many values of stored facts for one text.
     Values,
+    /// Bound facts of a type that the policy does not mention.
+    Unmentioned,
     /// The statement reached its time limit.
     Late,
 }
@@ -133,5 +135,6 @@ pub fn kind(refusal: &Refusal) -> Kind {
             Limit::SelectAlternatives { .. } | Limit::JoinedRelations { .. } => Kind::Select,
         },
         Refusal::TooManyValues { .. } => Kind::Values,
+        Refusal::Unmentioned { .. } => Kind::Unmentioned,
     }
 }

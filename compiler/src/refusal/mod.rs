@@ -68,6 +68,18 @@ pub enum Refusal {
         /// The maximum in one statement.
         most: usize,
     },
+    /// A rule denies facts whatever their type, and the data bindings have some of a type that the policy does
+    /// not mention.
+    Unmentioned {
+        /// The key of the bound facts.
+        key: String,
+        /// Its line in the data bindings, from 1.
+        line: usize,
+        /// The type.
+        ty: String,
+        /// The call that would see the facts; `None` for one that the policy implies.
+        rule: Option<Place>,
+    },
 }
 
 /// What a message says of a variable of the question.
@@ -198,6 +210,7 @@ impl Refusal {
             Self::Unseeded { .. } => "unseeded_recursion",
             Self::TooLarge { .. } => "question_too_large",
             Self::TooManyValues { .. } => "too_many_values",
+            Self::Unmentioned { .. } => "unmentioned_type",
         }
     }
 
@@ -206,7 +219,8 @@ impl Refusal {
         match self {
             Self::NotEnumerable { rule, .. }
             | Self::NotExplainable { rule, .. }
-            | Self::Unseeded { rule, .. } => *rule,
+            | Self::Unseeded { rule, .. }
+            | Self::Unmentioned { rule, .. } => *rule,
             Self::TooLarge { rule, .. } => rule.map(RuleAtLimit::place),
             // The keys say which facts are too many.
             Self::TooManyValues { .. } => None,
@@ -232,7 +246,8 @@ impl Refusal {
                 | Self::Untyped { .. }
                 | Self::Unseeded { .. }
                 | Self::TooLarge { .. }
-                | Self::TooManyValues { .. },
+                | Self::TooManyValues { .. }
+                | Self::Unmentioned { .. },
                 _,
             ) => false,
         }
@@ -248,7 +263,8 @@ impl Refusal {
             Self::NotExplainable { .. }
             | Self::Untyped { .. }
             | Self::TooLarge { .. }
-            | Self::TooManyValues { .. } => return Ok(self),
+            | Self::TooManyValues { .. }
+            | Self::Unmentioned { .. } => return Ok(self),
         };
         let mut helpful = Vec::new();
         for var in all {
@@ -272,7 +288,8 @@ impl Refusal {
             | Self::NotExplainable { .. }
             | Self::Untyped { .. }
             | Self::Unseeded { .. }
-            | Self::TooManyValues { .. } => false,
+            | Self::TooManyValues { .. }
+            | Self::Unmentioned { .. } => false,
         }
     }
 
@@ -283,7 +300,7 @@ impl Refusal {
             | Self::Unseeded { .. }
             | Self::TooLarge { .. }
             | Self::TooManyValues { .. } => true,
-            Self::NotExplainable { .. } | Self::Untyped { .. } => false,
+            Self::NotExplainable { .. } | Self::Untyped { .. } | Self::Unmentioned { .. } => false,
         }
     }
 
@@ -306,6 +323,7 @@ impl Refusal {
             Self::TooManyValues { keys, bound, .. } => {
                 keys.iter().chain(bound).map(|key| key.len() + 24).sum()
             }
+            Self::Unmentioned { key, ty, .. } => key.len() + ty.len(),
         };
         size_of::<Self>() + texts
     }

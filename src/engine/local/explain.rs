@@ -41,6 +41,7 @@ impl Engine {
         };
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
+        notes.extend(notes::unmentioned(program, &document.bindings));
         notes.extend(sql.end.as_ref().map(notes::end));
         notes.extend(row.and_then(|row| notes::own_table(&document.bindings, &row, &sql.outline)));
         Ok(LocalExplanation {

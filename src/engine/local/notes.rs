@@ -2,7 +2,8 @@
 //! end stored facts were read.
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, RowTable, SqlName};
-use portcullis_compiler::local::{End, OtherEnd, Outline, StartingEnd};
+use portcullis_compiler::ir::Program;
+use portcullis_compiler::local::{self, End, OtherEnd, Outline, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
 use std::collections::BTreeSet;
 
@@ -38,6 +39,14 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
             SqlName::path(&row.table)
         )
     })
+}
+
+/// Notes on bound facts that no rule reads because of their type.
+pub(super) fn unmentioned(program: &Program, bindings: &Bindings) -> Vec<String> {
+    let note = |(binding, ty): (&Binding, &str)| {
+        format!("`{}` is not read: the policy does not mention the type `{ty}`", binding.key)
+    };
+    local::unmentioned(program, bindings).map(note).collect()
 }
 
 /// Distinct notes on the bindings that a statement reads.

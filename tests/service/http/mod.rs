@@ -34,6 +34,7 @@ mod streams;
 mod subjects;
 mod tls;
 mod unread;
+mod unmentioned;
 mod uploads;
 mod why;
 mod why_local;
