@@ -21,6 +21,8 @@
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
+//! A probe that joins sources stays one condition after the alternatives if one of them would get a copy.
+//!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
 
@@ -163,6 +165,7 @@ impl RowProbe<'_> {
                     && branches.iter().any(has_set)
                     && (self.may_copy || branches.iter().all(has_set))
                     && !self.reads_all_rows(branches)
+                    && !self.is_better_joined(branches)
             }
             Condition::Compare { .. }
             | Condition::OneOf { .. }
@@ -208,6 +211,21 @@ impl RowProbe<'_> {
         self.mover.rechecks_sets
             && self.mover.around == Surroundings::Nothing
             && !branches.iter().all(|branch| self.mover.anchors.has_index_among(branch, self.rows))
+    }
+
+    /// Whether the probe stays one condition on the row: it joins sources, and an alternative that takes
+    /// neither it nor a comparison would get a copy. PostgreSQL joins it with the rows that pass the
+    /// alternatives, but runs a copy for each row, at a cost for which it compiles the statement.
+    fn is_better_joined(&self, branches: &[Select]) -> bool {
+        let joins_sources = match self.condition {
+            Condition::Any(probes) => probes.iter().any(|probe| probe.from.len() > 1),
+            _ => false,
+        };
+        let would_copy = |branch: &Select| !has_set(self.column, branch) && !self.is_compared(branch);
+        self.mover.rechecks_sets
+            && self.mover.around == Surroundings::Nothing
+            && joins_sources
+            && branches.iter().any(would_copy)
     }
 
     /// Whether the probe is tested for all rows after the alternatives, if it is tested for some.
