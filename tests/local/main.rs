@@ -56,4 +56,5 @@ mod subjects;
 mod templates;
 mod text;
 mod types;
+mod undeclared;
 mod whole_state;

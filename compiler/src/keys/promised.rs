@@ -2,7 +2,7 @@
 
 use crate::algebra::{Condition, Expr, From, FromKind};
 use crate::bindings::{Bindings, RowPart, RowTable, SqlName};
-use crate::catalog::{Catalog, ColumnId, RelationSource, SourceId};
+use crate::catalog::{BindingId, Catalog, ColumnId, RelationSource, SourceId};
 use crate::ir::CompareOp;
 
 /// The keys of a catalog's bound queries.
@@ -63,6 +63,27 @@ impl<'k> Keys<'k> {
         };
         let plain = self.bindings.facts[binding].query.plain.as_ref()?;
         (!plain.condition.is_empty()).then_some((plain.table.as_slice(), plain.condition.as_slice()))
+    }
+
+    /// Whether two values, each of one of its sources, are the same column of the same table, perhaps through
+    /// different bound queries.
+    pub(crate) fn are_same_column(self, one: (Expr, &[From]), other: (Expr, &[From])) -> bool {
+        match (self.bound_column(one), self.bound_column(other)) {
+            (Some(one), Some(other)) => self.bindings.are_same_column(one, other),
+            _ => false,
+        }
+    }
+
+    /// The bound query and its column that a value of one of these sources is.
+    fn bound_column(self, (value, sources): (Expr, &[From])) -> Option<(BindingId, ColumnId)> {
+        let Expr::Column { alias, column } = value else { return None };
+        let FromKind::Source(source) = sources.iter().find(|from| from.alias == alias)?.kind else {
+            return None;
+        };
+        match self.catalog.relations[source].source {
+            RelationSource::Bound { binding, .. } => Some((binding, column)),
+            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
+        }
     }
 
     /// Whether a column of a source is the column of a table that the bindings promise to be unique.

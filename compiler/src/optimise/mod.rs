@@ -19,6 +19,7 @@ mod recursion_sets;
 mod repeats;
 mod roles;
 mod row;
+mod self_joins;
 mod semi_joins;
 mod sets;
 mod setting;
@@ -190,6 +191,15 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| row::instances::merge(&mut draft.plan, setting.prefix),
     },
     Pass {
+        name: "split-denials",
+        does: "denies each branch of a denial on the caller's row by itself",
+        applies: |setting| {
+            setting.purpose == Purpose::Filter && setting.row.is_some() && setting.features.joins_tests
+        },
+        keeps: Keeps::Equals,
+        run: |draft, _| row::split_denials::split(&mut draft.plan),
+    },
+    Pass {
         name: "lone-denials",
         does: "makes each denial a condition on the caller's row alone, and builds a set where the denial branches after a recursion",
         applies: |setting| setting.purpose == Purpose::Filter && setting.features.overestimates_recursion,
@@ -263,6 +273,19 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| row::denials::move_into_probes(&mut draft.plan),
     },
     READ_ONCE,
+    Pass {
+        name: "self-joins",
+        does: "tests a row that another source reads by the same column, if it is only compared with others",
+        applies: |setting| {
+            matches!(setting.purpose, Purpose::Rows | Purpose::Filter) && setting.features.joins_tests
+        },
+        keeps: Keeps::Equals,
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                self_joins::test(&mut draft.plan, Keys { catalog: setting.catalog, bindings });
+            }
+        },
+    },
     Pass {
         name: "sets",
         does: "turns sources that are only used to reach another one into sets, which are evaluated once, or into tests",

@@ -19,7 +19,6 @@ use crate::algebra::anchor::Anchors;
 use crate::algebra::probe::probe_of;
 use crate::algebra::{Condition, Expr, From, FromKind, Plan, Select, SetUse, TableId};
 use crate::bindings::Bindings;
-use crate::catalog::{BindingId, ColumnId, RelationSource};
 use crate::keys::Keys;
 use crate::others::Others;
 
@@ -99,25 +98,9 @@ impl SetUses<'_> {
     /// Whether a set's values come from the same column of the same table as a value, perhaps through another
     /// bound query.
     fn reads_again(&self, sources: &[From], value: Expr, set: &Select) -> bool {
-        let [shown] = set.output.as_slice() else { return false };
-        let (Some(bindings), Some(value), Some(shown)) =
-            (self.bindings, self.bound(sources, value), self.bound(&set.from, *shown))
-        else {
-            return false;
-        };
-        bindings.are_same_column(value, shown)
-    }
-
-    /// The bound query and its column that a value is.
-    fn bound(&self, sources: &[From], value: Expr) -> Option<(BindingId, ColumnId)> {
-        let Expr::Column { alias, column } = value else { return None };
-        let FromKind::Source(source) = sources.iter().find(|from| from.alias == alias)?.kind else {
-            return None;
-        };
-        match self.anchors.catalog.relations[source].source {
-            RelationSource::Bound { binding, .. } => Some((binding, column)),
-            RelationSource::Table { .. } | RelationSource::Context { .. } => None,
-        }
+        let ([shown], Some(bindings)) = (set.output.as_slice(), self.bindings) else { return false };
+        let keys = Keys { catalog: self.anchors.catalog, bindings };
+        keys.are_same_column((value, sources), (*shown, &set.from))
     }
 
     /// Whether an index may find one row for this value: the column is a key, or nothing promises which

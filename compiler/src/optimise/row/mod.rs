@@ -2,7 +2,7 @@
 //!
 //! A filter tests the rows of a table one by one. If the bindings read a fact about the row from the same
 //! table by the same key, the fact is a column of the row. So each alternative becomes a condition on the
-//! row, as an expert would write it, in thirteen passes:
+//! row, as an expert would write it, in fourteen passes:
 //!
 //! 1. [`ask`] equates what an alternative returns with the caller's column;
 //! 2. [`apply`] lists the rows of an alternative for each row of another source, where several of its
@@ -11,19 +11,20 @@
 //!    under [the condition](crate::algebra::Condition::Meets) of the bound query, and inlines tables that
 //!    return such rows, so that `(a or b) and c` stays a condition on the row;
 //! 4. [`instances`] makes one alternative of two that differ only in where a value comes from;
-//! 5. [`lone_denials`] makes each denial a condition on the caller's row alone;
-//! 6. [`share_guards`] tests once a guard that alternatives have on their containers;
-//! 7. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
+//! 5. [`split_denials`] denies each branch of a denial by itself;
+//! 6. [`lone_denials`] makes each denial a condition on the caller's row alone;
+//! 7. [`share_guards`] tests once a guard that alternatives have on their containers;
+//! 8. [`sets`] splits the rest by its connection with the row. Sources that start from the actor become a
 //!    set, in which the row's column is looked up; all others become a probe. [`share`] builds one set for
 //!    several alternatives;
-//! 8. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
+//! 9. [`arms`] reads the alternatives of a table where a set reads nothing but the table, and so for the
 //!    tables that these alternatives read;
-//! 9. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
-//! 10. [`common`] evaluates the conditions on the row that alternatives share once, before them;
-//! 11. [`containers`] tests the container of a row by its key, where other conditions find the row;
-//! 12. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
+//! 10. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one branch;
+//! 11. [`common`] evaluates the conditions on the row that alternatives share once, before them;
+//! 12. [`containers`] tests the container of a row by its key, where other conditions find the row;
+//! 13. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!     values;
-//! 13. [`denials`] moves denials into the probes next to them.
+//! 14. [`denials`] moves denials into the probes next to them.
 //!
 //! ```text
 //! documents(d, f) ⋈ roles(u, f) ⋈ not archived(f)
@@ -45,6 +46,7 @@ pub(super) mod lone_denials;
 pub(super) mod sets;
 mod share;
 pub(super) mod share_guards;
+pub(super) mod split_denials;
 
 use super::setting::Row;
 use crate::algebra::aliases::free_aliases;
