@@ -136,4 +136,33 @@ open_for(u: User, d: Document) if has_relation(d, \"folder\", f) and has_role(u,
                  AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)
                  AND ((d.deleted = 1) IS NOT TRUE OR EDITED)",
     },
+    Pattern {
+        shape: "pattern-guard-through-a-join",
+        title: "A guard that joins what the folder leads to, beside a rule about the document",
+        why: "It is one condition on the row, because documents of the second rule would each get a copy of it. PostgreSQL joins it with the rows that the indexes find.",
+        reads_each_row: false,
+        shorthand: r#""read" if "read" on "folder";"#,
+        rule: "has_permission(u: User, \"read\", d: Document) if
+  status(d, \"final\") and has_relation(d, \"owner\", o) and deputy(o, u);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relation(d, \"folder\", f)
+  and keeper(f, k) and staff(k);",
+        expert: "(VIEWED OR d.status = 'final' AND d.owner_id IN (
+                   SELECT x.user_id FROM deputies x WHERE x.deputy_id = ? AND x.active = 1))
+                 AND EXISTS (
+                   SELECT 1 FROM folders f JOIN staff s ON s.user_id = f.keeper_id WHERE f.id = d.folder_id)",
+    },
+    Pattern {
+        shape: "pattern-denials-in-both-directions",
+        title: "A denial by two rules about the owner",
+        why: "Each is a denial by itself, which PostgreSQL turns into an anti-join.",
+        reads_each_row: false,
+        shorthand: OWN_OR_VIEWED,
+        rule: "at_odds(a: User, b: User) if deputy(a, b);
+at_odds(a: User, b: User) if deputy(b, a);
+unfit(u: User, d: Document) if has_relation(d, \"owner\", o) and at_odds(u, o);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not unfit(u, d);",
+        expert: "(d.owner_id = ? OR VIEWED)
+                 AND NOT EXISTS (SELECT 1 FROM deputies x WHERE x.active = 1 AND x.user_id = ? AND x.deputy_id = d.owner_id)
+                 AND NOT EXISTS (SELECT 1 FROM deputies x WHERE x.active = 1 AND x.deputy_id = ? AND x.user_id = d.owner_id)",
+    },
 ];

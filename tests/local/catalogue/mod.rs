@@ -48,7 +48,7 @@ INSERT INTO loans VALUES (1, 10, 99999999999), (1, 12, 1000000000), (2, 11, 9999
 CREATE TEMPORARY TABLE tenant_members (user_id INTEGER, tenant_id INTEGER);
 INSERT INTO tenant_members VALUES (1, 100), (2, 101), (2, 101), (3, 100), (3, 101), (NULL, 100), (4, NULL);
 CREATE TEMPORARY TABLE staff (user_id INTEGER);
-INSERT INTO staff VALUES (4), (4), (NULL);
+INSERT INTO staff VALUES (2), (4), (4), (NULL);
 CREATE TEMPORARY TABLE limits (user_id INTEGER, most INTEGER);
 INSERT INTO limits VALUES (1, 10), (2, 20), (2, NULL), (3, 0);
 CREATE TEMPORARY TABLE role_limits (role TEXT, most INTEGER);
