@@ -173,12 +173,8 @@ impl Plans {
 
     /// [`Plans::rules`] over the relations of a document, too.
     pub(super) fn local_rules(&self, key: LocalKey, document: &Document) -> Traced {
-        let program = &self.policy.program;
-        if let Some(refusal) = local::refusal_of_unmentioned(program, &document.bindings) {
-            return keep(&self.local.why, key, Err(CompileError::Refused(refusal)));
-        }
         let catalog = self.local_catalog(&key, document);
-        let rules = Rules::new(program, &catalog, &key.shape, self.deadline());
+        let rules = Rules::new(&self.policy.program, &catalog, &key.shape, self.deadline());
         keep(&self.local.why, key, rules.map(Arc::new))
     }
 

@@ -74,6 +74,15 @@ impl<'k> Keys<'k> {
         }
     }
 
+    /// Whether the SQL type of a column of one of these sources is declared.
+    pub(crate) fn is_declared(self, value: Expr, sources: &[From]) -> bool {
+        let Expr::Column { alias, column } = value else { return false };
+        let kind = sources.iter().find(|from| from.alias == alias).map(|from| from.kind);
+        let Some(FromKind::Source(source)) = kind else { return false };
+        let ty = self.catalog.relations[source].column(column).map(|(ty, _)| ty);
+        ty.is_some_and(|ty| self.bindings.sql_types.contains_key(ty))
+    }
+
     /// The bound query and its column that a value of one of these sources is.
     fn bound_column(self, (value, sources): (Expr, &[From])) -> Option<(BindingId, ColumnId)> {
         let Expr::Column { alias, column } = value else { return None };

@@ -26,7 +26,6 @@ mod put_literals;
 mod split;
 mod stages;
 mod types;
-mod unmentioned;
 mod value_pattern;
 mod variant;
 mod ways;
@@ -39,7 +38,6 @@ pub use fold::Fetched;
 pub use plan::LocalPlan;
 pub use planner::plan;
 pub use request::{FilterVar, LocalError, PlanOptions, SqlDetail, SqlForm, SqlRequest};
-pub use unmentioned::{refusal_of_unmentioned, unmentioned};
 pub use value_pattern::ValuePattern;
 pub use ways::{End, OtherEnd, StartingEnd};
 

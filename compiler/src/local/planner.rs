@@ -7,7 +7,6 @@
 
 use super::plan::LocalPlan;
 use super::request::{FilterVar, PlanOptions};
-use super::unmentioned;
 use super::variant::Variant;
 use super::ways::Ways;
 use crate::advice;
@@ -38,9 +37,6 @@ pub fn plan(
     bindings: &Bindings,
     options: PlanOptions,
 ) -> Result<LocalPlan, CompileError> {
-    if let Some(refusal) = unmentioned::refusal_of_unmentioned(program, bindings) {
-        return Err(CompileError::Refused(refusal));
-    }
     let PlanOptions { store, most_rows, deadline } = options;
     let keys = Keys { catalog, bindings };
     let filters = filter.is_some();

@@ -31,7 +31,7 @@ pub(crate) use guards::take_common;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
 
-use crate::algebra::verify::{Account, Keeps, Verifier};
+use crate::algebra::verify::{Account, Keeps, Verifier, keeps_conditions};
 use crate::algebra::{Embedded, Plan, PlanAnswer};
 use crate::deadline::Deadline;
 use crate::dialect::State;
@@ -197,7 +197,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
             setting.purpose == Purpose::Filter && setting.row.is_some() && setting.features.joins_tests
         },
         keeps: Keeps::Equals,
-        run: |draft, _| row::split_denials::split(&mut draft.plan),
+        run: |draft, _| keep_if_verified(draft, row::split_denials::split),
     },
     Pass {
         name: "lone-denials",
@@ -275,14 +275,15 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     READ_ONCE,
     Pass {
         name: "self-joins",
-        does: "tests a row that another source reads by the same column, if it is only compared with others",
+        does: "makes a second reading of a table by the same column a test, if its other columns are only compared",
         applies: |setting| {
             matches!(setting.purpose, Purpose::Rows | Purpose::Filter) && setting.features.joins_tests
         },
         keeps: Keeps::Equals,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
-                self_joins::test(&mut draft.plan, Keys { catalog: setting.catalog, bindings });
+                let keys = Keys { catalog: setting.catalog, bindings };
+                keep_if_verified(draft, |plan| self_joins::test(plan, keys));
             }
         },
     },
@@ -357,6 +358,16 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| semi_joins::test_states(&mut draft.plan),
     },
 ];
+
+/// Rewrites a plan, unless the verifier cannot confirm that it asks the same: it compares atoms without aliases,
+/// and can lose track where many sources read one relation.
+fn keep_if_verified(draft: &mut Draft, rewrite: impl Fn(&mut Plan)) {
+    let mut rewritten = draft.plan.clone();
+    rewrite(&mut rewritten);
+    if rewritten != draft.plan && keeps_conditions(Keeps::Equals, &draft.plan, &rewritten) {
+        draft.plan = rewritten;
+    }
+}
 
 /// Runs the passes that apply; `observe` sees the plan after each of them.
 ///

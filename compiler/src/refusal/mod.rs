@@ -68,13 +68,11 @@ pub enum Refusal {
         /// The maximum in one statement.
         most: usize,
     },
-    /// A rule denies facts whatever their type, and the data bindings have some of a type that the policy does
-    /// not mention.
+    /// A negation asks for facts of any type, and the data bindings have some of a type that the policy does not
+    /// mention.
     Unmentioned {
-        /// The key of the bound facts.
-        key: String,
-        /// Its line in the data bindings, from 1.
-        line: usize,
+        /// The facts, as `held(Doc, Hold)`.
+        facts: String,
         /// The type.
         ty: String,
         /// The call that would see the facts; `None` for one that the policy implies.
@@ -323,7 +321,7 @@ impl Refusal {
             Self::TooManyValues { keys, bound, .. } => {
                 keys.iter().chain(bound).map(|key| key.len() + 24).sum()
             }
-            Self::Unmentioned { key, ty, .. } => key.len() + ty.len(),
+            Self::Unmentioned { facts, ty, .. } => facts.len() + ty.len(),
         };
         size_of::<Self>() + texts
     }

@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::index::SourceArg;
+use super::left_out::Maker;
 use super::pattern::{CallId, Pattern, PatternArg};
 use super::solve::Body;
 use super::specialiser::{Answerer, Choice, DirectAnswer, Specialiser};
@@ -15,33 +16,38 @@ impl<'p> Specialiser<'p> {
     pub(super) fn source_answers(&self, pattern: &Pattern) -> Vec<DirectAnswer> {
         let mut found = Vec::new();
         for source in self.sources.of(pattern.pred) {
-            let adornment = |(arg, source_arg): (&PatternArg, &SourceArg)| match (*arg, source_arg) {
-                (PatternArg::Literal(literal), SourceArg::Constant(held)) => {
-                    (literal == *held).then_some(Adornment::Literal(literal))
-                }
-                (PatternArg::Typed(ty), SourceArg::Constant(held)) => {
-                    (self.literal(*held).ty == ty).then_some(Adornment::Literal(*held))
-                }
-                (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(*held)),
-                (PatternArg::Literal(literal), SourceArg::Column(ty)) => {
-                    (self.literal(literal).ty == *ty).then_some(Adornment::Literal(literal))
-                }
-                (PatternArg::Typed(wanted), SourceArg::Column(ty)) => {
-                    (wanted == *ty).then_some(Adornment::Column(wanted))
-                }
-                (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(*ty)),
-                (PatternArg::Literal(literal), SourceArg::Open(types)) => {
-                    admits(types.as_ref(), TypeId::STRING).then_some(Adornment::Literal(literal))
-                }
-                (PatternArg::Typed(ty), SourceArg::Open(types)) => {
-                    admits(types.as_ref(), ty).then_some(Adornment::Column(ty))
-                }
-                (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
-            };
+            let adornment = |(arg, held): (&PatternArg, &SourceArg)| self.source_answer(*arg, held);
             let adornments = pattern.args.iter().zip(&source.args).map(adornment).collect::<Option<Vec<_>>>();
             found.extend(adornments.map(|adornments| (source.id, adornments)));
         }
         found
+    }
+
+    /// What a relation answers with at one argument; `None` if it holds no such value.
+    pub(super) fn source_answer(&self, arg: PatternArg, held: &SourceArg) -> Option<Adornment> {
+        match (arg, held) {
+            (PatternArg::Literal(literal), SourceArg::Constant(held)) => {
+                (literal == *held).then_some(Adornment::Literal(literal))
+            }
+            (PatternArg::Typed(ty), SourceArg::Constant(held)) => {
+                (self.literal(*held).ty == ty).then_some(Adornment::Literal(*held))
+            }
+            (PatternArg::Untyped, SourceArg::Constant(held)) => Some(Adornment::Literal(*held)),
+            (PatternArg::Literal(literal), SourceArg::Column(ty)) => {
+                (self.literal(literal).ty == *ty).then_some(Adornment::Literal(literal))
+            }
+            (PatternArg::Typed(wanted), SourceArg::Column(ty)) => {
+                (wanted == *ty).then_some(Adornment::Column(wanted))
+            }
+            (PatternArg::Untyped, SourceArg::Column(ty)) => Some(Adornment::Column(*ty)),
+            (PatternArg::Literal(literal), SourceArg::Open(types)) => {
+                admits(types.as_ref(), TypeId::STRING).then_some(Adornment::Literal(literal))
+            }
+            (PatternArg::Typed(ty), SourceArg::Open(types)) => {
+                admits(types.as_ref(), ty).then_some(Adornment::Column(ty))
+            }
+            (PatternArg::Untyped, SourceArg::Open(_)) => Some(Adornment::Unconstrained(None)),
+        }
     }
 
     /// The answers to a pattern that one relation of the catalog answers alone, or none, so that it needs no
@@ -107,7 +113,9 @@ impl<'p> Specialiser<'p> {
         for literal in body.literals {
             if let LiteralKind::Atom { polarity: Polarity::Negated, pred, args } = &literal.kind {
                 let pattern = Pattern::of(self.program, frame, *pred, args);
-                self.call(pattern, None);
+                self.note_left_out((literal, args), frame, &pattern, Maker::Negation);
+                let answerer = self.call(pattern, None);
+                self.note_denied(answerer);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! The catalog's relations, resolved to the policy's predicates and types.
 
+use super::left_out::{LeftOut, LeftOutRelations};
 use crate::catalog::{Catalog, RelationArg, SourceId};
 use crate::ir::{ConstId, Constant, PredId, Program, SignatureArg, TypeId};
 use crate::question::CompileError;
@@ -44,19 +45,22 @@ pub(super) struct Sources {
     by_predicate: FxHashMap<PredId, Vec<ResolvedRelation>>,
     /// The place of each relation of the catalog among those of its predicate.
     places: FxHashMap<SourceId, (PredId, usize)>,
+    /// The relations with a type that the policy does not mention.
+    left_out: LeftOutRelations,
     /// Literals that the policy does not have.
     pub(super) extra_constants: IndexSet<Constant>,
 }
 
 impl Sources {
-    /// Resolves a catalog; relations with an unknown predicate or type can match nothing and are left out.
+    /// Resolves a catalog. Relations with an unknown predicate can match nothing.
     pub(super) fn new(program: &Program, catalog: &Catalog) -> Self {
         let mut sources = Self::default();
         for (id, relation) in catalog.relations.enumerate() {
             let Some(pred) = program.predicate_id(&relation.predicate, relation.args.len()) else { continue };
-            let args = relation.args.iter().map(|arg| sources.arg(program, arg)).collect::<Option<Vec<_>>>();
-            if let Some(args) = args {
-                sources.add(pred, ResolvedRelation { id, args });
+            let args: Vec<_> = relation.args.iter().map(|arg| sources.arg(program, arg)).collect();
+            match args.iter().cloned().collect() {
+                Some(args) => sources.add(pred, ResolvedRelation { id, args }),
+                None => sources.left_out.entry(pred).or_default().extend(LeftOut::new(relation, args)),
             }
         }
         sources
@@ -110,6 +114,11 @@ impl Sources {
         let place = self.places.get(&id);
         let found = place.and_then(|(pred, place)| self.by_predicate.get(pred)?.get(*place));
         found.ok_or_else(|| CompileError::Bug("a call is answered by an unknown relation".into()))
+    }
+
+    /// The relations of a predicate with a type that the policy does not mention; usually there are none.
+    pub(super) fn left_out(&self, pred: PredId) -> &[LeftOut] {
+        self.left_out.get(&pred).map_or(&[], Vec::as_slice)
     }
 
     /// The relations that hold facts of a predicate, in catalog order; often there are none.

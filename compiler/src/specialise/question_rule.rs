@@ -145,7 +145,7 @@ impl<'p> Specialiser<'p> {
             question.run(self)?;
             self.fixpoint()?;
             if self.size() == before {
-                return Ok(());
+                return self.check_left_out();
             }
         }
     }

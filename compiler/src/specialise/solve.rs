@@ -2,6 +2,7 @@
 
 use super::frame::{Frame, Impossible, TypeSet};
 use super::index::SourcesOf;
+use super::left_out::Maker;
 use super::pattern::{CallId, Pattern};
 use super::specialiser::{Choice, Origin, Solution, Specialiser};
 use crate::id_vec::IdVec;
@@ -180,6 +181,9 @@ impl<'p> Specialiser<'p> {
             let pattern = Pattern::of(self.program, &frame, pred, args);
             let mut rest = left;
             rest.remove(place);
+            let literal = &body.literals[literal_id];
+            let maker = reader.map_or(Maker::Question, Maker::Table);
+            self.note_left_out((literal, args), &frame, &pattern, maker);
             let answerer = self.call(pattern, reader);
             // The stack is LIFO: keep the order in which the choices are listed.
             let mut n_kept = 0;

@@ -2,6 +2,7 @@
 
 use super::frame::Frame;
 use super::index::Sources;
+use super::left_out::BlindCalls;
 use super::pattern::{CallId, Pattern};
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
@@ -97,6 +98,8 @@ pub(super) struct Specialiser<'p> {
     pub(super) direct: IdVec<DirectId, Vec<DirectAnswer>>,
     pub(super) by_pattern: FxHashMap<Pattern, Answerer>,
     pub(super) queue: VecDeque<CallId>,
+    /// The calls that would see facts which are left out.
+    pub(super) blind: BlindCalls,
     pub(super) steps: usize,
     /// When it must end.
     pub(super) deadline: Deadline,
@@ -112,6 +115,7 @@ impl<'p> Specialiser<'p> {
             direct: IdVec::new(),
             by_pattern: FxHashMap::default(),
             queue: VecDeque::new(),
+            blind: BlindCalls::default(),
             steps: 0,
             deadline,
         }

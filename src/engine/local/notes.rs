@@ -3,9 +3,9 @@
 
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, RowTable, SqlName};
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{self, End, OtherEnd, Outline, StartingEnd};
+use portcullis_compiler::local::{End, OtherEnd, Outline, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// From which of two ends stored facts were read.
 pub(super) fn end(End { from, n_values, other }: &End) -> String {
@@ -41,12 +41,28 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
     })
 }
 
-/// Notes on bound facts that no rule reads because of their type.
+/// A note for each type that the policy does not mention, if the policy has a predicate with facts of the type.
 pub(super) fn unmentioned(program: &Program, bindings: &Bindings) -> Vec<String> {
-    let note = |(binding, ty): (&Binding, &str)| {
-        format!("`{}` is not read: the policy does not mention the type `{ty}`", binding.key)
+    let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for binding in &bindings.facts {
+        let mut types = binding.args.iter().map(|arg| match arg {
+            BindingArg::Column { ty } | BindingArg::Constant { ty, .. } => ty.as_str(),
+        });
+        let is_known = program.predicate_id(&binding.predicate, binding.args.len()).is_some();
+        if let Some(ty) = types.find(|ty| is_known && program.type_id(ty).is_none()) {
+            keys.entry(ty).or_default().push(&binding.key);
+        }
+    }
+    let note = |(ty, keys): (&str, Vec<&str>)| {
+        let (first, others) = (keys.first().copied().unwrap_or_default(), keys.len().saturating_sub(1));
+        let all = match others {
+            0 => format!("`{first}` is not read"),
+            1 => format!("`{first}` and one other key are not read"),
+            _ => format!("`{first}` and {others} other keys are not read"),
+        };
+        format!("{all}: the policy does not mention the type `{ty}`")
     };
-    local::unmentioned(program, bindings).map(note).collect()
+    keys.into_iter().map(note).collect()
 }
 
 /// Distinct notes on the bindings that a statement reads.

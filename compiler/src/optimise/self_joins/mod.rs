@@ -1,8 +1,9 @@
 //! Self-joins that only bound other sources, as tests.
 //!
-//! In: a select in which two sources read one table by the same column. Nothing promises that the column is
-//! unique, so they may see different rows. Out: the same rows, where the one that is only compared, by order
-//! or for a difference, is a test of the other:
+//! In: a select in which two sources read one table by the same column, whose SQL type is not declared.
+//! Nothing promises that the column is unique, or the row would be read once already: they may see different
+//! rows. Out: the same rows, where the one that is only compared, by order or for a difference, is a test of
+//! the other:
 //!
 //! ```text
 //! deals t1 (id, region) ⋈ ceilings t2 (region, most) ⋈ deals t3 (id, value)
@@ -11,9 +12,9 @@
 //!     where t1.region = t2.region, exists (deals t3 where t3.id = t1.id, t3.value <= t2.most)
 //! ```
 //!
-//! PostgreSQL has no statistics on a column that is compared as text, because its type is not declared. It
-//! expects one pair of rows in 200 to agree: a join of two readings of 400,000 deals would have 800 million
-//! rows, and all that follows is planned for those. A test keeps at most the rows that there are.
+//! Such a column is compared as text, and PostgreSQL has no statistics on that. It expects one pair of rows in
+//! 200 to agree: a join of two readings of 400,000 deals would have 800 million rows, and all that follows is
+//! planned for those. A test keeps at most the rows that there are.
 
 use crate::algebra::aliases::mentioned;
 use crate::algebra::{Alias, Condition, Expr, From, Plan, Select, TableBody};
@@ -110,14 +111,15 @@ fn only_compares(condition: &Condition) -> bool {
     }
 }
 
-/// The equalities of a source's columns with the same columns of other sources.
+/// The equalities of a source's columns with the same columns of other sources, if their type is not declared.
 fn self_joins(select: &Select, own: Alias, keys: Keys<'_>) -> impl Iterator<Item = SelfJoin> {
     select.filter.iter().filter_map(move |condition| match *condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => {
             let (copy, kept) =
                 [(left, right), (right, left)].into_iter().find(|(side, _)| side.alias() == Some(own))?;
-            let is_again =
-                kept.alias() != Some(own) && keys.are_same_column((copy, &select.from), (kept, &select.from));
+            let is_again = kept.alias() != Some(own)
+                && keys.are_same_column((copy, &select.from), (kept, &select.from))
+                && !keys.is_declared(copy, &select.from);
             is_again.then_some(SelfJoin { copy, kept })
         }
         _ => None,

@@ -18,14 +18,14 @@ const FACTS: &str = "facts:
     query: SELECT login, region, most FROM ceilings
 ";
 
-/// A select after the pass.
-fn tested(mut select: Select) -> Select {
+/// A select after the pass, with these declarations.
+fn tested(mut select: Select, declared: &str) -> Select {
     let catalog = bound_catalog(&[
         ("is_in", &["Deal", "Region"]),
         ("is_worth", &["Deal", "Integer"]),
         ("has_ceiling", &["User", "Region", "Integer"]),
     ]);
-    let bindings = parse(FACTS).expect("the bindings are read");
+    let bindings = parse(&[FACTS, declared].concat()).expect("the bindings are read");
     in_select(&mut select, Keys { catalog: &catalog, bindings: &bindings });
     select
 }
@@ -57,18 +57,29 @@ fn a_second_reading_that_is_only_compared_is_a_test() {
     let after = read(&[(1, source(REGIONS)), (2, source(CEILINGS))], start, vec![column(1, 0)]);
     for shown in [column(1, 0), column(3, 0)] {
         let select = signed(std::slice::from_ref(&bound), shown);
-        assert_eq!(tested(select), after, "{shown:?}");
+        assert_eq!(tested(select, ""), after, "{shown:?}");
     }
 }
 
-/// It is found by the value of a third source, or shown.
+/// It is found by the value of a third source, shown, only compared with a literal, or denied by.
 #[test]
 fn what_finds_rows_stays_a_source() {
-    let bound = at_most(column(3, 1), column(2, 2));
-    for (others, output) in
-        [(vec![equal(column(3, 1), column(2, 2))], column(1, 0)), (vec![bound], column(3, 1))]
-    {
-        let after = tested(signed(&others, output));
-        assert!(after.from.iter().any(|from| from.kind == source(VALUES)), "{after:?}");
+    let bound = || at_most(column(3, 1), column(2, 2));
+    let of_copy = read(&[(4, source(VALUES))], vec![at_most(column(4, 1), column(3, 1))], Vec::new());
+    for (others, output) in [
+        (vec![equal(column(3, 1), column(2, 2))], column(1, 0)),
+        (vec![bound()], column(3, 1)),
+        (vec![at_most(column(3, 1), literal(0))], column(1, 0)),
+        (vec![bound(), Condition::None(vec![of_copy])], column(1, 0)),
+    ] {
+        let select = signed(&others, output);
+        assert_eq!(tested(select.clone(), ""), select);
     }
+}
+
+/// An index finds the row, and the database knows how many it finds.
+#[test]
+fn a_column_of_a_declared_type_stays_a_source() {
+    let select = signed(&[at_most(column(3, 1), column(2, 2))], column(1, 0));
+    assert_eq!(tested(select.clone(), "sql_types: {Deal: uuid}\n"), select);
 }

@@ -16,12 +16,12 @@
 //! With the probe inside the OR, PostgreSQL would compare each row that it found with all of `S` again. A
 //! denial of one source, such as that of an archived folder, is tested for all rows, unless there are
 //! alternatives around it: so it becomes an anti-join. Then `row.id in T` stays as it is, like
-//! `row.owner = u`. PostgreSQL estimates a subquery under an OR so high that it may compile the statement. A
-//! longer probe as a join would be evaluated for far more rows than are tested.
+//! `row.owner = u`. PostgreSQL estimates a subquery under an OR so high that it may compile the statement.
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
-//! A probe that joins sources stays one condition after the alternatives if one of them would get a copy.
+//! A probe that joins sources stays one condition after the alternatives if one of them, which is neither such
+//! a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass the alternatives.
 //!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
@@ -218,7 +218,7 @@ impl RowProbe<'_> {
     /// alternatives, but runs a copy for each row, at a cost for which it compiles the statement.
     fn is_better_joined(&self, branches: &[Select]) -> bool {
         let joins_sources = match self.condition {
-            Condition::Any(probes) => probes.iter().any(|probe| probe.from.len() > 1),
+            Condition::Any(probes) => probes.iter().any(reads_several),
             _ => false,
         };
         let would_copy = |branch: &Select| !has_set(self.column, branch) && !self.is_compared(branch);
@@ -243,6 +243,11 @@ impl RowProbe<'_> {
         };
         branch.filter.iter().all(is_comparison) && self.mover.anchors.has_index_among(branch, self.rows)
     }
+}
+
+/// Whether a select joins what it reads.
+fn reads_several(select: &Select) -> bool {
+    select.from.iter().filter(|from| from.kind.is_read()).count() > 1
 }
 
 /// Whether a probe denies what one source of the catalog has.
