@@ -10,6 +10,7 @@ mod bans;
 mod closures;
 mod columns;
 mod covered;
+mod draft;
 mod guards;
 mod implied;
 mod joins;
@@ -27,34 +28,18 @@ mod share_rows;
 mod test_sets;
 mod widen;
 
+pub(crate) use draft::Draft;
 pub(crate) use guards::take_common;
 pub(crate) use row::{asks_row, is_same_for_all_rows};
 pub(crate) use setting::{Purpose, Row, Setting};
 
-use crate::algebra::verify::{Account, Keeps, Verifier, keeps_conditions};
+use crate::algebra::verify::{Account, Keeps, Verifier};
 use crate::algebra::{Embedded, Plan, PlanAnswer};
-use crate::deadline::Deadline;
 use crate::dialect::State;
 use crate::id_vec::IdVec;
 use crate::keys::Keys;
-use crate::pass::{self, Pass, Rewritable};
+use crate::pass::{self, Pass};
 use crate::question::CompileError;
-
-/// A plan and the rows embedded in its statement.
-#[derive(Clone, Debug)]
-pub(crate) struct Draft {
-    pub(crate) plan: Plan,
-    pub(crate) embedded: Vec<Embedded>,
-}
-
-impl Rewritable for Draft {
-    type Context<'c> = Setting<'c>;
-    type Keeps = Keeps;
-
-    fn deadline(setting: &Setting<'_>) -> Deadline {
-        setting.deadline
-    }
-}
 
 const READ_ONCE: Pass<Draft> = Pass {
     name: "read-once",
@@ -197,7 +182,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
             setting.purpose == Purpose::Filter && setting.row.is_some() && setting.features.joins_tests
         },
         keeps: Keeps::Equals,
-        run: |draft, _| keep_if_verified(draft, row::split_denials::split),
+        run: |draft, _| draft.rewrite_if_verified(row::split_denials::split),
     },
     Pass {
         name: "lone-denials",
@@ -283,7 +268,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
                 let keys = Keys { catalog: setting.catalog, bindings };
-                keep_if_verified(draft, |plan| self_joins::test(plan, keys));
+                draft.rewrite_if_verified(|plan| self_joins::test(plan, keys));
             }
         },
     },
@@ -358,16 +343,6 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| semi_joins::test_states(&mut draft.plan),
     },
 ];
-
-/// Rewrites a plan, unless the verifier cannot confirm that it asks the same: it compares atoms without aliases,
-/// and can lose track where many sources read one relation.
-fn keep_if_verified(draft: &mut Draft, rewrite: impl Fn(&mut Plan)) {
-    let mut rewritten = draft.plan.clone();
-    rewrite(&mut rewritten);
-    if rewritten != draft.plan && keeps_conditions(Keeps::Equals, &draft.plan, &rewritten) {
-        draft.plan = rewritten;
-    }
-}
 
 /// Runs the passes that apply; `observe` sees the plan after each of them.
 ///

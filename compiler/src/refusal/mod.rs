@@ -68,8 +68,8 @@ pub enum Refusal {
         /// The maximum in one statement.
         most: usize,
     },
-    /// A negation asks for facts of any type, and the data bindings have some of a type that the policy does not
-    /// mention.
+    /// A negation asks for facts of any type, and the data bindings have some of a type that the policy
+    /// does not mention.
     Unmentioned {
         /// The facts, as `held(Doc, Hold)`.
         facts: String,

@@ -2,10 +2,9 @@
 
 use super::frame::Frame;
 use super::index::SourceArg;
-use super::left_out::Maker;
 use super::pattern::{CallId, Pattern, PatternArg};
 use super::solve::Body;
-use super::specialiser::{Answerer, Choice, DirectAnswer, Specialiser};
+use super::specialiser::{Answerer, Choice, DirectAnswer, Maker, Specialiser};
 use crate::datalog::Adornment;
 use crate::ir::{LiteralKind, Polarity, TypeId};
 use crate::question::CompileError;

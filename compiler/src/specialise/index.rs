@@ -1,7 +1,6 @@
 //! The catalog's relations, resolved to the policy's predicates and types.
 
-use super::left_out::{LeftOut, LeftOutRelations};
-use crate::catalog::{Catalog, RelationArg, SourceId};
+use crate::catalog::{Catalog, Relation, RelationArg, SourceId};
 use crate::ir::{ConstId, Constant, PredId, Program, SignatureArg, TypeId};
 use crate::question::CompileError;
 use indexmap::IndexSet;
@@ -28,6 +27,33 @@ pub(super) enum SourceArg {
     Open(Option<Vec<TypeId>>),
 }
 
+/// A relation of the catalog with a type that the policy does not mention.
+#[derive(Debug)]
+pub(super) struct LeftOut {
+    /// One entry per argument; `None` if it has such a type.
+    pub(super) args: Vec<Option<SourceArg>>,
+    /// The relation's facts, as `held(Doc, Hold)`.
+    pub(super) facts: String,
+    /// The first such type.
+    pub(super) ty: String,
+}
+
+impl LeftOut {
+    /// A relation, with its arguments as far as they are known; `None` if all are.
+    fn new(relation: &Relation, args: Vec<Option<SourceArg>>) -> Option<Self> {
+        let types: Vec<&str> = relation
+            .args
+            .iter()
+            .map(|arg| match arg {
+                RelationArg::Column { ty, .. } | RelationArg::Constant { ty, .. } => ty.as_str(),
+            })
+            .collect();
+        let (ty, _) = types.iter().zip(&args).find(|(_, arg)| arg.is_none())?;
+        let facts = format!("{}({})", relation.predicate, types.join(", "));
+        Some(Self { ty: (*ty).to_owned(), facts, args })
+    }
+}
+
 /// What the sources are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SourcesOf {
@@ -46,7 +72,7 @@ pub(super) struct Sources {
     /// The place of each relation of the catalog among those of its predicate.
     places: FxHashMap<SourceId, (PredId, usize)>,
     /// The relations with a type that the policy does not mention.
-    left_out: LeftOutRelations,
+    left_out: FxHashMap<PredId, Vec<LeftOut>>,
     /// Literals that the policy does not have.
     pub(super) extra_constants: IndexSet<Constant>,
 }

@@ -6,64 +6,13 @@
 //! facts may say no: such a question is refused.
 
 use super::frame::{Frame, TypeSet};
-use super::index::SourceArg;
+use super::index::{LeftOut, SourceArg};
 use super::pattern::{CallId, Pattern, PatternArg};
-use super::specialiser::{Answerer, Specialiser};
-use crate::catalog::{Relation, RelationArg};
-use crate::ir::{Literal, PredId, Term};
+use super::specialiser::{Answerer, Maker, Specialiser};
+use crate::ir::{Literal, Term};
 use crate::question::CompileError;
 use crate::refusal::{Place, Refusal};
-use crate::source::Span;
-use indexmap::IndexSet;
-use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-
-/// A relation of the catalog with a type that the policy does not mention.
-#[derive(Debug)]
-pub(super) struct LeftOut {
-    /// One entry per argument; `None` if it has such a type.
-    pub(super) args: Vec<Option<SourceArg>>,
-    /// The relation's facts, as `held(Doc, Hold)`.
-    facts: String,
-    /// The first such type.
-    ty: String,
-}
-
-impl LeftOut {
-    /// A relation, with its arguments as far as they are known; `None` if all are.
-    pub(super) fn new(relation: &Relation, args: Vec<Option<SourceArg>>) -> Option<Self> {
-        let types: Vec<&str> = relation
-            .args
-            .iter()
-            .map(|arg| match arg {
-                RelationArg::Column { ty, .. } | RelationArg::Constant { ty, .. } => ty.as_str(),
-            })
-            .collect();
-        let (ty, _) = types.iter().zip(&args).find(|(_, arg)| arg.is_none())?;
-        let facts = format!("{}({})", relation.predicate, types.join(", "));
-        Some(Self { ty: (*ty).to_owned(), facts, args })
-    }
-}
-
-/// Which calls would see facts that are left out.
-#[derive(Debug, Default)]
-pub(super) struct BlindCalls {
-    /// The tables that a negation reads.
-    denied: FxHashSet<CallId>,
-    /// The calls: the place of the facts among those of the predicate, that of the call, and the table whose
-    /// rule makes it.
-    found: IndexSet<(PredId, usize, Span, Maker), FxBuildHasher>,
-}
-
-/// What makes a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Maker {
-    /// A negated atom.
-    Negation,
-    /// A rule of a table.
-    Table(CallId),
-    /// The question.
-    Question,
-}
+use rustc_hash::FxHashSet;
 
 impl<'p> Specialiser<'p> {
     /// Notes that a negated atom reads what answers it.
@@ -128,6 +77,3 @@ impl<'p> Specialiser<'p> {
 fn has_any_type(frame: &Frame<'_>, term: Term) -> bool {
     matches!(term, Term::Var(var) if *frame.types(var) == TypeSet::Any)
 }
-
-/// The relations that are left out, by predicate.
-pub(super) type LeftOutRelations = FxHashMap<PredId, Vec<LeftOut>>;

@@ -52,9 +52,9 @@ use specialiser::Specialiser;
 /// # Errors
 /// [`CompileError::Refused`] if the copies exceed
 /// [`SPECIALISATION_STEPS`](crate::limits::SPECIALISATION_STEPS) or what they deny
-/// [`DENIALS`](crate::limits::DENIALS), a test needs the type of a variable that has none, or a negation would
-/// not see facts of a type that the policy does not mention;
-/// [`CompileError::OutOfTime`] after the deadline.
+/// [`DENIALS`](crate::limits::DENIALS), a test needs the type of a variable that has none, or a negation
+/// would not see facts of a type that the policy does not mention; [`CompileError::OutOfTime`] after the
+/// deadline.
 pub(crate) fn specialise(
     program: &Program,
     catalog: &Catalog,

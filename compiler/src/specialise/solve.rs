@@ -2,9 +2,8 @@
 
 use super::frame::{Frame, Impossible, TypeSet};
 use super::index::SourcesOf;
-use super::left_out::Maker;
 use super::pattern::{CallId, Pattern};
-use super::specialiser::{Choice, Origin, Solution, Specialiser};
+use super::specialiser::{Choice, Maker, Origin, Solution, Specialiser};
 use crate::id_vec::IdVec;
 use crate::ir::{
     BodyLiteralId, CompareOp, ConstId, Literal, LiteralKind, Polarity, PredId, Program, Rule, RuleId, Term,

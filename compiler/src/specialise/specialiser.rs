@@ -2,18 +2,19 @@
 
 use super::frame::Frame;
 use super::index::Sources;
-use super::left_out::BlindCalls;
 use super::pattern::{CallId, Pattern};
 use crate::catalog::SourceId;
 use crate::datalog::Adornment;
 use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
-use crate::ir::{BodyLiteralId, ConstId, Constant, MatchingRules, Program, RuleId};
+use crate::ir::{BodyLiteralId, ConstId, Constant, MatchingRules, PredId, Program, RuleId};
 use crate::limits;
 use crate::ordered::OrderedSet;
 use crate::question::CompileError;
 use crate::refusal::Limit;
-use rustc_hash::FxHashMap;
+use crate::source::Span;
+use indexmap::IndexSet;
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
 /// After how many steps it is checked whether the time is over: a step takes a microsecond or more.
@@ -87,6 +88,27 @@ pub(super) enum Origin<'p> {
     Rule { rule: RuleId, frame: Frame<'p>, choices: Vec<(BodyLiteralId, Choice)> },
     /// A relation of the catalog.
     Source(SourceId),
+}
+
+/// Which calls would see facts that are left out.
+#[derive(Debug, Default)]
+pub(super) struct BlindCalls {
+    /// The tables that a negation reads.
+    pub(super) denied: FxHashSet<CallId>,
+    /// The calls: the place of the facts among those of the predicate, that of the call, and the table whose
+    /// rule makes it.
+    pub(super) found: IndexSet<(PredId, usize, Span, Maker), FxBuildHasher>,
+}
+
+/// What makes a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Maker {
+    /// A negated atom.
+    Negation,
+    /// A rule of a table.
+    Table(CallId),
+    /// The question.
+    Question,
 }
 
 /// The work in progress.

@@ -41,7 +41,8 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
     })
 }
 
-/// A note for each type that the policy does not mention, if the policy has a predicate with facts of the type.
+/// A note for each type that the policy does not mention, if the policy has a predicate with facts of the
+/// type.
 pub(super) fn unmentioned(program: &Program, bindings: &Bindings) -> Vec<String> {
     let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for binding in &bindings.facts {

@@ -45,8 +45,8 @@ fn with_policy(server: &Server, source: &str) {
     assert_eq!(put.status, 200, "{}", put.text);
 }
 
-/// Without the facts, a denial would permit too much. In one rule it asks for them itself, in the other one two
-/// rules below it.
+/// Without the facts, a denial would permit too much. In one rule it asks for them itself, in the other one
+/// two rules below it.
 #[test]
 fn a_denial_of_them_is_refused_until_the_policy_mentions_the_type() {
     let server = Server::start();
@@ -82,7 +82,8 @@ fn other_questions_over_the_same_document_are_answered() {
     assert_eq!(server.post("/api/list_query", &question("copy", "Doc")).status, 200);
 }
 
-/// The variable of a guard has the type of the question's resource, which may be the one that is not mentioned.
+/// The variable of a guard has the type of the question's resource, which may be the one that is not
+/// mentioned.
 #[test]
 fn a_guard_about_any_resource_is_refused_only_for_a_resource_of_the_type() {
     let server = Server::start();

@@ -122,7 +122,8 @@ mod tests {
         assert_eq!(split_up(denied(vec![both])), [alone(0, 1), alone(1, 0)]);
     }
 
-    /// A branch about the row alone, or about something else, needs no anti-join; other tests would be repeated.
+    /// A branch about the row alone, or about something else, needs no anti-join; other tests would be
+    /// repeated.
     #[test]
     fn other_choices_stay() {
         let of_row = read(&[], vec![equal(column(1, 1), literal(0))], Vec::new());

@@ -12,9 +12,9 @@
 //!     where t1.region = t2.region, exists (deals t3 where t3.id = t1.id, t3.value <= t2.most)
 //! ```
 //!
-//! Such a column is compared as text, and PostgreSQL has no statistics on that. It expects one pair of rows in
-//! 200 to agree: a join of two readings of 400,000 deals would have 800 million rows, and all that follows is
-//! planned for those. A test keeps at most the rows that there are.
+//! Such a column is compared as text, and PostgreSQL has no statistics on that. It expects one pair of rows
+//! in 200 to agree: a join of two readings of 400,000 deals would have 800 million rows, and all that
+//! follows is planned for those. A test keeps at most the rows that there are.
 
 use crate::algebra::aliases::mentioned;
 use crate::algebra::{Alias, Condition, Expr, From, Plan, Select, TableBody};
@@ -45,8 +45,8 @@ struct SelfJoin {
     kept: Expr,
 }
 
-/// Rewrites a select. Its branches stay as they are: a test inside a test is planned apart from it, and would be
-/// run for each row.
+/// Rewrites a select. Its branches stay as they are: a test inside a test is planned apart from it, and
+/// would be run for each row.
 fn in_select(select: &mut Select, keys: Keys<'_>) {
     let mut next = 0;
     while let Some(from) = select.from.get(next).copied() {
@@ -60,7 +60,7 @@ fn in_select(select: &mut Select, keys: Keys<'_>) {
 /// The select with a test in the place of a source, if that is only compared.
 fn without_copy(select: &Select, from: From, keys: Keys<'_>) -> Option<Select> {
     self_joins(select, from.alias, keys).find_map(|join| {
-        let Parts { link, own, mut rest } = apart(select, from, join);
+        let TakenApart { link, own, mut rest } = apart(select, from, join);
         let is_third = |alias: Alias| alias != from.alias && Some(alias) != join.kept.alias();
         let bounds_third = own.iter().any(|condition| mentioned(condition).into_iter().any(is_third));
         let mut is_used = rest.output.iter().any(|expr| expr.alias() == Some(from.alias));
@@ -75,7 +75,7 @@ fn without_copy(select: &Select, from: From, keys: Keys<'_>) -> Option<Select> {
 }
 
 /// A source and all that is asked of it, apart from the rest of its select.
-struct Parts {
+struct TakenApart {
     /// The equality of the two columns.
     link: Condition,
     /// The other conditions that mention the source.
@@ -84,7 +84,7 @@ struct Parts {
     rest: Select,
 }
 
-fn apart(select: &Select, from: From, SelfJoin { copy, kept }: SelfJoin) -> Parts {
+fn apart(select: &Select, from: From, SelfJoin { copy, kept }: SelfJoin) -> TakenApart {
     let mut rest = select.clone();
     rest.filter.retain(|condition| condition.equal_to(copy) != Some(kept));
     rest.for_each_expr_mut(&mut |expr| {
@@ -96,7 +96,7 @@ fn apart(select: &Select, from: From, SelfJoin { copy, kept }: SelfJoin) -> Part
     let (own, filter) =
         rest.filter.into_iter().partition(|condition| mentioned(condition).contains(&from.alias));
     rest.filter = filter;
-    Parts { link: Condition::Compare { op: CompareOp::Equal, left: copy, right: kept }, own, rest }
+    TakenApart { link: Condition::Compare { op: CompareOp::Equal, left: copy, right: kept }, own, rest }
 }
 
 /// Whether a condition finds no rows: an equality may lead to an index.
@@ -111,7 +111,8 @@ fn only_compares(condition: &Condition) -> bool {
     }
 }
 
-/// The equalities of a source's columns with the same columns of other sources, if their type is not declared.
+/// The equalities of a source's columns with the same columns of other sources, if their type is not
+/// declared.
 fn self_joins(select: &Select, own: Alias, keys: Keys<'_>) -> impl Iterator<Item = SelfJoin> {
     select.filter.iter().filter_map(move |condition| match *condition {
         Condition::Compare { op: CompareOp::Equal, left, right } => {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::algebra::sample::{bound_catalog, column, equal, literal, read, source};
 use crate::bindings::parse;
+use crate::primitive::INTEGER;
 
 /// Regions and values of deals, in one table, and what users may sign in a region.
 const REGIONS: usize = 0;
@@ -22,8 +23,8 @@ const FACTS: &str = "facts:
 fn tested(mut select: Select, declared: &str) -> Select {
     let catalog = bound_catalog(&[
         ("is_in", &["Deal", "Region"]),
-        ("is_worth", &["Deal", "Integer"]),
-        ("has_ceiling", &["User", "Region", "Integer"]),
+        ("is_worth", &["Deal", INTEGER]),
+        ("has_ceiling", &["User", "Region", INTEGER]),
     ]);
     let bindings = parse(&[FACTS, declared].concat()).expect("the bindings are read");
     in_select(&mut select, Keys { catalog: &catalog, bindings: &bindings });

@@ -20,8 +20,8 @@
 //! SQLite reads the rows of each alternative by themselves: there every alternative gets its probe, and an
 //! index that holds the columns asked for is all that is read.
 //!
-//! A probe that joins sources stays one condition after the alternatives if one of them, which is neither such
-//! a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass the alternatives.
+//! A probe that joins sources stays one condition after the alternatives if one of them, which is neither
+//! such a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass.
 //!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
