@@ -109,6 +109,15 @@ pub enum RelationArg {
     },
 }
 
+impl RelationArg {
+    /// The name of its type.
+    pub(crate) fn ty(&self) -> &str {
+        match self {
+            Self::Column { ty, .. } | Self::Constant { ty, .. } => ty,
+        }
+    }
+}
+
 /// The origin of a relation's rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RelationSource {

@@ -6,41 +6,56 @@ use portcullis_testkit::cluster::Cluster;
 use portcullis_testkit::expert::database::Database;
 use serde_json::Value as Json;
 
-/// Documents up to a value that a user may sign in their folder.
+/// Documents up to the value that another user, for whom the user stands in, may sign in their folder,
+/// unless the other user owns them.
 const POLICY: &str = r#"
 actor User {}
 resource Folder {}
 resource Document {
   permissions = ["sign"];
-  relations = { folder: Folder };
+  relations = { folder: Folder, owner: User };
 }
 has_permission(user: User, "sign", document: Document) if
-  signs_up_to(user, folder, most) and
+  stands_in(user, other) and
+  signs_up_to(other, folder, most) and
   has_relation(document, "folder", folder) and
   is_worth(document, value) and
-  value <= most;
+  value <= most and
+  has_relation(document, "owner", owner) and
+  owner != other;
 "#;
 
 const DOCUMENT: &str = "
 facts:
+  stands_in(User:_, User:_):
+    query: SELECT user_id, absent_id FROM stand_ins
   signs_up_to(User:_, Folder:_, Integer:_):
     query: SELECT user_id, folder_id, most FROM signers
   has_relation(Document:_, folder, Folder:_):
     query: SELECT id, folder_id FROM documents
+  has_relation(Document:_, owner, User:_):
+    query: SELECT id, owner_id FROM documents
   is_worth(Document:_, Integer:_):
     query: SELECT id, value FROM documents
 ";
 
 const DOCUMENTS: u64 = 20_000;
 
-/// The user 1 signs in a tenth of the folders, and half of their documents are worth little enough.
+/// The user 1 stands in for 2, who signs in a tenth of the folders, where half of the documents are worth
+/// little enough.
 const SCHEMA: &str = "
-CREATE TABLE documents (id INTEGER PRIMARY KEY, folder_id INTEGER NOT NULL, value INTEGER);
-INSERT INTO documents SELECT g, 1 + g % 1000, g / 1000 % 20 FROM generate_series(1, 20000) g;
+CREATE TABLE documents (id INTEGER PRIMARY KEY, folder_id INTEGER NOT NULL, owner_id INTEGER, value INTEGER);
+INSERT INTO documents SELECT g, 1 + g % 1000, g % 7, g / 1000 % 20 FROM generate_series(1, 20000) g;
+CREATE TABLE stand_ins (user_id INTEGER, absent_id INTEGER, PRIMARY KEY (user_id, absent_id));
+INSERT INTO stand_ins VALUES (1, 2), (2, 3), (3, 4);
 CREATE TABLE signers (user_id INTEGER, folder_id INTEGER, most INTEGER, PRIMARY KEY (user_id, folder_id));
 INSERT INTO signers SELECT g % 10, g, 9 FROM generate_series(1, 1000) g;
 VACUUM ANALYZE;
 ";
+
+const BY_HAND: &str = "
+SELECT count(*) FROM documents d JOIN signers s USING (folder_id)
+WHERE s.user_id = 2 AND d.value <= s.most AND d.owner_id <> 2";
 
 /// A join of two readings of a table would be planned for a hundred times its rows.
 #[test]
@@ -56,7 +71,7 @@ fn nothing_is_planned_for_more_rows_than_a_table_has() {
         for statement in SCHEMA.split(';') {
             database.first_column(statement).await;
         }
-        assert_eq!(database.first_column(&count).await, ["1000"], "{count}");
+        assert_eq!(database.first_column(&count).await, database.first_column(BY_HAND).await, "{count}");
         let plan = database.first_column(&format!("EXPLAIN (FORMAT JSON) {count}")).await.concat();
         let most = most_rows(&serde_json::from_str::<Json>(&plan).unwrap()[0]["Plan"]);
         assert!(most <= DOCUMENTS, "planned for {most} rows: {plan}");

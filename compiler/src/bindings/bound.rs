@@ -110,6 +110,15 @@ pub enum BindingArg {
     },
 }
 
+impl BindingArg {
+    /// The name of its type.
+    pub fn ty(&self) -> &str {
+        match self {
+            Self::Column { ty } | Self::Constant { ty, .. } => ty,
+        }
+    }
+}
+
 /// A caller's query that is safe to insert in parentheses.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoundQuery {

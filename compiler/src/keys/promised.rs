@@ -76,19 +76,14 @@ impl<'k> Keys<'k> {
 
     /// Whether the SQL type of a column of one of these sources is declared.
     pub(crate) fn is_declared(self, value: Expr, sources: &[From]) -> bool {
-        let Expr::Column { alias, column } = value else { return false };
-        let kind = sources.iter().find(|from| from.alias == alias).map(|from| from.kind);
-        let Some(FromKind::Source(source)) = kind else { return false };
+        let Some((source, column)) = source_column(value, sources) else { return false };
         let ty = self.catalog.relations[source].column(column).map(|(ty, _)| ty);
         ty.is_some_and(|ty| self.bindings.sql_types.contains_key(ty))
     }
 
     /// The bound query and its column that a value of one of these sources is.
     fn bound_column(self, (value, sources): (Expr, &[From])) -> Option<(BindingId, ColumnId)> {
-        let Expr::Column { alias, column } = value else { return None };
-        let FromKind::Source(source) = sources.iter().find(|from| from.alias == alias)?.kind else {
-            return None;
-        };
+        let (source, column) = source_column(value, sources)?;
         match self.catalog.relations[source].source {
             RelationSource::Bound { binding, .. } => Some((binding, column)),
             RelationSource::Table { .. } | RelationSource::Context { .. } => None,
@@ -101,5 +96,14 @@ impl<'k> Keys<'k> {
             RelationSource::Bound { binding, .. } => self.bindings.reads(binding, column, promised),
             RelationSource::Table { .. } | RelationSource::Context { .. } => false,
         }
+    }
+}
+
+/// The relation and its column that a value of one of these sources is.
+fn source_column(value: Expr, sources: &[From]) -> Option<(SourceId, ColumnId)> {
+    let Expr::Column { alias, column } = value else { return None };
+    match sources.iter().find(|from| from.alias == alias)?.kind {
+        FromKind::Source(source) => Some((source, column)),
+        _ => None,
     }
 }

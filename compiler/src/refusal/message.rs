@@ -44,10 +44,10 @@ impl Refusal {
                     "the SQL of the question would contain more than {most} values of stored facts: {remedy}{narrower}"
                 )
             }
-            Self::Unmentioned { facts, ty, rule } => {
+            Self::Unmentioned { key, ty, rule } => {
                 let place = of_rule(*rule);
                 format!(
-                    "{place} may deny something because of `{facts}`, which the data bindings have, but the policy does not mention the type `{ty}`, so the rule would not see these facts: add `resource {ty} {{}}` or `actor {ty} {{}}` to the policy, or give the rule's variable a type"
+                    "{place} may deny something because of `{key}`, which the data bindings have, but the policy does not mention the type `{ty}`, so the rule would not see these facts: add `resource {ty} {{}}` or `actor {ty} {{}}` to the policy, or give the rule's variable a type"
                 )
             }
         }

@@ -71,8 +71,8 @@ pub enum Refusal {
     /// A negation asks for facts of any type, and the data bindings have some of a type that the policy
     /// does not mention.
     Unmentioned {
-        /// The facts, as `held(Doc, Hold)`.
-        facts: String,
+        /// The key of the bound facts.
+        key: String,
         /// The type.
         ty: String,
         /// The call that would see the facts; `None` for one that the policy implies.
@@ -321,7 +321,7 @@ impl Refusal {
             Self::TooManyValues { keys, bound, .. } => {
                 keys.iter().chain(bound).map(|key| key.len() + 24).sum()
             }
-            Self::Unmentioned { facts, ty, .. } => facts.len() + ty.len(),
+            Self::Unmentioned { key, ty, .. } => key.len() + ty.len(),
         };
         size_of::<Self>() + texts
     }

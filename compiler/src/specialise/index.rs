@@ -32,8 +32,8 @@ pub(super) enum SourceArg {
 pub(super) struct LeftOut {
     /// One entry per argument; `None` if it has such a type.
     pub(super) args: Vec<Option<SourceArg>>,
-    /// The relation's facts, as `held(Doc, Hold)`.
-    pub(super) facts: String,
+    /// The key that binds the relation's facts.
+    pub(super) key: String,
     /// The first such type.
     pub(super) ty: String,
 }
@@ -41,16 +41,8 @@ pub(super) struct LeftOut {
 impl LeftOut {
     /// A relation, with its arguments as far as they are known; `None` if all are.
     fn new(relation: &Relation, args: Vec<Option<SourceArg>>) -> Option<Self> {
-        let types: Vec<&str> = relation
-            .args
-            .iter()
-            .map(|arg| match arg {
-                RelationArg::Column { ty, .. } | RelationArg::Constant { ty, .. } => ty.as_str(),
-            })
-            .collect();
-        let (ty, _) = types.iter().zip(&args).find(|(_, arg)| arg.is_none())?;
-        let facts = format!("{}({})", relation.predicate, types.join(", "));
-        Some(Self { ty: (*ty).to_owned(), facts, args })
+        let (unknown, _) = relation.args.iter().zip(&args).find(|(_, known)| known.is_none())?;
+        Some(Self { ty: unknown.ty().to_owned(), key: relation.key(), args })
     }
 }
 

@@ -53,11 +53,11 @@ impl<'p> Specialiser<'p> {
             Maker::Question => false,
         });
         let Some((pred, place, span, _)) = blind else { return Ok(()) };
-        let Some(LeftOut { facts, ty, .. }) = self.sources.left_out(*pred).get(*place) else {
+        let Some(LeftOut { key, ty, .. }) = self.sources.left_out(*pred).get(*place) else {
             return Err(CompileError::Bug("facts are left out of no relation".into()));
         };
         let rule = Place::of_rule(&self.program.source, *span);
-        Err(CompileError::Refused(Refusal::Unmentioned { facts: facts.clone(), ty: ty.clone(), rule }))
+        Err(CompileError::Refused(Refusal::Unmentioned { key: key.clone(), ty: ty.clone(), rule }))
     }
 
     /// Whether a negation reads a table, perhaps through others.

@@ -78,11 +78,8 @@ impl<'k> Kinds<'k> {
 }
 
 /// The types of a relation's arguments.
-fn types<'k>(args: &'k [RelationArg]) -> Vec<&'k str> {
-    let ty = |arg: &'k RelationArg| match arg {
-        RelationArg::Column { ty, .. } | RelationArg::Constant { ty, .. } => ty.as_str(),
-    };
-    args.iter().map(ty).collect()
+fn types(args: &[RelationArg]) -> Vec<&str> {
+    args.iter().map(RelationArg::ty).collect()
 }
 
 /// Whether every fact of the second kind is one of the first; the types are the same.

@@ -13,9 +13,7 @@ pub(super) fn uses(program: &Program, binding: &Binding) -> bool {
 }
 
 fn admits(program: &Program, arg: &SignatureArg, bound: &BindingArg) -> bool {
-    let ty = match bound {
-        BindingArg::Column { ty } | BindingArg::Constant { ty, .. } => ty,
-    };
+    let ty = bound.ty();
     match (arg, bound) {
         (SignatureArg::OneOf(types), _) => program.type_id(ty).is_some_and(|ty| types.contains(&ty)),
         (SignatureArg::Literal(_), BindingArg::Column { .. }) => ty == STRING,

@@ -46,9 +46,7 @@ pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) 
 pub(super) fn unmentioned(program: &Program, bindings: &Bindings) -> Vec<String> {
     let mut keys: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for binding in &bindings.facts {
-        let mut types = binding.args.iter().map(|arg| match arg {
-            BindingArg::Column { ty } | BindingArg::Constant { ty, .. } => ty.as_str(),
-        });
+        let mut types = binding.args.iter().map(BindingArg::ty);
         let is_known = program.predicate_id(&binding.predicate, binding.args.len()).is_some();
         if let Some(ty) = types.find(|ty| is_known && program.type_id(ty).is_none()) {
             keys.entry(ty).or_default().push(&binding.key);

@@ -60,7 +60,7 @@ fn a_refusal_has_the_same_code_everywhere() {
         Refusal::Unseeded { predicate: "within".into(), var, rule: None, wanted: Vec::new() },
         Refusal::TooLarge { limit: Limit::Readings { most: 1 }, rule: None },
         Refusal::TooManyValues { keys: Vec::new(), bound: Vec::new(), most: 1 },
-        Refusal::Unmentioned { facts: String::new(), ty: String::new(), rule: None },
+        Refusal::Unmentioned { key: String::new(), ty: String::new(), rule: None },
     ] {
         assert_eq!(ErrorCode::from(&refusal).as_str(), refusal.code());
     }

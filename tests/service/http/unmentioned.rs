@@ -57,7 +57,7 @@ fn a_denial_of_them_is_refused_until_the_policy_mentions_the_type() {
             let refused = server.post(endpoint, &question("read", "Doc"));
             refused.fails(
                 400,
-                &format!("the rule at line {line} may deny something because of `held(Doc, Hold)`"),
+                &format!("the rule at line {line} may deny something because of `held(Doc:_, Hold:_)`"),
             );
             assert_eq!(refused.code(), UNMENTIONED);
         }

@@ -51,7 +51,7 @@ fn reads(program: &Program, rule: &Rule, binding: &Binding) -> bool {
 
 /// Whether an argument may have a value of a bound one.
 fn admits(program: &Program, rule: &Rule, arg: Term, bound: &BindingArg) -> bool {
-    let (BindingArg::Column { ty } | BindingArg::Constant { ty, .. }) = bound;
+    let ty = bound.ty();
     let Some(ty) = program.type_id(ty) else { return false };
     match arg {
         Term::Var(var) => match &rule.vars[var].ty {
