@@ -58,6 +58,18 @@ impl<'p> Oracle<'p> {
         // A fact of a type that the policy does not mention matches nothing.
         let mentions = |fact: &&Fact| fact.args.iter().all(|arg| program.type_id(&arg.ty).is_some());
         let facts: Vec<Fact> = facts.iter().filter(mentions).cloned().collect();
+        Self::of_all(program, &facts, mentioned, now, patience)
+    }
+
+    /// The same, where a fact of a type that the policy does not mention matches what may be of any type.
+    pub fn of_all(
+        program: &'p Program,
+        facts: &[Fact],
+        mentioned: &[Value],
+        now: i64,
+        patience: u64,
+    ) -> Option<Self> {
+        let facts = facts.to_vec();
         let clock = Value::new("Integer", &now.to_string());
         let domain = ActiveDomain::new(program, &facts, mentioned.iter().chain([&clock]));
         let declared = program.predicates.iter().map(|predicate| (predicate.name.clone(), predicate.arity));

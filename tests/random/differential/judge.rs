@@ -11,6 +11,7 @@ use super::next;
 use super::page::{answer, page};
 use super::review;
 use super::tally::{Tally, count, is_late};
+use super::unmentioned::Unmentioned;
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::question::Question;
 use portcullis_testkit::fixture::{Answer, Expected};
@@ -122,6 +123,9 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
     if many.is_none() {
         count(&tally.too_large);
     }
+    let all: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
+    let unmentioned = Unmentioned::new(sample, &oracle, &program, (&case.split, &values), &all);
+    let unmentioned = unmentioned.map_err(|message| no_question(sample, &message))?;
     // By chance and not in turn: questions of a kind are at equal distances.
     let is_chosen = |number: usize, question: &Question| {
         let is_wide = matches!(Allow::of(question), Some(Allow::Actions(..)));
@@ -142,6 +146,12 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
             many.ask(question, turn, tally).map_err(|(expected, found)| Found {
                 question: text.clone(),
                 page: page(&sample.policy, &many.facts, text, &expected, &found),
+            })?;
+        }
+        if let Some(unmentioned) = &unmentioned {
+            unmentioned.ask(question, turn, &case.whole, tally).map_err(|(expected, found)| Found {
+                question: text.clone(),
+                page: page(&sample.policy, &facts, text, &expected, &found),
             })?;
         }
         if found {

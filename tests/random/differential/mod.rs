@@ -28,6 +28,7 @@ mod page;
 mod proofs;
 mod review;
 mod tally;
+mod unmentioned;
 
 use judge::{Found, judge};
 use portcullis_testkit::generate::{Sample, samples};

@@ -71,6 +71,17 @@ struct Bulks {
     strange: Counter<usize>,
 }
 
+/// Questions over bound facts of a type that the policy does not mention.
+#[derive(Default)]
+pub(crate) struct Unmentioned {
+    /// Refused, as a negation needs them.
+    pub(crate) refused: Counter<usize>,
+    /// Those of the refused whose answer without them would be wrong.
+    pub(crate) denied: Counter<usize>,
+    /// Judged without them.
+    pub(crate) left_out: Counter<usize>,
+}
+
 /// One kind of policy or schema per `KINDS_PER` cases must occur.
 const KINDS_PER: usize = 50;
 
@@ -120,6 +131,8 @@ pub(crate) struct Tally {
     /// Lists of actors that were read in pages, and those of more than one page.
     subject_pages: [Counter<usize>; 2],
     bulks: Bulks,
+    /// Questions over facts of a type that the policy does not mention.
+    pub(crate) unmentioned: Unmentioned,
     decisions: Counter<usize>,
     granted: Counter<usize>,
     enumerations: Counter<usize>,
@@ -292,6 +305,12 @@ impl Tally {
         for (part, name) in [(mixed, "of several types"), (twice, "twice"), (strange, "of unknown types")] {
             assert!(holds(part, 20, all, 1), "too few bulks have resources {name}");
         }
+        let Unmentioned { refused, left_out, .. } = &self.unmentioned;
+        assert!(refused.get() > 0, "no negation needs facts of unmentioned types");
+        assert!(
+            holds(left_out, 20, &self.cases, 1),
+            "too few questions leave out facts of unmentioned types"
+        );
     }
 }
 
@@ -380,13 +399,16 @@ impl Tally {
         write!(f, "{} lists of actors in pages ({} of several), ", all.get(), turned.get())?;
         write!(
             f,
-            "{} bulks ({} pass in part, {} of several types, {} with repetitions, {} with unknown types, {} refused), {} too large, {} reached the time limit",
+            "{} bulks ({} pass in part, {} of several types, {} with repetitions, {} with unknown types, {} refused), {} beside facts of unmentioned types ({} refused for them, {} of these wrong without), {} too large, {} reached the time limit",
             bulks.all.get(),
             bulks.in_part.get(),
             bulks.mixed.get(),
             bulks.twice.get(),
             bulks.strange.get(),
             bulks.refused.get(),
+            self.unmentioned.left_out.get() + self.unmentioned.refused.get(),
+            self.unmentioned.refused.get(),
+            self.unmentioned.denied.get(),
             too_large.get(),
             late.get(),
         )
