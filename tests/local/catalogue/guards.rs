@@ -18,6 +18,21 @@ trusted(u: User, f: Folder) if has_relation(f, \"parent\", p) and trusted(u, p);
                    SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1 AND f.id NOT IN (TRUSTED))",
     },
     Pattern {
+        shape: "pattern-denial-inside-a-denial",
+        title: "A denial inside a denial, which two rules share",
+        why: "It is one condition on the row, and finds the blocks by the document. In the set of the user's blocks, PostgreSQL would read all blocks with all that allows them if it has no statistics.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if blocked(d, u) and not fails(u, d);
+has_permission(u: User, \"read\", d: Document) if
+  has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f) and status(d, \"final\") and not fails(u, d);
+fails(u: User, d: Document) if blocked(d, v) and v != u and not deputy(v, u);",
+        expert: "(EXISTS (SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id = ?) OR VIEWED AND d.status = 'final')
+                 AND NOT EXISTS (
+                   SELECT 1 FROM blocks b WHERE b.document_id = d.id AND b.user_id <> ? AND NOT EXISTS (
+                     SELECT 1 FROM deputies x WHERE x.active = 1 AND x.user_id = b.user_id AND x.deputy_id = ?))",
+    },
+    Pattern {
         shape: "pattern-denied-through-a-chain-of-deputies",
         title: "Documents that are blocked for a user whose deputy the user is, at any distance",
         why: "The chain of deputies is followed once. An index finds the blocks by the document, by an array of the users, or by both.",

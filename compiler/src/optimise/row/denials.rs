@@ -9,7 +9,7 @@
 //! a quarter. With so few rows, a page looks expensive enough to be compiled before it runs. A denial outside
 //! of alternatives stays where it is: it becomes an anti-join, which PostgreSQL estimates well.
 
-use super::sets::{asks, link_of, with_shown};
+use super::sets::{asks, is_bound, link_of, with_shown};
 use super::{is_of_row, rows_of};
 use crate::algebra::{Condition, From, Plan, Select};
 
@@ -52,10 +52,12 @@ fn move_in(select: &mut Select, rows: &[From]) {
     }
 }
 
-/// Whether a condition reads what belongs to the row. A test of something else is made once for all rows.
+/// Whether a condition reads what belongs to the row. A test of something else is made once for all rows, as
+/// are the numbers with which a value of the row is only compared.
 fn is_probe(condition: &Condition, rows: &[From]) -> bool {
-    let is_read = matches!(condition, Condition::Any(branches) if matches!(branches.as_slice(), [only] if !only.reads_nothing()));
-    is_read && asks(condition, &|expr| is_of_row(expr, rows))
+    let Condition::Any(branches) = condition else { return false };
+    let [only] = branches.as_slice() else { return false };
+    !only.reads_nothing() && !is_bound(only, rows) && asks(condition, &|expr| is_of_row(expr, rows))
 }
 
 /// Whether a condition looks up what denies the row. What does not depend on the row is tested once, before

@@ -118,7 +118,7 @@ pub(super) fn rank(condition: &Condition, rows: &[From]) -> usize {
 }
 
 /// Whether a probe only compares a value of the row with numbers of a set.
-fn is_bound(probe: &Select, rows: &[From]) -> bool {
+pub(super) fn is_bound(probe: &Select, rows: &[From]) -> bool {
     let links = probe.filter.iter().filter(|condition| {
         let mut found = false;
         condition.for_each_expr(&mut |expr| found |= is_of_row(expr, rows));

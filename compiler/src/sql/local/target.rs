@@ -227,7 +227,7 @@ impl Printing for Lowering<'_, Local<'_>> {
     }
 
     fn has_no_row(&mut self, at: At<'_>, select: &Select) -> Result<Sql, CompileError> {
-        let fence = self.denial_fence(at);
+        let fence = self.denial_fence(at, select);
         Ok(build::not_exists(self.fenced_test(at, select, fence)?))
     }
 

@@ -190,10 +190,16 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The fence around a denial. Without one, in a test that looks up one relation for each row, the
-    /// database could turn the denial into a join that reads a whole table each time.
-    pub(in crate::sql) fn denial_fence(&self, at: At<'_>) -> Fence {
-        let is_in_look_up = at.depth > 0 && at.under_or && at.scope.is_one_relation();
-        if is_in_look_up { Fence::nested(self.inputs.features) } else { Fence::Absent }
+    /// database could turn the denial into a join that reads a whole table each time. Without statistics it
+    /// could also hash all that a denial in an alternative reads, with what it looks up for each row of that.
+    pub(in crate::sql) fn denial_fence(&self, at: At<'_>, denied: &Select) -> Fence {
+        let is_in_look_up = at.depth > 0 && at.scope.is_one_relation();
+        let looks_up = at.depth == 0 && denied.branches().any(|inner| !inner.reads_nothing());
+        if at.under_or && (is_in_look_up || looks_up) {
+            Fence::nested(self.inputs.features)
+        } else {
+            Fence::Absent
+        }
     }
 
     /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set

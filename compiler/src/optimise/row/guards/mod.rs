@@ -21,7 +21,9 @@
 //! index that holds the columns asked for is all that is read.
 //!
 //! A probe that joins sources stays one condition after the alternatives if one of them, which is neither
-//! such a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass.
+//! such a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass. So does a
+//! denial that looks something up for each row that it reads ("lacks a tag of the file"), also where it is
+//! one of several alternatives: in a set, PostgreSQL would hash all of those rows if it has no statistics.
 //!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
@@ -213,19 +215,23 @@ impl RowProbe<'_> {
             && !branches.iter().all(|branch| self.mover.anchors.has_index_among(branch, self.rows))
     }
 
-    /// Whether the probe stays one condition on the row: it joins sources, and an alternative that has no set
-    /// to take it, and is no comparison, would get a copy. PostgreSQL joins it with the rows that pass the
-    /// alternatives, but runs a copy for each row, at a cost for which it compiles the statement.
+    /// Whether the probe stays one condition on the row: it joins sources, or denies what it looks up for each
+    /// of them, and an alternative that has no set to take it, and is no comparison, would get a copy.
+    /// PostgreSQL joins it with the rows that pass the alternatives, but runs a copy for each row, at a cost
+    /// for which it compiles the statement.
     fn is_better_joined(&self, branches: &[Select]) -> bool {
-        let joins_sources = match self.condition {
-            Condition::Any(probes) => probes.iter().any(reads_several),
-            _ => false,
+        let is_joined = match self.condition {
+            Condition::Any(probes) => {
+                self.mover.around == Surroundings::Nothing && probes.iter().any(reads_several)
+            }
+            Condition::None(denied) => denied.iter().any(looks_up),
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. } => false,
         };
         let would_copy = |branch: &Select| !has_set(self.column, branch) && !self.is_compared(branch);
-        self.mover.rechecks_sets
-            && self.mover.around == Surroundings::Nothing
-            && joins_sources
-            && branches.iter().any(would_copy)
+        self.mover.rechecks_sets && is_joined && branches.iter().any(would_copy)
     }
 
     /// Whether the probe is tested for all rows after the alternatives, if it is tested for some.
@@ -248,6 +254,11 @@ impl RowProbe<'_> {
 /// Whether a select joins what it reads.
 fn reads_several(select: &Select) -> bool {
     select.from.iter().filter(|from| from.kind.is_read()).count() > 1
+}
+
+/// Whether a select looks something up for each row that it reads.
+fn looks_up(select: &Select) -> bool {
+    select.branches().any(|inner| !inner.reads_nothing())
 }
 
 /// Whether a probe denies what one source of the catalog has.
