@@ -21,7 +21,9 @@ use portcullis_testkit::local::{Asked, Local};
 use portcullis_testkit::notation::{Fact, Value};
 use portcullis_testkit::oracle::Oracle;
 use portcullis_testkit::refusal::Kind;
+use std::cell::Cell as Counter;
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// One in this many policies that read an argument of any type has such facts.
 const WITH_READERS: usize = 2;
@@ -34,6 +36,36 @@ const MOST: usize = 12;
 
 /// How many assignments the oracle tries for one policy.
 const PATIENCE: u64 = 10_000_000;
+
+/// Questions over such facts.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Refused, as a negation needs them.
+    refused: Counter<usize>,
+    /// Those of the refused whose answer without them would be wrong.
+    denied: Counter<usize>,
+    /// Judged without them.
+    left_out: Counter<usize>,
+}
+
+impl Counts {
+    /// Fails if they are too few for a run of so many cases.
+    pub(crate) fn check(&self, cases: usize) {
+        assert!(self.refused.get() > 0, "no negation needs facts of unmentioned types");
+        assert!(self.left_out.get() * 20 >= cases, "too few questions leave facts of unmentioned types out");
+    }
+}
+
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [refused, denied, left_out] = [&self.refused, &self.denied, &self.left_out].map(Counter::get);
+        write!(
+            f,
+            "{} over facts of unmentioned types ({refused} refused for them, {denied} of these wrong without)",
+            refused + left_out
+        )
+    }
+}
 
 /// A policy with such facts.
 pub(crate) struct Unmentioned<'c> {
@@ -131,9 +163,9 @@ impl<'c> Unmentioned<'c> {
     }
 }
 
-/// Facts of the same predicates, each with one argument of a type that the policy does not mention: those first
-/// for which the policy reads any type there. Other arguments are other values of their types, because what
-/// the facts already deny cannot be denied again. Also returns whether any is read so.
+/// Facts of the same predicates, each with one argument of a type that the policy does not mention: first
+/// those for which the policy reads any type there; and whether there are any of these. Other arguments are
+/// other values of their types, because what the facts already deny cannot be denied again.
 fn unmentioned(program: &Program, facts: &[Fact]) -> (bool, Vec<Fact>) {
     let is_primitive = |value: &Value| matches!(value.ty.as_str(), "String" | "Integer" | "Boolean");
     let reads_any = |fact: &Fact, place: usize| {

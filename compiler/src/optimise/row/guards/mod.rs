@@ -215,8 +215,8 @@ impl RowProbe<'_> {
             && !branches.iter().all(|branch| self.mover.anchors.has_index_among(branch, self.rows))
     }
 
-    /// Whether the probe stays one condition on the row: it joins sources, or denies what it looks up for each
-    /// of them, and an alternative that has no set to take it, and is no comparison, would get a copy.
+    /// Whether the probe stays one condition on the row: it joins sources, or denies what it looks up for
+    /// each of them, and an alternative that has no set to take it, and is no comparison, would get a copy.
     /// PostgreSQL joins it with the rows that pass the alternatives, but runs a copy for each row, at a cost
     /// for which it compiles the statement.
     fn is_better_joined(&self, branches: &[Select]) -> bool {
