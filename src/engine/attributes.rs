@@ -12,12 +12,13 @@
 //!
 //! An attribute that the policy does not read is ignored. One that it reads, but with a value that cannot be
 //! a fact or has a different type than the rules expect, is refused: under a negation, ignoring it would
-//! grant.
+//! grant. So is one of a subject or resource whose type the policy does not mention, if a negation asks for
+//! the attribute of anything.
 
 use super::{Engine, EngineError};
 use crate::store::{Fact, Value};
 use portcullis_compiler::builtin;
-use portcullis_compiler::ir::{Program, SignatureArg, TypeId};
+use portcullis_compiler::ir::{CallArg, DenyingCall, Program, SignatureArg, TypeId};
 use portcullis_compiler::primitive::{BOOLEAN, INTEGER, STRING};
 use serde_json::Value as Json;
 
@@ -109,7 +110,12 @@ impl Attribute {
         let pairs: Vec<(&str, &str)> = first.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
         let read: Vec<&SignatureArg> = program.accepted_after(predicate, &pairs).collect();
         if read.is_empty() {
-            return Ok(());
+            return if self.may_deny(program, &first) {
+                let why = "a rule may deny something because of it, and the policy does not mention the type";
+                Err(self.refused(why))
+            } else {
+                Ok(())
+            };
         }
         if !self.of.is_known() {
             return Err(self.refused("a rule reads it of single values, and the question asks for all"));
@@ -141,6 +147,23 @@ impl Attribute {
             }
         }
         Ok(())
+    }
+
+    /// Whether a negation asks for the property of a value of any type, and the policy does not mention the
+    /// type of this one.
+    fn may_deny(&self, program: &Program, first: &[Value]) -> bool {
+        let types: Vec<Option<TypeId>> = first.iter().map(|arg| program.type_id(&arg.ty)).collect();
+        let is_unmentioned = types.contains(&None);
+        let sees = |call: &DenyingCall<'_>| {
+            let admits = |((arg, value), ty): ((&CallArg<'_>, &Value), &Option<TypeId>)| match arg {
+                CallArg::Literal(literal) => arg.admits(*ty) && literal.text == value.id,
+                CallArg::Any | CallArg::OneOf(_) => arg.admits(*ty),
+            };
+            call.predicate == self.of.predicate()
+                && call.args.len() == first.len() + 1
+                && call.args.iter().zip(first).zip(&types).all(admits)
+        };
+        is_unmentioned && program.denying_calls().iter().any(sees)
     }
 
     fn refused(&self, why: &str) -> EngineError {
@@ -251,6 +274,36 @@ mod tests {
         ];
         for (of, name, value) in ignored {
             assert_eq!(read(of, name, value.clone()), none, "{name} {value}");
+        }
+    }
+
+    /// An attribute of a type that the policy does not mention: only a negation would permit more without it.
+    #[test]
+    fn what_may_deny_something_is_not_ignored() {
+        let about = |rule: &str| {
+            let program =
+                program(&format!("actor User {{}} resource Doc {{ permissions = [\"read\"]; }}\n{rule}"));
+            let attribute = |name: &str, of| Attribute { of, name: name.to_owned(), value: json!(true) };
+            let of_page = AttributeOwner::Resource(value("Page", "1"));
+            let of_any = AttributeOwner::ResourceOfType("Page".to_owned());
+            [
+                attribute("archived", of_page.clone()),
+                attribute("archived", of_any),
+                attribute("public", of_page),
+            ]
+            .map(|attribute| facts(&program, &[attribute]).map_err(|error| error.to_string()))
+        };
+        let ignored = || Ok(Vec::new());
+        let rule = "allow(u: User, \"read\", d) if not resource_property(d, \"archived\", true);";
+        let [one, any, other] = about(rule);
+        for refused in [one, any] {
+            assert!(refused.unwrap_err().contains("the policy does not mention the type"));
+        }
+        assert_eq!(other, ignored());
+        let positive = "allow(u: User, \"read\", d) if resource_property(d, \"archived\", true);";
+        let typed = "allow(u: User, \"read\", d: Doc) if not resource_property(d, \"archived\", true);";
+        for rule in [positive, typed] {
+            assert_eq!(about(rule), [ignored(), ignored(), ignored()], "{rule}");
         }
     }
 

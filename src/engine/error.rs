@@ -65,6 +65,13 @@ pub enum PolicyRefusal {
         /// Each error, rendered.
         errors: Vec<String>,
     },
+    /// Stored facts would no longer deny what they deny.
+    UnreadFacts {
+        /// Every error, one after the other.
+        message: String,
+        /// One for each kind of these facts.
+        errors: Vec<String>,
+    },
     /// It validates, but its own tests fail.
     Tests {
         /// One line for each failure.
@@ -77,7 +84,9 @@ pub enum PolicyRefusal {
 impl std::fmt::Display for PolicyRefusal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Validation { message, .. } | Self::Tests { message, .. } => f.write_str(message),
+            Self::Validation { message, .. }
+            | Self::UnreadFacts { message, .. }
+            | Self::Tests { message, .. } => f.write_str(message),
         }
     }
 }

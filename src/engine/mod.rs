@@ -49,6 +49,7 @@ mod tables;
 #[cfg(test)]
 mod tests;
 mod trial_values;
+mod unread_facts;
 mod versions;
 mod view;
 mod why;

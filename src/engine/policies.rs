@@ -4,8 +4,8 @@
 //! each other; questions meanwhile see either the old policy or the new one as a whole.
 //!
 //! ```text
-//! text ─check─▶ program ─run its tests─▶ store the version ─▶ activate
-//!         └▶ Validation          └▶ Tests (unless forced)
+//! text ─check─▶ program ─run its tests─▶ compare stored facts ─▶ store the version ─▶ activate
+//!         └▶ Validation          └▶ Tests (unless forced)   └▶ UnreadFacts
 //! ```
 //!
 //! Checking and testing share one time limit, and stop if the uploading request goes away. Storing always
@@ -91,6 +91,7 @@ impl Engine {
             EngineError::Timeout(_) => too_long(limit),
             error => error,
         })?;
+        self.keeps_denials(&program).await?;
         let engine = self.clone();
         let stored = tokio::spawn(async move {
             let _turn = turn;

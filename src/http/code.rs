@@ -70,6 +70,8 @@ codes! {
     ContradictoryRows = "contradictory_rows", BAD_REQUEST;
     /// The policy does not validate.
     InvalidPolicy = "invalid_policy", BAD_REQUEST;
+    /// Stored facts deny something, and the policy would not read them.
+    UnreadFacts = "unread_facts", BAD_REQUEST;
     /// The policy validates, and its own tests fail.
     PolicyTestsFailed = "policy_tests_failed", BAD_REQUEST;
     /// No key, or none that is known.
@@ -146,6 +148,7 @@ impl From<&PolicyRefusal> for ErrorCode {
     fn from(refusal: &PolicyRefusal) -> Self {
         match refusal {
             PolicyRefusal::Validation { .. } => Self::InvalidPolicy,
+            PolicyRefusal::UnreadFacts { .. } => Self::UnreadFacts,
             PolicyRefusal::Tests { .. } => Self::PolicyTestsFailed,
         }
     }

@@ -100,6 +100,11 @@ impl IntoResponse for PolicyError {
                 message,
                 errors: errors.into_iter().map(failure).collect(),
             },
+            Self::Refused(PolicyRefusal::UnreadFacts { message, errors }) => PolicyErrorBody::Invalid {
+                code: ErrorCode::UnreadFacts,
+                message,
+                errors: errors.into_iter().map(failure).collect(),
+            },
             Self::Refused(PolicyRefusal::Tests { message, report }) => PolicyErrorBody::TestsFailed {
                 code: ErrorCode::PolicyTestsFailed,
                 message,

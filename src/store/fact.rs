@@ -55,7 +55,7 @@ pub enum ArgPattern {
 }
 
 /// A pattern for facts.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FactPattern {
     /// The predicate's name; `None` for any.
     pub predicate: Option<String>,

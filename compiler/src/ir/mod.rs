@@ -11,6 +11,7 @@
 //!     :- is_public(v1), not has_role(v0, "banned", v1)
 //! ```
 
+mod denials;
 mod ids;
 mod index;
 mod lookup;
@@ -20,6 +21,7 @@ mod rule;
 mod rules;
 mod symbols;
 
+pub use denials::{CallArg, DenyingCall};
 pub use ids::{BodyLiteralId, ConstId, PredId, QuestionVarId, RuleId, SignatureId, TypeId, VarId};
 pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};

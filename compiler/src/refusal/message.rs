@@ -45,10 +45,15 @@ impl Refusal {
                 )
             }
             Self::Unmentioned { key, ty, rule } => {
-                let place = of_rule(*rule);
-                format!(
-                    "{place} may deny something because of `{key}`, which the data bindings have, but the policy does not mention the type `{ty}`, so the rule would not see these facts: add `resource {ty} {{}}` or `actor {ty} {{}}` to the policy, or give the rule's variable a type"
-                )
+                let mention = format!("add `resource {ty} {{}}` or `actor {ty} {{}}` to the policy");
+                match rule {
+                    Some(Place { line, .. }) => format!(
+                        "the rule at line {line} may deny something because of `{key}`, which the data bindings have, but the policy does not mention the type `{ty}`, so the rule would not see these facts: {mention}, or give the rule's variable a type"
+                    ),
+                    None => format!(
+                        "the question would not see `{key}`, which the data bindings have, because the policy does not mention the type `{ty}`: {mention}"
+                    ),
+                }
             }
         }
     }

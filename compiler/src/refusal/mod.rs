@@ -68,14 +68,14 @@ pub enum Refusal {
         /// The maximum in one statement.
         most: usize,
     },
-    /// A negation asks for facts of any type, and the data bindings have some of a type that the policy
-    /// does not mention.
+    /// A negation asks for facts of any type, or the question for this one, and the data bindings have some
+    /// of a type that the policy does not mention.
     Unmentioned {
         /// The key of the bound facts.
         key: String,
         /// The type.
         ty: String,
-        /// The call that would see the facts; `None` for one that the policy implies.
+        /// The call that would see the facts; `None` for one of the question.
         rule: Option<Place>,
     },
 }

@@ -3,7 +3,7 @@
 //! Data bindings may have facts that a policy does not use, since one document serves several policies. A
 //! variable of any type stands for the types that the policy mentions, so such facts are left out. Where they
 //! could only permit something, that is right. If a negation asks for them, the answer would be yes where the
-//! facts may say no: such a question is refused.
+//! facts may say no: such a question is refused. So is one that asks for the facts themselves.
 
 use super::frame::{Frame, TypeSet};
 use super::index::{LeftOut, SourceArg};
@@ -48,9 +48,9 @@ impl<'p> Specialiser<'p> {
     /// Refuses the question if a negation would not see facts that are left out.
     pub(super) fn check_left_out(&self) -> Result<(), CompileError> {
         let blind = self.blind.found.iter().find(|(.., maker)| match *maker {
-            Maker::Negation => true,
+            // A question that asks for the facts themselves would be told that there are none.
+            Maker::Negation | Maker::Question => true,
             Maker::Table(table) => self.is_denied(table),
-            Maker::Question => false,
         });
         let Some((pred, place, span, _)) = blind else { return Ok(()) };
         let Some(LeftOut { key, ty, .. }) = self.sources.left_out(*pred).get(*place) else {

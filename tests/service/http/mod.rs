@@ -35,6 +35,7 @@ mod subjects;
 mod tls;
 mod unread;
 mod unmentioned;
+mod unread_facts;
 mod uploads;
 mod why;
 mod why_local;

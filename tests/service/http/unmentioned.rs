@@ -97,6 +97,28 @@ fn a_guard_about_any_resource_is_refused_only_for_a_resource_of_the_type() {
     assert_eq!((refused.status, refused.code()), (400, UNMENTIONED), "{}", refused.text);
 }
 
+/// Rows of them would be missing from the answer.
+#[test]
+fn a_query_for_them_is_refused() {
+    let server = Server::start();
+    with_policy(&server, &policy("not held(doc, _)"));
+    let held = |ty: &str| {
+        let vars = json!({ "d": { "type": "Doc", "ids": ["1"] }, "h": { "type": ty, "ids": ["7"] } });
+        let query = json!({
+            "predicate": ["held", ["d", "h"]], "calls": [], "constraints": vars, "context_facts": [],
+        });
+        let mode = json!({ "mode": "select", "query_vars_to_output_column_names": {} });
+        server.post(
+            "/api/evaluate_query_local",
+            &json!({ "query": query, "mode": mode, "data_bindings": BINDINGS }),
+        )
+    };
+    assert_eq!(held("String").status, 200, "{}", held("String").text);
+    let refused = held("Hold");
+    refused.fails(400, "the question would not see `held(Doc:_, Hold:_)`");
+    assert_eq!(refused.code(), UNMENTIONED);
+}
+
 #[test]
 fn a_rule_that_needs_them_permits_nothing_and_a_note_says_why() {
     let server = Server::start();
