@@ -172,7 +172,7 @@ fn unmentioned(program: &Program, facts: &[Fact]) -> (bool, Vec<Fact>) {
         program.signatures.iter().any(|signature| {
             signature.predicate == fact.predicate
                 && signature.args.len() == fact.args.len()
-                && matches!(signature.args[place], SignatureArg::Any)
+                && matches!(signature.args.get(place), Some(SignatureArg::Any))
         })
     };
     let values: BTreeSet<&Value> = facts.iter().flat_map(|fact| &fact.args).collect();
@@ -182,12 +182,14 @@ fn unmentioned(program: &Program, facts: &[Fact]) -> (bool, Vec<Fact>) {
     };
     let mut added: Vec<(bool, Fact)> = Vec::new();
     for (at, fact) in facts.iter().enumerate() {
+        let id = if at % 2 == 0 { "a" } else { "b" };
         for (place, _) in fact.args.iter().enumerate().filter(|(_, arg)| !is_primitive(arg)) {
-            let mut changed = fact.clone();
-            for arg in changed.args.iter_mut().filter(|arg| !is_primitive(arg)) {
-                *arg = another(arg, at);
-            }
-            changed.args[place] = Value::new(FOREIGN, ["a", "b"][at % 2]);
+            let args = fact.args.iter().enumerate().map(|(other, arg)| match arg {
+                _ if other == place => Value::new(FOREIGN, id),
+                arg if is_primitive(arg) => arg.clone(),
+                arg => another(arg, at),
+            });
+            let changed = Fact { predicate: fact.predicate.clone(), args: args.collect() };
             added.push((reads_any(fact, place), changed));
         }
     }
