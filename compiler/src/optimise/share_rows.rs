@@ -6,8 +6,23 @@
 //!
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small. The answer does
 //! not depend on the promise.
+//!
+//! A select reads a row itself, and not the table, where two facts of the row lead to two other sources, which
+//! lead to each other and are tested row by row:
+//!
+//! ```text
+//! t1(document, kind) ⋈ handles(team, kind) ⋈ placed(team, region) ⋈ t2(document, region)
+//!     where member(user, team) or …
+//! ```
+//!
+//! `read-once` makes one source of `t1` and `t2`, so that all conditions are those of one join, which starts
+//! from the document. With its region in a table of its own, the two would be unrelated: `sets` would test
+//! all teams of that kind, and only then look for those in the region. Where nothing is tested, that is quick,
+//! and planned in less time than the join.
 
 use super::setting::Setting;
+use crate::algebra::aliases::mentioned;
+use crate::algebra::groups::around;
 use crate::algebra::{
     Alias, Condition, Expr, From, FromKind, Plan, Select, Table, TableBody, TableId, TableRef,
 };
@@ -118,30 +133,78 @@ struct LookUpFinder<'f> {
 }
 
 impl LookUpFinder<'_> {
-    /// Visits the look-ups of a select and its branches; `around` are the sources of the enclosing selects.
+    /// Visits the look-ups of a select and its branches that a table may replace; `outside` are the sources of
+    /// the enclosing selects.
     fn visit(
         &self,
         select: &mut Select,
-        around: &mut Vec<From>,
+        outside: &mut Vec<From>,
         found: &mut impl FnMut(&mut From, KeyLookUp),
     ) {
-        let before = around.len();
-        around.extend(&select.from);
-        let Select { from, filter, .. } = select;
-        for from in from {
-            if let Some(look_up) = self.look_up(*from, filter, around) {
+        let before = outside.len();
+        outside.extend(&select.from);
+        let look_up = |from: &From| {
+            let (look_up, value) = self.look_up(*from, &select.filter, outside)?;
+            (!self.closes_circle(from.alias, look_up, value, select)).then_some(look_up)
+        };
+        let look_ups: Vec<Option<KeyLookUp>> = select.from.iter().map(look_up).collect();
+        for (from, look_up) in select.from.iter_mut().zip(look_ups) {
+            if let Some(look_up) = look_up {
                 found(from, look_up);
             }
         }
-        for condition in filter {
+        for condition in &mut select.filter {
             if let Condition::Any(branches) | Condition::None(branches) = condition {
-                branches.iter_mut().for_each(|branch| self.visit(branch, around, found));
+                branches.iter_mut().for_each(|branch| self.visit(branch, outside, found));
             }
         }
-        around.truncate(before);
+        outside.truncate(before);
     }
 
-    fn look_up(&self, from: From, filter: &[Condition], around: &[From]) -> Option<KeyLookUp> {
+    /// Whether a look-up and another one of the same row lead to different sources of the select, which lead
+    /// to each other without the row and are tested. The row is that of a value from outside the select.
+    fn closes_circle(&self, alias: Alias, look_up: KeyLookUp, value: Expr, select: &Select) -> bool {
+        let of_row = self.readings_of_row(look_up, value, select);
+        let is_inside = select.from.iter().any(|from| value.alias() == Some(from.alias));
+        if is_inside || of_row.len() < 2 {
+            return false;
+        }
+        let groups = around(select, &|expr| expr.alias().is_some_and(|alias| of_row.contains(&alias))).groups;
+        groups.iter().any(|group| {
+            let led_to_by = |leads: &dyn Fn(Alias) -> bool| {
+                let links = group.links.iter().map(mentioned);
+                let links = links.filter(|aliases| aliases.iter().any(|alias| leads(*alias)));
+                let is_of_group = |alias: &Alias| group.from.iter().any(|from| from.alias == *alias);
+                links.flatten().filter(is_of_group).collect::<Vec<Alias>>()
+            };
+            let own = led_to_by(&|leading| leading == alias);
+            let others = led_to_by(&|leading| leading != alias && of_row.contains(&leading));
+            let mut tests = group.inner.iter().chain(&group.links).flat_map(Condition::branches);
+            let is_tested = tests.any(|branch| !branch.reads_nothing());
+            is_tested && own.iter().any(|alias| others.iter().any(|other| other != alias))
+        })
+    }
+
+    /// The sources of a select that look up the same row by the same value, each perhaps through another bound
+    /// query.
+    fn readings_of_row(&self, look_up: KeyLookUp, value: Expr, select: &Select) -> Vec<Alias> {
+        let keys = self.keys();
+        let Some((_, table)) = keys.of(look_up.source).find(|(key, _)| *key == look_up.column) else {
+            return Vec::new();
+        };
+        let is_looked_up = |alias: Alias, column: ColumnId| {
+            select.equal_to(Expr::Column { alias, column }).any(|equal| equal == value)
+        };
+        let reading = |from: &From| {
+            let FromKind::Source(source) = from.kind else { return None };
+            let mut known = keys.of(source);
+            known.any(|(key, of)| of == table && is_looked_up(from.alias, key)).then_some(from.alias)
+        };
+        select.from.iter().filter_map(reading).collect()
+    }
+
+    /// The look-up by key that a source is, and the value that the key equals.
+    fn look_up(&self, from: From, filter: &[Condition], outside: &[From]) -> Option<(KeyLookUp, Expr)> {
         let FromKind::Source(source) = from.kind else { return None };
         filter.iter().find_map(|condition| {
             let Condition::Compare { op: CompareOp::Equal, left, right } = condition else { return None };
@@ -153,16 +216,19 @@ impl LookUpFinder<'_> {
             let equals = match other {
                 Expr::Const(literal) => KeyValue::Const(literal),
                 Expr::Column { alias, column } => {
-                    let from = around.iter().rev().find(|from| from.alias == alias)?;
+                    let from = outside.iter().rev().find(|from| from.alias == alias)?;
                     let table = from.kind.table().filter(|table| table.index() < self.n_made)?;
                     KeyValue::Column { table, column }
                 }
                 _ => return None,
             };
-            let Self { catalog, bindings, .. } = *self;
-            let is_key = Keys { catalog, bindings }.is_typed_key(source, column);
-            is_key.then_some(KeyLookUp { source, column, equals })
+            self.keys().is_typed_key(source, column).then_some((KeyLookUp { source, column, equals }, other))
         })
+    }
+
+    fn keys(&self) -> Keys<'_> {
+        let Self { catalog, bindings, .. } = *self;
+        Keys { catalog, bindings }
     }
 
     /// The table of a look-up's rows, all columns.
@@ -185,5 +251,116 @@ impl LookUpFinder<'_> {
             output: ColumnId::all(n_columns).map(|column| Expr::Column { alias: found, column }).collect(),
         };
         Table::new(name, "shared look-up".to_owned(), n_columns, TableBody::Union(vec![select]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{bound_catalog, column, equal, literal, read, source};
+    use crate::bindings::parse;
+
+    /// The kind, region and owner of a document, in one table, and of which kinds and where teams are.
+    const KINDS: usize = 0;
+    const REGIONS: usize = 1;
+    const HANDLES: usize = 2;
+    const PLACED: usize = 3;
+    const NEEDS: usize = 4;
+
+    const BINDINGS: &str = "facts:
+  of_kind(Document:_, Kind:_):
+    query: SELECT id, kind FROM documents
+  is_in(Document:_, Region:_):
+    query: SELECT id, region FROM documents
+  handles(Team:_, Kind:_):
+    query: SELECT team, kind FROM skills
+  placed(Team:_, Region:_):
+    query: SELECT id, region FROM teams
+  needs(Kind:_, Region:_):
+    query: SELECT kind, region FROM needs
+sql_types: {Document: bigint, Kind: bigint, Region: bigint, Team: bigint}
+tables: {Document: documents.id, Team: teams.id}
+";
+
+    /// The sources of a select that a table may replace.
+    fn shared(select: Select) -> Vec<Alias> {
+        shared_of(select, 0)
+    }
+
+    /// The same, where the first tables of the plan are rows that are shared already.
+    fn shared_of(mut select: Select, n_made: usize) -> Vec<Alias> {
+        let catalog = bound_catalog(&[
+            ("of_kind", &["Document", "Kind"]),
+            ("is_in", &["Document", "Region"]),
+            ("handles", &["Team", "Kind"]),
+            ("placed", &["Team", "Region"]),
+            ("needs", &["Kind", "Region"]),
+        ]);
+        let bindings = parse(BINDINGS).expect("the bindings are read");
+        let mut shared = Vec::new();
+        let finder = LookUpFinder { catalog: &catalog, bindings: &bindings, n_made };
+        finder.visit(&mut select, &mut Vec::new(), &mut |from, _| shared.push(from.alias));
+        shared
+    }
+
+    /// 1 and 2 are the kind and the region of these documents.
+    fn documents(
+        [kind, region]: [usize; 2],
+        others: &[(usize, FromKind)],
+        conditions: &[Condition],
+    ) -> Select {
+        let facts = [(1, source(KINDS)), (2, source(REGIONS))];
+        let keys = vec![equal(column(1, 0), literal(kind)), equal(column(2, 0), literal(region))];
+        read(&[&facts, others].concat(), [&keys, conditions].concat(), Vec::new())
+    }
+
+    /// The documents' facts, and teams of that kind in that region, which are tested.
+    fn of_teams(documents_read: [usize; 2], others: &[Condition]) -> Select {
+        let led_to = [equal(column(1, 1), column(3, 1)), equal(column(2, 1), column(4, 1))];
+        let teams = [(3, source(HANDLES)), (4, source(PLACED))];
+        documents(documents_read, &teams, &[&led_to, others].concat())
+    }
+
+    /// A team is in one of two ways what the test wants.
+    fn tested() -> Condition {
+        let way = |relation: usize| {
+            read(&[(5, source(relation))], vec![equal(column(5, 0), column(3, 0))], Vec::new())
+        };
+        Condition::Any(vec![way(HANDLES), way(PLACED)])
+    }
+
+    #[test]
+    fn facts_that_meet_in_a_tested_container_are_read_with_it() {
+        let is_one_team = || equal(column(3, 0), column(4, 0));
+        assert_eq!(shared(of_teams([0, 0], &[is_one_team(), tested()])), []);
+        let both = [1, 2].map(Alias::of_number);
+        assert_eq!(shared(of_teams([0, 0], &[tested()])), both, "the teams are unrelated");
+        assert_eq!(shared(of_teams([0, 1], &[is_one_team(), tested()])), both, "the documents are");
+        assert_eq!(shared(of_teams([0, 0], &[is_one_team()])), both, "nothing is tested");
+    }
+
+    /// Each fact is a value that the source is looked up by.
+    #[test]
+    fn facts_of_one_source_are_shared() {
+        let way = read(&[(5, source(NEEDS))], vec![equal(column(5, 0), column(3, 0))], Vec::new());
+        let led_to = [equal(column(1, 1), column(3, 0)), equal(column(2, 1), column(3, 1))];
+        let conditions = [led_to.as_slice(), &[Condition::Any(vec![way])]].concat();
+        let select = documents([0, 0], &[(3, source(NEEDS))], &conditions);
+        assert_eq!(shared(select), [1, 2].map(Alias::of_number));
+    }
+
+    /// The row that another one leads to, in a test inside the select that reads the other one.
+    #[test]
+    fn a_row_from_around_a_test_is_read_in_it() {
+        let leading = From { alias: Alias::of_number(9), kind: TableId::from_index(0).source() };
+        let mut branch = of_teams([0, 0], &[equal(column(3, 0), column(4, 0)), tested()]);
+        branch.filter.splice(..2, [equal(column(1, 0), column(9, 1)), equal(column(2, 0), column(9, 1))]);
+        let with = |from: Vec<From>, branch: Select| {
+            let filter = vec![Condition::Any(vec![branch])];
+            shared_of(Select { from, filter, ..Select::default() }, 1)
+        };
+        assert_eq!(with(vec![leading], branch.clone()), []);
+        branch.from.push(leading);
+        assert_eq!(with(Vec::new(), branch), [1, 2].map(Alias::of_number));
     }
 }
