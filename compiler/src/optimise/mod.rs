@@ -177,12 +177,17 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     },
     Pass {
         name: "split-denials",
-        does: "denies each branch of a denial on the caller's row by itself",
+        does: "denies each branch of a denial on the caller's row, or on a container of it, by itself",
         applies: |setting| {
             setting.purpose == Purpose::Filter && setting.row.is_some() && setting.features.joins_tests
         },
         keeps: Keeps::Equals,
-        run: |draft, _| draft.rewrite_if_verified(row::split_denials::split),
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                let keys = Keys { catalog: setting.catalog, bindings };
+                draft.rewrite_if_verified(|plan| row::split_denials::split(plan, keys));
+            }
+        },
     },
     Pass {
         name: "lone-denials",
