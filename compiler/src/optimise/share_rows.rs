@@ -7,8 +7,8 @@
 //! Only keys that the bindings promise are taken (`tables:`), so that the table is small. The answer does
 //! not depend on the promise.
 //!
-//! A select reads a row itself, and not the table, where two facts of the row lead to two other sources, which
-//! lead to each other and are tested row by row:
+//! A select reads a row itself, and not the table, where two facts of the row lead to two other sources,
+//! which lead to each other and are tested row by row:
 //!
 //! ```text
 //! t1(document, kind) ⋈ handles(team, kind) ⋈ placed(team, region) ⋈ t2(document, region)
@@ -17,8 +17,8 @@
 //!
 //! `read-once` makes one source of `t1` and `t2`, so that all conditions are those of one join, which starts
 //! from the document. With its region in a table of its own, the two would be unrelated: `sets` would test
-//! all teams of that kind, and only then look for those in the region. Where nothing is tested, that is quick,
-//! and planned in less time than the join.
+//! all teams of that kind, and only then look for those in the region. Where nothing is tested, that is
+//! quick, and planned in less time than the join.
 
 use super::setting::Setting;
 use crate::algebra::aliases::mentioned;
@@ -133,8 +133,8 @@ struct LookUpFinder<'f> {
 }
 
 impl LookUpFinder<'_> {
-    /// Visits the look-ups of a select and its branches that a table may replace; `outside` are the sources of
-    /// the enclosing selects.
+    /// Visits the look-ups of a select and its branches that a table may replace; `outside` are the sources
+    /// of the enclosing selects.
     fn visit(
         &self,
         select: &mut Select,
@@ -185,8 +185,8 @@ impl LookUpFinder<'_> {
         })
     }
 
-    /// The sources of a select that look up the same row by the same value, each perhaps through another bound
-    /// query.
+    /// The sources of a select that look up the same row by the same value, each perhaps through another
+    /// bound query.
     fn readings_of_row(&self, look_up: KeyLookUp, value: Expr, select: &Select) -> Vec<Alias> {
         let keys = self.keys();
         let Some((_, table)) = keys.of(look_up.source).find(|(key, _)| *key == look_up.column) else {
