@@ -18,7 +18,7 @@ pub(super) enum Token {
     Name {
         /// The name without its quotes.
         text: String,
-        /// `"`, or a backtick where the database has one.
+        /// `"`, or a backtick where the database could take a name in double quotes for a text.
         quote: char,
     },
     /// A text literal, by its value.

@@ -27,7 +27,7 @@ pub(crate) struct Lexis {
     /// Quoted names that differ in case are different, and plain ones are lower case; otherwise case means
     /// nothing.
     pub(crate) quotes_keep_case: bool,
-    /// A name in double quotes that is not a column is read as text.
+    /// A name in double quotes that is not a column is read as text, and a text may stand for a name.
     pub(crate) unknown_names_are_texts: bool,
     /// The bytes after which a name is cut off without an error.
     pub(crate) name_bytes: Option<usize>,

@@ -26,6 +26,7 @@ mod pages;
 mod parity;
 mod policy;
 mod queries;
+mod quoted_names;
 mod rates;
 mod raw;
 mod review;

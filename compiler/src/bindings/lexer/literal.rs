@@ -50,7 +50,8 @@ impl QueryLexer<'_> {
         }
     }
 
-    /// A quoted name. `[…]` cannot contain a `]`, and is printed with backticks.
+    /// A quoted name. `[…]` cannot contain a `]`, and is printed with backticks. So is one in double quotes
+    /// where the database would read it as a text if there is no such column: in backticks it is an error.
     pub(super) fn name(&mut self, quote: char) -> Result<(), String> {
         let (text, quote) = if quote == '[' {
             self.take(1);
@@ -59,7 +60,7 @@ impl QueryLexer<'_> {
             self.take(1);
             (text, '`')
         } else {
-            (self.quoted(quote)?, quote)
+            (self.quoted(quote)?, if self.lexis.unknown_names_are_texts { '`' } else { quote })
         };
         self.push_name(text, quote)
     }

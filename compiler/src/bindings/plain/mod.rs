@@ -115,17 +115,11 @@ impl QueryScope {
         columns.map(|(range, path)| Some((range.clone(), self.column(path)?))).collect()
     }
 
-    /// The column that a path names. A name alone could also be the table, which means its whole row, and in
-    /// some databases a name in double quotes could be a text.
+    /// The column that a path names. A name alone could also be the table, which means its whole row.
     fn column(&self, path: &[&Token]) -> Option<SqlName> {
         let column = match path {
             [qualifier, column] if folded(qualifier, self.lexis) == self.called => column,
-            [column] => {
-                let unsure =
-                    self.lexis.unknown_names_are_texts && matches!(column, Token::Name { quote: '"', .. });
-                let is_row = folded(column, self.lexis) == self.called;
-                (!unsure && !is_row).then_some(column)?
-            }
+            [column] if folded(column, self.lexis) != self.called => column,
             _ => return None,
         };
         Some(SqlName::of(column, self.lexis))

@@ -296,7 +296,8 @@ fn a_text_is_data_in_every_position() {
         let name = format!("\"{}\"", inside.replace('"', "\"\""));
         for dialect in BOTH {
             let text = format!("SELECT {name} FROM t");
-            let spelled = plain_name(inside, '"', dialect.features().escapes);
+            let quote = if dialect.features().lexis.unknown_names_are_texts { '`' } else { '"' };
+            let spelled = plain_name(inside, quote, dialect.features().escapes);
             assert_eq!(read(&text, dialect).unwrap().text, format!("SELECT {spelled} FROM t"));
         }
     }

@@ -147,11 +147,12 @@ fn columns_of_one_table() {
 }
 
 #[test]
-fn what_sqlite_may_take_for_a_text_is_not_plain() {
+fn what_is_in_double_quotes_is_a_column_to_sqlite_too() {
     assert_eq!(shown("SELECT [a] FROM `t` WHERE `b`", Dialect::Sqlite).unwrap(), "`t` | `a` | t.`b`");
-    assert_eq!(shown("SELECT t.\"a\" FROM \"t\"", Dialect::Sqlite).unwrap(), "\"t\" | \"a\" | ");
-    assert_eq!(shown("SELECT \"a\" FROM t", Dialect::Sqlite), None);
-    assert_eq!(shown("SELECT a FROM t WHERE b = \"admin\"", Dialect::Sqlite), None);
+    assert_eq!(shown("SELECT t.\"a\" FROM \"t\"", Dialect::Sqlite).unwrap(), "`t` | `a` | ");
+    assert_eq!(shown("SELECT \"a\" FROM t", Dialect::Sqlite).unwrap(), "t | `a` | ");
+    let condition = "SELECT a FROM t WHERE b = \"admin\"";
+    assert_eq!(shown(condition, Dialect::Sqlite).unwrap(), "t | a | t.b = t.`admin`");
     assert_eq!(shown("SELECT `T` FROM t", Dialect::Sqlite), None);
 }
 

@@ -383,7 +383,7 @@ facts:
   B: text
   Twice: integer
 tables:
-  Repo: '\"Repos\".\"Id\"'
+  Repo: '`Repos`.`Id`'
   Keyed: keyed.id
 ";
     assert_eq!(text, format!("{bindings}{added}"));
