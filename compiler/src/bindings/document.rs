@@ -1,16 +1,16 @@
 //! Reads the YAML tree of a data-bindings document into [`Bindings`].
 //!
 //! Such files often serve other tools as well, so unknown keys at any level are ignored, as are bindings of
-//! predicates and types that the policy does not have. A sync configuration is recognised ([`sync`]). The
-//! keys defined here are read strictly: every error names its key and line, and all errors are reported at
-//! once.
+//! predicates and types that the policy does not have. A sync configuration is recognised ([`sync`]), and so
+//! are keys at the top level that are meant for this reader ([`misplaced`]). The keys defined here are read
+//! strictly: every error names its key and line, and all errors are reported at once.
 
 use super::bound::{Binding, BindingArg, Bindings, BoundQuery, RowTable};
 use super::error::BindingsError;
 use super::name::SqlName;
 use super::types::SqlType;
 use super::yaml::{self, Content, Entry, Node, at};
-use super::{column, key, query, sync};
+use super::{column, key, misplaced, query, sync};
 use crate::catalog::BindingId;
 use crate::dialect::Dialect;
 use crate::id_vec::IdVec;
@@ -55,6 +55,9 @@ impl Document {
         if let Some((line, message)) = sync::foreign_source(top) {
             self.report(line, message);
             return bindings;
+        }
+        for (line, message) in misplaced::misplaced(top) {
+            self.report(line, message);
         }
         // The dialect decides how everything below is read.
         if !self.dialect(top.get("dialect"), &mut bindings.dialect) {

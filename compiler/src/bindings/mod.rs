@@ -32,6 +32,7 @@ mod grammar;
 mod forbidden;
 mod key;
 mod lexer;
+mod misplaced;
 mod name;
 mod plain;
 mod query;

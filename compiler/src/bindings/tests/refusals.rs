@@ -38,6 +38,50 @@ fn invalid_yaml() {
     says("a: &a {b: *a}\n", &["an alias refers to a node that contains it"]);
 }
 
+/// Under such a key, everything would be ignored without a word.
+#[test]
+fn keys_that_are_meant_for_this_reader() {
+    let facts = "  f(T:_):\n    query: SELECT id FROM t\n";
+    for key in ["Facts", "FACTS", "fact", "fatcs", "factss", "' facts'"] {
+        let name = key.trim_matches('\'');
+        says(
+            &format!("version: 1\n{key}:\n{facts}"),
+            &[&format!("line 2: the key `{name}` is not known, and would be ignored: write `facts`")],
+        );
+    }
+    for (key, known) in [
+        ("Dialect", "dialect"),
+        ("sql_type", "sql_types"),
+        ("sqlTypes", "sql_types"),
+        ("sql-types", "sql_types"),
+        ("table", "tables"),
+        ("alises", "aliases"),
+    ] {
+        says(
+            &format!("facts:\n{facts}{key}: x\n"),
+            &[&format!("line 4: the key `{key}` is not known, and would be ignored: write `{known}`")],
+        );
+    }
+    let top = facts.replace("\n  ", "\n").replacen("  ", "", 1);
+    says(&top, &["line 1: the fact `f(T:_)` is not below `facts`, and would be ignored: move it there"]);
+    says(&format!("facts:\n{facts}g (T):\n"), &["line 4: the fact `g (T)` is not below `facts`"]);
+    let nested = |key: &str| format!("{key}:\n  facts:\n    f(T:_):\n      query: SELECT id FROM t\n");
+    says(
+        &nested("bindings"),
+        &["line 1: the `facts` below `bindings` would be ignored: move them to the top"],
+    );
+
+    // What belongs to other tools.
+    for text in [
+        "targets: x\nkeys:\n  - a\nfacts_of: {}\nsource: x\ndb: y\n".to_owned(),
+        "databases:\n  facts:\n    url: x\n".to_owned(),
+        "x: &x\n  f(T:_): {query: SELECT 1}\nfacts: *x\n".to_owned(),
+        format!("facts:\n{facts}{}", nested("staging")),
+    ] {
+        good(&text);
+    }
+}
+
 #[test]
 fn the_same_key_twice_at_any_level() {
     let query = "query: SELECT id FROM t";
