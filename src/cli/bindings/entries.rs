@@ -5,9 +5,9 @@ use super::finding::{Finding, FindingCode, Severity, TypedPlace};
 use super::fix::{undecided_tables, unpromised_types};
 use super::judge;
 use super::live::{Described, Live};
-use super::policy;
 use super::report::ReportRow;
 use super::texts;
+use crate::engine::reads_bound;
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, Bindings};
 use portcullis_compiler::ir::Program;
@@ -129,7 +129,7 @@ fn bound(
         }
         Err(refusal) => findings.push(Finding::new(FindingCode::QueryRefused, Severity::Error, refusal)),
     }
-    if program.is_some_and(|program| !policy::uses(program, binding)) {
+    if program.is_some_and(|program| !reads_bound(program, binding)) {
         let message = "no rule of the policy reads such facts: compare the names and types with the policy";
         findings.push(Finding::new(FindingCode::NotRead, Severity::Warning, message));
     }

@@ -25,7 +25,6 @@ mod fix;
 mod format;
 mod judge;
 mod live;
-mod policy;
 mod postgresql;
 mod predicate;
 mod report;

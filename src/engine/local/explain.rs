@@ -2,7 +2,7 @@
 
 use super::outline::Words;
 use super::run::Planned;
-use super::{LocalEmbedded, LocalEnd, LocalExplanation, LocalRule, notes};
+use super::{LocalEmbedded, LocalEnd, LocalExplanation, LocalRule, notes, usable};
 use crate::engine::{Engine, EngineError};
 use crate::store::ConsistentRead;
 use portcullis_compiler::local::{End, SqlDetail};
@@ -42,6 +42,7 @@ impl Engine {
         let embedded = sql.embedded.into_iter();
         let mut notes = notes::notes(&document.bindings, &bound);
         notes.extend(notes::unmentioned(program, &document.bindings));
+        notes.extend(usable::unread(program, &document.bindings));
         notes.extend(sql.end.as_ref().map(notes::end));
         notes.extend(row.and_then(|row| notes::own_table(&document.bindings, &row, &sql.outline)));
         Ok(LocalExplanation {

@@ -16,10 +16,12 @@ mod notes;
 mod outline;
 mod question;
 mod run;
+mod usable;
 
 pub(super) use documents::{Document, Documents};
 pub use forms::{allow_question, conjunction_of, given_value, local_question, wanted_columns};
 pub(super) use run::{LocalKey, TextKey};
+pub use usable::reads_bound;
 
 use super::{Engine, EngineError, EvaluateQuery};
 use crate::store::{ConsistentRead, Fact, Value};

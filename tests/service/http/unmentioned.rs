@@ -129,3 +129,28 @@ fn a_rule_that_needs_them_permits_nothing_and_a_note_says_why() {
     assert!(explained.json()["notes"].as_array().unwrap().contains(&json!(note)), "{}", explained.text);
     assert!(!explained.json()["sql"].to_string().contains("holds"), "{}", explained.text);
 }
+
+#[test]
+fn a_note_names_what_the_policy_reads_instead_of_a_key() {
+    let server = Server::start();
+    let flagged = "not flagged(doc, true) and not locked(doc)";
+    with_policy(&server, &policy(flagged));
+    let more = "  flagged(Doc:_, String:_):\n    query: SELECT id, flag FROM docs
+  flagged(Doc:_):\n    query: SELECT id FROM docs
+  flagged(Doc:_, Boolean:_):\n    query: SELECT id, flag FROM docs
+  locked(Doc:_, Doc:_):\n    query: SELECT id, id FROM docs
+  flags(Doc:_):\n    query: SELECT id FROM docs\n";
+    let mut asked = question("read", "Doc");
+    asked["data_bindings"] = json!(format!("{BINDINGS}{more}"));
+    let explained = server.post("/api/explain_query", &asked);
+    assert_eq!(explained.status, 200, "{}", explained.text);
+    let notes = explained.json()["notes"].clone();
+    let notes: Vec<&str> = notes.as_array().unwrap().iter().filter_map(Json::as_str).collect();
+    let notes: Vec<&str> = notes.into_iter().filter(|note| note.contains("the policy reads")).collect();
+    let expected = [
+        "`flagged(Doc:_, String:_)` is not read: the policy reads `flagged(Doc, Boolean)`",
+        "`flagged(Doc:_)` is not read: the policy reads `flagged(Doc, Boolean)`",
+        "`locked(Doc:_, Doc:_)` is not read: the policy reads `locked(Doc)`",
+    ];
+    assert_eq!(notes, expected);
+}
