@@ -36,6 +36,7 @@ mod checks;
 mod code;
 mod collector;
 mod decision_log;
+mod distinct;
 mod engine_settings;
 mod environments;
 mod error;

@@ -7,8 +7,9 @@
 use super::AppState;
 use super::auth::ReadAccess;
 use super::checks::AuthorizeIn;
+use super::distinct::DistinctFields;
 use super::error::ApiError;
-use super::json::{Json, Object, decode_fields};
+use super::json::{Json, decode_fields};
 use super::openapi::{AnsweredValue, Error, ExplainDecisionRequest};
 use super::params::{flag, moment, pairs, version};
 use super::queries::EvaluateIn;
@@ -215,7 +216,7 @@ pub struct AtomOut {
 async fn explain(
     ReadAccess(environment): ReadAccess,
     uri: Uri,
-    Json(Object(body)): Json<Object<Map<String, serde_json::Value>>>,
+    Json(DistinctFields(body)): Json<DistinctFields>,
 ) -> Result<Json<WhyOut>, ApiError> {
     let (question, context) = asked(body)?;
     let pairs = pairs(&uri)?;

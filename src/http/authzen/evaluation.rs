@@ -7,6 +7,7 @@ use super::TAG;
 use super::decide::{EvaluationIn, EvaluationOut, decide, decide_part};
 use crate::http::auth::QuestionAccess;
 use crate::http::decision_log::Witness;
+use crate::http::distinct::DistinctFields;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object, decode_fields};
 use serde::{Deserialize, Serialize};
@@ -50,21 +51,21 @@ struct OptionsIn {
 pub(super) struct EvaluationsIn {
     /// Each may lack parts for which there is a default.
     #[schema(value_type = Option<Vec<Object>>, max_items = 10_000)]
-    evaluations: Option<Vec<Object<Map<String, Value>>>>,
+    evaluations: Option<Vec<DistinctFields>>,
     #[schema(value_type = Option<OptionsIn>)]
     options: Option<Object<OptionsIn>>,
     /// The default subject.
     #[schema(value_type = Option<Object>)]
-    subject: Option<Object<Map<String, Value>>>,
+    subject: Option<DistinctFields>,
     /// The default action.
     #[schema(value_type = Option<Object>)]
-    action: Option<Object<Map<String, Value>>>,
+    action: Option<DistinctFields>,
     /// The default resource.
     #[schema(value_type = Option<Object>)]
-    resource: Option<Object<Map<String, Value>>>,
+    resource: Option<DistinctFields>,
     /// The default context.
     #[schema(value_type = Option<Object>)]
-    context: Option<Object<Map<String, Value>>>,
+    context: Option<DistinctFields>,
 }
 
 /// Decisions in the order of the evaluations, or a single one.
@@ -124,8 +125,8 @@ pub(super) async fn evaluate_each(
 ) -> Result<Json<EvaluationsOut>, ApiError> {
     let EvaluationsIn { evaluations, options, subject, action, resource, context } = asked;
     let parts = PARTS.into_iter().zip([subject, action, resource, context]);
-    let part = |(name, part): (&str, Option<Object<Map<String, Value>>>)| {
-        let Object(part) = part?;
+    let part = |(name, part): (&str, Option<DistinctFields>)| {
+        let DistinctFields(part) = part?;
         Some((name.to_owned(), Value::from(part)))
     };
     let defaults: Map<String, Value> = parts.filter_map(part).collect();
@@ -149,7 +150,7 @@ pub(super) async fn evaluate_each(
     // Of evaluations that are all wrong, none would be asked.
     access.ask(async |_| Ok(())).await?;
     let mut decisions = Vec::with_capacity(evaluations.len());
-    for Object(evaluation) in evaluations {
+    for DistinctFields(evaluation) in evaluations {
         let decision = decide_part(&access, &witness, with_defaults(evaluation, &defaults)).await?;
         let is_last = match semantic {
             Semantic::ExecuteAll => false,

@@ -1,15 +1,16 @@
 //! What requests have in common: subjects, actions, resources, context, pages.
 
 use crate::engine::{Attribute, AttributeOwner, Value};
+use crate::http::distinct::DistinctFields;
 use crate::http::error::ApiError;
 use crate::http::json::Object;
 use crate::http::openapi::{Name, Text};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 use utoipa::ToSchema;
 
 /// Properties of a part of a request, or its context.
-pub(super) type Properties = Option<Map<String, Json>>;
+pub(super) type Properties = Option<DistinctFields>;
 
 /// A subject or a resource.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -102,7 +103,7 @@ impl Taken {
     }
 
     fn keep(&mut self, of: &AttributeOwner, properties: Properties) {
-        let each = properties.into_iter().flatten();
+        let each = properties.into_iter().flat_map(|DistinctFields(properties)| properties);
         self.attributes.extend(each.map(|(name, value)| Attribute { of: of.clone(), name, value }));
     }
 
@@ -140,16 +141,20 @@ impl PageIn {
 mod tests {
     use super::*;
 
+    fn properties(sent: &Json) -> Properties {
+        sent.as_object().cloned().map(DistinctFields)
+    }
+
     #[test]
     fn what_tokens_are_bound_to_stays_as_it_is() {
         let entity = |ty: &str, id: &str| {
-            let properties = json!({ "p": 1 }).as_object().cloned();
+            let properties = properties(&json!({ "p": 1 }));
             Object(EntityIn { ty: ty.to_owned(), id: id.to_owned(), properties })
         };
         let mut taken = Taken::default();
         taken.subject(entity("User", "ada"));
         taken.resource(entity("Doc", "1"));
-        taken.context(json!({ "ip": "x" }).as_object().cloned());
+        taken.context(properties(&json!({ "ip": "x" })));
         assert_eq!(
             taken.written(),
             r#"[[["subject","User","ada"],"p",1],[["resource","Doc","1"],"p",1],[["context"],"ip","x"]]"#

@@ -11,8 +11,9 @@ use crate::engine::{
     StartingEnd,
 };
 use crate::http::auth::ReadAccess;
+use crate::http::distinct::DistinctFields;
 use crate::http::error::ApiError;
-use crate::http::json::{Json, Object, decode_fields};
+use crate::http::json::{Json, decode_fields};
 use crate::http::openapi::ExplainRequest;
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -171,7 +172,7 @@ impl From<LocalExplanation> for ExplanationOut {
 )]
 pub(super) async fn explain(
     ReadAccess(environment): ReadAccess,
-    Json(Object(body)): Json<Object<Map<String, Value>>>,
+    Json(DistinctFields(body)): Json<DistinctFields>,
 ) -> Result<Json<ExplanationOut>, ApiError> {
     Ok(Json(environment.engine.explain_local(request(body)?).await?.into()))
 }

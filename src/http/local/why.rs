@@ -6,12 +6,12 @@
 
 use crate::engine::{CallerRow, LocalWhy, LocalWhyRequest};
 use crate::http::auth::ReadAccess;
+use crate::http::distinct::DistinctFields;
 use crate::http::error::ApiError;
 use crate::http::json::{Json, Object};
 use crate::http::openapi::ExplainDecisionRequest;
 use crate::http::why::{WhyOut, asked};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
 /// A question about a caller's database, with the rows that it has returned so far.
@@ -19,7 +19,7 @@ use utoipa::ToSchema;
 #[schema(as = WhyQueryRequest)]
 pub(super) struct WhyLocal {
     #[schema(value_type = ExplainDecisionRequest)]
-    query: Object<Map<String, Value>>,
+    query: DistinctFields,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
     data_bindings: Option<String>,
     /// The rows of all statements so far, each a list of its columns in order. Empty in the first request.
@@ -60,7 +60,7 @@ pub struct LocalWhyOut {
 )]
 pub(super) async fn why(
     ReadAccess(environment): ReadAccess,
-    Json(Object(WhyLocal { query: Object(query), data_bindings, rows })): Json<Object<WhyLocal>>,
+    Json(Object(WhyLocal { query: DistinctFields(query), data_bindings, rows })): Json<Object<WhyLocal>>,
 ) -> Result<Json<LocalWhyOut>, ApiError> {
     let (question, context) = asked(query)?;
     let rows = rows.unwrap_or_default().into_iter().map(row).collect();

@@ -107,6 +107,31 @@ fn properties_that_the_policy_reads_count_for_their_request() {
     decides(&server, &evaluation("alice", "delete", "record-1"), false);
 }
 
+/// Of two values of a property, the one that restricts could be lost.
+#[test]
+fn a_name_that_comes_twice_is_refused() {
+    let server = certified();
+    let post = |path: &str, body: &str| {
+        let headers = [&*bearer(DEVELOPMENT_KEY), "Content-Type: application/json"];
+        server.send("POST", path, &headers, body.as_bytes())
+    };
+    let twice = r#"{"status":"archived","status":"active"}"#;
+    let subject = r#""subject":{"type":"user","id":"alice"},"action":{"name":"write"}"#;
+    let resource = |properties: &str| {
+        format!(r#""resource":{{"type":"record","id":"record-1","properties":{properties}}}"#)
+    };
+    let wrong = format!("{{{subject},{}}}", resource(twice));
+    post("/access/v1/evaluation", &wrong).fails(400, "duplicate field `status`");
+    let context = format!(r#"{{{subject},{},"context":{twice}}}"#, resource("{}"));
+    post("/access/v1/evaluation", &context).fails(400, "duplicate field `status`");
+    let each = format!(r#"{{{subject},"evaluations":[{{{}}}]}}"#, resource(twice));
+    post("/access/v1/evaluations", &each).fails(400, "duplicate field `status`");
+    let default = format!(r#"{{{subject},{},"evaluations":[{{}}]}}"#, resource(twice));
+    post("/access/v1/evaluations", &default).fails(400, "duplicate field `status`");
+    let once = format!("{{{subject},{}}}", resource(r#"{"status":"archived"}"#));
+    post("/access/v1/evaluation", &once).is(200, &json!({ "decision": false }));
+}
+
 /// A property can only be a fact of the predicates that are for properties, and an unsuitable value is
 /// refused where ignoring it could grant.
 #[test]
