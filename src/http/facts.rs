@@ -17,7 +17,9 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
-use serde::Deserialize;
+use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::fmt;
 use std::sync::Arc;
 use utoipa::ToSchema;
 use utoipa_axum::router::OpenApiRouter;
@@ -88,7 +90,11 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
     done(access, groups.into_iter().map(|Group(change)| change).collect()).await
 }
 
-#[derive(Debug, Deserialize, ToSchema)]
+/// The deletions and additions of `/bulk`.
+///
+/// An unknown field is ignored if the body has one of these, too. A body with misspelt fields alone is
+/// refused: it would change nothing.
+#[derive(Debug, Default, ToSchema)]
 #[schema(as = BulkRequest)]
 struct BulkIn {
     /// The facts to delete, first.
@@ -97,6 +103,48 @@ struct BulkIn {
     /// The facts to add, afterwards.
     #[schema(value_type = Option<Vec<FactIn>>)]
     tell: FactsIn,
+}
+
+impl<'de> Deserialize<'de> for BulkIn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+
+        impl<'de> Visitor<'de> for Fields {
+            type Value = BulkIn;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BulkIn, A::Error> {
+                let (mut delete, mut tell) = (None, None);
+                let mut unknown = Vec::new();
+                while let Some(name) = map.next_key::<String>()? {
+                    let is_repeated = match name.as_str() {
+                        "delete" => delete.replace(map.next_value::<DeletesIn>()?).is_some(),
+                        "tell" => tell.replace(map.next_value::<FactsIn>()?).is_some(),
+                        _ => {
+                            map.next_value::<IgnoredAny>()?;
+                            unknown.push(format!("`{name}`"));
+                            false
+                        }
+                    };
+                    if is_repeated {
+                        return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
+                    }
+                }
+                if delete.is_none() && tell.is_none() && !unknown.is_empty() {
+                    let unknown = unknown.join(", ");
+                    return Err(A::Error::custom(format_args!(
+                        "unknown field {unknown}: write `delete` for the facts to delete, `tell` for those to add"
+                    )));
+                }
+                Ok(BulkIn { delete: delete.flatten(), tell: tell.flatten() })
+            }
+        }
+
+        deserializer.deserialize_map(Fields)
+    }
 }
 
 /// Delete facts, then add facts, all or none

@@ -137,7 +137,10 @@ impl EvaluateIn {
 }
 
 /// What is known of a variable: its type, and optionally its possible ids.
+///
+/// No other fields: with a misspelt `ids`, the variable could be anything.
 #[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
 #[schema(as = Constraint)]
 struct ConstraintIn {
     /// Its exact type; not `Actor` or `Resource`.

@@ -1,7 +1,8 @@
 //! Facts go in, go out, and stay exactly what they were.
 
+use portcullis::http::DEVELOPMENT_KEY;
 use portcullis_testkit::server::Server;
-use portcullis_testkit::wire::{fact_json, value_json};
+use portcullis_testkit::wire::{bearer, fact_json, value_json};
 use serde_json::json;
 
 #[test]
@@ -121,7 +122,15 @@ fn the_older_endpoints_are_short_forms_of_a_batch() {
     assert_eq!(server.post("/api/bulk", &json!({ "delete": [a, b], "tell": [b, c] })).status, 200);
     assert_eq!(server.stored(), ["is_public(Repo:b)", "is_public(Repo:c)"]);
     assert_eq!(server.post("/api/bulk", &json!({ "tell": null, "delete": [b] })).status, 200);
-    assert_eq!(server.post("/api/bulk", &json!({})).status, 200);
+    for nothing in [json!({}), json!({ "delete": null }), json!({ "tell": [], "newer": [a] })] {
+        assert_eq!(server.post("/api/bulk", &nothing).status, 200, "{nothing}");
+    }
+    let misspelt = "unknown field `deletes`, `inserts`: write `delete` for the facts to delete";
+    server.post("/api/bulk", &json!({ "deletes": [c], "inserts": [] })).fails(400, misspelt);
+    let headers = [&*bearer(DEVELOPMENT_KEY), "Content-Type: application/json"];
+    let twice = server.send("POST", "/api/bulk", &headers, br#"{"delete":[],"delete":[]}"#);
+    twice.fails(400, "duplicate field `delete`");
+    server.post("/api/bulk", &json!({ "tell": [7] })).fails(400, "`tell[0]`");
     assert_eq!(server.stored(), ["is_public(Repo:c)"]);
     assert_eq!(
         server.post("/api/bulk_delete", &json!([{ "predicate": "is_public", "args": [null] }, a])).status,

@@ -102,6 +102,9 @@ fn a_malformed_evaluation_says_what_is_wrong() {
     server.post("/api/evaluate_query", &with(actor)).fails(400, "Actor");
     let number = json!({ "a": { "type": "User", "ids": [7] } });
     server.post("/api/evaluate_query", &with(number)).fails(400, "`constraints.a.ids[0]`");
+    let misspelt =
+        json!({ "a": { "type": "User", "id": ["ada"] }, "b": { "type": "String" }, "c": { "type": "Repo" } });
+    server.post("/api/evaluate_query", &with(misspelt)).fails(400, "`constraints.a.id`: unknown field `id`");
     server.post("/api/evaluate_query", &json!({ "predicate": ["allow"] })).fails(400, "`predicate`");
     server.post("/api/evaluate_query", &json!({ "predicate": "allow" })).fails(400, "`predicate`");
 }
