@@ -191,7 +191,13 @@ fn undeclared(ty: &str, column: &Column, common: Option<&CommonType>) -> Option<
         return None;
     }
     if !is_entity(ty) {
-        let message = format!("is `{name}`, so only values in the canonical form of a {ty} match");
+        let message = match kind {
+            ColumnKind::Numeric(Fraction::Always) if ty == INTEGER => format!(
+                "is `{name}`, so none of its values is an Integer: an order comparison ignores its rows, even in a \
+                 denial, which then denies nothing; select `CAST(… AS bigint)`"
+            ),
+            _ => format!("is `{name}`, so only values in the canonical form of type {ty} match"),
+        };
         return Some(Finding::of(FindingCode::UndeclaredType, Severity::Warning, column, message));
     }
     let remedy = match (common, kind) {

@@ -116,6 +116,14 @@ fn an_integer_over_numeric_is_an_error() {
     let expected = "error weighs(Doc:_, Integer:_) size: is `numeric`, but `sql_types` says otherwise: write \
                     `Integer: numeric` there";
     assert_eq!((code, found), (1, vec![expected.to_owned()]));
+
+    let priced = "CREATE TABLE docs (id text PRIMARY KEY, size numeric(10, 2) NOT NULL);";
+    let undeclared = bindings.replace("sql_types: {Integer: bigint}\n", "");
+    let (code, found) = findings(folder.path(), &undeclared, &postgresql("priced", priced), &[]);
+    let expected = "warning weighs(Doc:_, Integer:_) size: is `numeric(10,2)`, so none of its values is an Integer: an \
+                    order comparison ignores its rows, even in a denial, which then denies nothing; select \
+                    `CAST(… AS bigint)`";
+    assert_eq!((code, found), (0, vec![expected.to_owned()]));
 }
 
 #[test]
