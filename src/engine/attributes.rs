@@ -15,6 +15,7 @@
 //! grant. So is one of a subject or resource whose type the policy does not mention, if a negation asks for
 //! the attribute of anything.
 
+use super::versions::Active;
 use super::{Engine, EngineError};
 use crate::store::{Fact, Value};
 use portcullis_compiler::builtin;
@@ -58,15 +59,15 @@ impl Engine {
     /// The facts that the policy reads of the attributes.
     pub fn attribute_facts(&self) -> Result<Vec<Fact>, EngineError> {
         let active = self.active().filter(|_| !self.attributes.is_empty());
-        active.map_or(Ok(Vec::new()), |active| facts(&active.program, &self.attributes))
+        active.map_or(Ok(Vec::new()), |active| facts(&active, &self.attributes))
     }
 }
 
 /// The facts that a policy reads of these attributes.
-pub(super) fn facts(program: &Program, attributes: &[Attribute]) -> Result<Vec<Fact>, EngineError> {
+pub(super) fn facts(active: &Active, attributes: &[Attribute]) -> Result<Vec<Fact>, EngineError> {
     let mut facts = Vec::new();
     for attribute in attributes {
-        attribute.add_to(&mut facts, program)?;
+        attribute.add_to(&mut facts, active)?;
     }
     Ok(facts)
 }
@@ -103,29 +104,20 @@ impl AttributeOwner {
 }
 
 impl Attribute {
-    fn add_to(&self, facts: &mut Vec<Fact>, program: &Program) -> Result<(), EngineError> {
+    fn add_to(&self, facts: &mut Vec<Fact>, active: &Active) -> Result<(), EngineError> {
+        let program: &Program = &active.program;
         let predicate = self.of.predicate();
         let name = Value { ty: STRING.to_owned(), id: self.name.clone() };
         let first: Vec<Value> = self.of.arg().into_iter().chain([name]).collect();
         let pairs: Vec<(&str, &str)> = first.iter().map(|arg| (arg.ty.as_str(), arg.id.as_str())).collect();
         let read: Vec<&SignatureArg> = program.accepted_after(predicate, &pairs).collect();
         if read.is_empty() {
-            return if self.may_deny(program, &first) {
-                let why = "a rule may deny something because of it, and the policy does not mention the type";
-                Err(self.refused(why))
-            } else {
-                Ok(())
-            };
+            return self.check_denials(active, &first);
         }
         if !self.of.is_known() {
             return Err(self.refused("a rule reads it of single values, and the question asks for all"));
         }
-        let values: &[Json] = match &self.value {
-            Json::Null => &[],
-            Json::Array(values) => values,
-            single => std::slice::from_ref(single),
-        };
-        for value in values {
+        for value in self.values() {
             let Some((value, ty)) = scalar(value) else {
                 return Err(self.refused(NOT_A_FACT));
             };
@@ -149,21 +141,46 @@ impl Attribute {
         Ok(())
     }
 
-    /// Whether a negation asks for the property of a value of any type, and the policy does not mention the
-    /// type of this one.
-    fn may_deny(&self, program: &Program, first: &[Value]) -> bool {
+    /// Refuses an attribute that no rule can see because the policy does not mention a type, if a negation
+    /// asks for it.
+    fn check_denials(&self, active: &Active, first: &[Value]) -> Result<(), EngineError> {
+        let program: &Program = &active.program;
         let types: Vec<Option<TypeId>> = first.iter().map(|arg| program.type_id(&arg.ty)).collect();
-        let is_unmentioned = types.contains(&None);
-        let sees = |call: &DenyingCall<'_>| {
-            let admits = |((arg, value), ty): ((&CallArg<'_>, &Value), &Option<TypeId>)| match arg {
-                CallArg::Literal(literal) => arg.admits(*ty) && literal.text == value.id,
-                CallArg::Any | CallArg::OneOf(_) => arg.admits(*ty),
-            };
-            call.predicate == self.of.predicate()
-                && call.args.len() == first.len() + 1
-                && call.args.iter().zip(first).zip(&types).all(admits)
+        let unmentioned = first.iter().zip(&types).find(|(_, ty)| ty.is_none());
+        let Some((Value { ty: unmentioned, .. }, _)) = unmentioned else { return Ok(()) };
+        let is_value = |arg: &CallArg, value: &Json| match (arg, scalar(value)) {
+            (CallArg::Literal(literal), Some((value, ty))) => {
+                program.literal(*literal).ty == ty && program.literal(*literal).text == value.id
+            }
+            (arg, Some((_, ty))) => arg.admits(Some(ty), program),
+            // No fact can have it, so what the rule would say of it is not known.
+            (_, None) => true,
         };
-        is_unmentioned && program.denying_calls().iter().any(sees)
+        let denies = |call: &DenyingCall| {
+            let Some((last, args)) = call.args.split_last() else { return false };
+            let admits = |((arg, value), ty): ((&CallArg, &Value), &Option<TypeId>)| match arg {
+                CallArg::Literal(literal) => program.literal(*literal).text == value.id,
+                CallArg::Any | CallArg::OneOf(_) => arg.admits(*ty, program),
+            };
+            args.iter().zip(first).zip(&types).all(admits)
+                && self.values().iter().any(|value| is_value(last, value))
+        };
+        let calls = active.denying_calls().of_predicate(self.of.predicate(), first.len() + 1, program);
+        if calls.iter().any(denies) {
+            return Err(self.refused(&format!(
+                "a rule may deny something because of it, but the policy does not mention the type `{unmentioned}`: add `resource {unmentioned} {{}}` or `actor {unmentioned} {{}}` to the policy"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The values: null is none, and an array has several.
+    fn values(&self) -> &[Json] {
+        match &self.value {
+            Json::Null => &[],
+            Json::Array(values) => values,
+            single => std::slice::from_ref(single),
+        }
     }
 
     fn refused(&self, why: &str) -> EngineError {
@@ -196,6 +213,7 @@ mod tests {
     use super::super::fixture::{fact, program, value};
     use super::*;
     use crate::engine::{EngineSettings, PolicyOptions};
+    use crate::store::PolicyDigest;
     use serde_json::json;
 
     const POLICY: &str = r#"
@@ -209,9 +227,15 @@ mod tests {
           action_property("delete", "soft", true) and context_property("zone", "inside");
     "#;
 
+    /// The facts that a policy reads of an attribute.
+    fn read_of(policy: &str, attribute: Attribute) -> Result<Vec<Fact>, EngineError> {
+        let active = Active::new(1, PolicyDigest::of(policy), program(policy), Vec::new());
+        facts(&active, &[attribute])
+    }
+
     fn read(of: AttributeOwner, name: &str, value: Json) -> Result<Vec<String>, String> {
         let attribute = Attribute { of, name: name.to_owned(), value };
-        let facts = facts(&program(POLICY), &[attribute]).map_err(|error| error.to_string())?;
+        let facts = read_of(POLICY, attribute).map_err(|error| error.to_string())?;
         Ok(facts
             .into_iter()
             .map(|fact| {
@@ -281,29 +305,27 @@ mod tests {
     #[test]
     fn what_may_deny_something_is_not_ignored() {
         let about = |rule: &str| {
-            let program =
-                program(&format!("actor User {{}} resource Doc {{ permissions = [\"read\"]; }}\n{rule}"));
+            let policy = format!("actor User {{}} resource Doc {{ permissions = [\"read\"]; }}\n{rule}");
             let attribute = |name: &str, of| Attribute { of, name: name.to_owned(), value: json!(true) };
             let of_page = AttributeOwner::Resource(value("Page", "1"));
             let of_any = AttributeOwner::ResourceOfType("Page".to_owned());
-            [
-                attribute("archived", of_page.clone()),
-                attribute("archived", of_any),
-                attribute("public", of_page),
-            ]
-            .map(|attribute| facts(&program, &[attribute]).map_err(|error| error.to_string()))
+            let valued = |value: Json| Attribute { value, ..attribute("archived", of_page.clone()) };
+            let [archived, live, unknown] = [json!([false, true]), json!(false), json!(null)].map(valued);
+            let other = attribute("public", of_page.clone());
+            [archived, attribute("archived", of_any), other, live, unknown]
+                .map(|attribute| read_of(&policy, attribute).map_err(|error| error.to_string()))
         };
         let ignored = || Ok(Vec::new());
         let rule = "allow(u: User, \"read\", d) if not resource_property(d, \"archived\", true);";
-        let [one, any, other] = about(rule);
+        let [one, any, others @ ..] = about(rule);
         for refused in [one, any] {
-            assert!(refused.unwrap_err().contains("the policy does not mention the type"));
+            assert!(refused.unwrap_err().contains("the policy does not mention the type `Page`"));
         }
-        assert_eq!(other, ignored());
+        assert_eq!(others, [ignored(), ignored(), ignored()]);
         let positive = "allow(u: User, \"read\", d) if resource_property(d, \"archived\", true);";
         let typed = "allow(u: User, \"read\", d: Doc) if not resource_property(d, \"archived\", true);";
         for rule in [positive, typed] {
-            assert_eq!(about(rule), [ignored(), ignored(), ignored()], "{rule}");
+            assert_eq!(about(rule), [(); 5].map(|()| ignored()), "{rule}");
         }
     }
 

@@ -86,8 +86,7 @@ impl Draft {
         };
         // A draft has no version.
         let digest = PolicyDigest::of(source.text());
-        let (program, lints) = (Arc::new(program), Vec::new());
-        Ok(Self(Arc::new(Active { version: 0, digest, program, lints })))
+        Ok(Self(Arc::new(Active::new(0, digest, program, Vec::new()))))
     }
 
     pub(super) fn program(&self) -> &Arc<Program> {

@@ -91,13 +91,13 @@ impl Engine {
             EngineError::Timeout(_) => too_long(limit),
             error => error,
         })?;
-        self.keeps_denials(&program).await?;
+        self.check_denials(&program).await?;
         let engine = self.clone();
         let stored = tokio::spawn(async move {
             let _turn = turn;
             let digest = PolicyDigest::of(&src);
             let (version, mark) = engine.store().put_policy(src, filename).await?;
-            let active = Arc::new(Active { version: version.id, digest, program: Arc::new(program), lints });
+            let active = Arc::new(Active::new(version.id, digest, program, lints));
             engine.activate(Some(Arc::clone(&active)));
             Ok(active.outcome(PolicyChange::Updated, options, mark))
         });

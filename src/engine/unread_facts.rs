@@ -1,43 +1,46 @@
 //! Refuses a policy under which stored facts would no longer deny what they deny.
 //!
-//! Facts are stored if the active policy can use them. A later policy may not use all of them: it may no
+//! Facts are stored if the active policy can use them. A later policy may not see all of them: it may no
 //! longer mention a type, or its rules may restrict a variable to other types. Such facts match nothing. If
 //! a denial depended on them, it would be gone without a word, so that policy is refused, as long as they are
 //! stored:
 //!
 //! - facts of a type that the policy does not mention, if a negation of it asks for values of any type;
-//! - other facts that the policy cannot use, if a negation of the active policy asks for them, and the new
-//!   one has a negation that asks for facts of the same name.
+//! - facts that a negation of the active policy asks for and none of the new one sees, although the new one
+//!   still has a negation that asks for facts of the same name and number of arguments.
+//!
+//! Types are compared, and not the texts of Strings: a rule that asks for another text was changed on
+//! purpose.
 
 use super::error::PolicyRefusal;
+use super::versions::Active;
 use super::{Engine, EngineError};
 use crate::store::{ArgPattern, FactPattern, StoredArg, StoredRelation, Value};
-use portcullis_compiler::ir::{CallArg, DenyingCall, Program, SignatureArg, TypeId};
-use portcullis_compiler::primitive::STRING;
+use portcullis_compiler::ir::{CallArg, DenyingCall, DenyingCalls, Program, TypeId};
+use std::collections::BTreeSet;
+
+/// How many patterns for the facts of one relation are looked for. If there are more, all of them count.
+const MOST_PATTERNS: usize = 100;
 
 impl Engine {
     /// Refuses a policy under which stored facts would no longer deny what they deny.
-    pub(super) async fn keeps_denials(&self, program: &Program) -> Result<(), EngineError> {
-        let calls = program.denying_calls();
+    pub(super) async fn check_denials(&self, program: &Program) -> Result<(), EngineError> {
+        self.follow().await?;
         let active = self.active();
-        let active_calls = active.as_ref().map(|active| active.program.denying_calls()).unwrap_or_default();
+        let new = Denials { program, calls: &DenyingCalls::of(program) };
+        let old = active.as_ref().map(|active| Denials::of(active));
         let mut errors = Vec::new();
         for relation in &self.store().relations().relations {
-            if is_usable(program, relation) {
-                continue;
-            }
+            let asked = new.admitting(relation).next().is_some();
             let unknown = relation.args.iter().map(StoredArg::ty).find(|ty| program.type_id(ty).is_none());
-            let (of, calls, error) = match (unknown, &active) {
-                (Some(ty), _) => (program, &calls, unmentioned(relation, ty)),
-                (None, Some(active)) if calls.iter().any(|call| is_of(call, relation)) => {
-                    (&*active.program, &active_calls, unread(relation))
+            let (patterns, error) = match (unknown, &old) {
+                (None, _) if asked => continue,
+                (Some(ty), _) if asked => (new.patterns(relation), unmentioned(relation, ty)),
+                (_, Some(old)) if !new.calls_of(relation).is_empty() => {
+                    (old.patterns(relation), unseen(relation))
                 }
-                (None, _) => continue,
+                (_, _) => continue,
             };
-            let mut patterns: Vec<FactPattern> =
-                calls.iter().filter_map(|call| seen(call, of, relation)).collect();
-            patterns.sort();
-            patterns.dedup();
             for pattern in patterns {
                 if !self.store().facts(pattern, 1).await?.facts.is_empty() {
                     errors.push(error);
@@ -52,42 +55,52 @@ impl Engine {
     }
 }
 
-/// Whether the policy can use facts of a relation, for some of their Strings.
-fn is_usable(program: &Program, relation: &StoredRelation) -> bool {
-    let admits = |arg: &SignatureArg, stored: &StoredArg| {
-        let ty = program.type_id(stored.ty());
-        match (arg, stored) {
-            (SignatureArg::Any, _) => ty.is_some(),
-            (SignatureArg::OneOf(types), _) => ty.is_some_and(|ty| types.contains(&ty)),
-            (SignatureArg::Literal(text), StoredArg::Fixed(_, fixed)) => text == fixed,
-            (SignatureArg::Literal(_), StoredArg::Column(_)) => ty == Some(TypeId::STRING),
-        }
-    };
-    program.signatures.iter().any(|signature| {
-        signature.predicate == relation.predicate
-            && signature.args.len() == relation.args.len()
-            && signature.args.iter().zip(&relation.args).all(|(arg, stored)| admits(arg, stored))
-    })
+/// What a policy may deny by facts.
+struct Denials<'p> {
+    program: &'p Program,
+    calls: &'p DenyingCalls,
 }
 
-/// Whether a call asks for facts of this name.
-fn is_of(call: &DenyingCall<'_>, relation: &StoredRelation) -> bool {
-    call.predicate == relation.predicate && call.args.len() == relation.args.len()
-}
-
-/// The facts of a relation that a call sees; `None` if there can be none.
-fn seen(call: &DenyingCall<'_>, program: &Program, relation: &StoredRelation) -> Option<FactPattern> {
-    if !is_of(call, relation) {
-        return None;
+impl<'p> Denials<'p> {
+    fn of(active: &'p Active) -> Self {
+        Self { program: &active.program, calls: active.denying_calls() }
     }
-    let args = call.args.iter().zip(&relation.args).map(|(arg, stored)| {
+
+    /// The calls by which facts of the relation's name may deny something.
+    fn calls_of(&self, relation: &StoredRelation) -> &'p [DenyingCall] {
+        self.calls.of_predicate(&relation.predicate, relation.args.len(), self.program)
+    }
+
+    /// Those that ask for values of the relation's types.
+    fn admitting(&self, relation: &StoredRelation) -> impl Iterator<Item = &'p DenyingCall> {
+        let program = self.program;
+        let types: Vec<Option<TypeId>> = relation.args.iter().map(|arg| program.type_id(arg.ty())).collect();
+        let calls = self.calls_of(relation).iter();
+        calls.filter(move |call| call.args.iter().zip(&types).all(|(arg, ty)| arg.admits(*ty, program)))
+    }
+
+    /// What they ask for among the facts of a relation.
+    fn patterns(&self, relation: &StoredRelation) -> BTreeSet<FactPattern> {
+        let any = vec![CallArg::Any; relation.args.len()];
+        let calls = self.admitting(relation);
+        let found: BTreeSet<FactPattern> =
+            calls.filter_map(|call| pattern(self.program, &call.args, relation)).collect();
+        if found.len() > MOST_PATTERNS {
+            pattern(self.program, &any, relation).into_iter().collect()
+        } else {
+            found
+        }
+    }
+}
+
+/// The facts of a relation for which a call with these arguments asks; `None` if there can be none.
+fn pattern(program: &Program, args: &[CallArg], relation: &StoredRelation) -> Option<FactPattern> {
+    let args = args.iter().zip(&relation.args).map(|(arg, stored)| {
         let wanted = match arg {
-            CallArg::Literal(literal) => Some(&literal.text),
+            CallArg::Literal(literal) => Some(&program.literal(*literal).text),
             CallArg::Any | CallArg::OneOf(_) => None,
         };
-        let is_seen = arg.admits(program.type_id(stored.ty()));
         match (stored, wanted) {
-            _ if !is_seen => None,
             (StoredArg::Fixed(_, text), Some(wanted)) if text != wanted => None,
             (StoredArg::Fixed(ty, text), _) => Some(ArgPattern::Exact(Value::new(ty, text))),
             (StoredArg::Column(ty), Some(wanted)) => Some(ArgPattern::Exact(Value::new(ty, wanted))),
@@ -97,17 +110,10 @@ fn seen(call: &DenyingCall<'_>, program: &Program, relation: &StoredRelation) ->
     Some(FactPattern::new(&relation.predicate, args.collect::<Option<_>>()?))
 }
 
-/// The facts of a relation, as a `declare` writes them.
+/// The facts of a relation as a `declare` writes them.
 fn signature(relation: &StoredRelation) -> String {
-    let args: Vec<String> = relation
-        .args
-        .iter()
-        .map(|arg| match arg {
-            StoredArg::Fixed(ty, text) if ty == STRING => format!("{text:?}"),
-            StoredArg::Fixed(ty, _) | StoredArg::Column(ty) => ty.clone(),
-        })
-        .collect();
-    format!("{}({})", relation.predicate, args.join(", "))
+    let types: Vec<&str> = relation.args.iter().map(StoredArg::ty).collect();
+    format!("{}({})", relation.predicate, types.join(", "))
 }
 
 fn unmentioned(relation: &StoredRelation, ty: &str) -> String {
@@ -117,9 +123,9 @@ fn unmentioned(relation: &StoredRelation, ty: &str) -> String {
     )
 }
 
-fn unread(relation: &StoredRelation) -> String {
+fn unseen(relation: &StoredRelation) -> String {
     let facts = signature(relation);
     format!(
-        "stored facts `{facts}` may deny something under the active policy, but no rule of this one would see them: add `declare {facts};` to the policy, or delete these facts first"
+        "stored facts `{facts}` may deny something under the active policy, but no denial of this one would see them: add `declare {facts};` if the rules leave the types open, give the rules these types, or delete the facts first"
     )
 }

@@ -6,10 +6,10 @@
 use super::{Engine, EngineError};
 use crate::store::{PolicyDigest, StoredPolicy};
 use portcullis_compiler::diagnostic::Diagnostic;
-use portcullis_compiler::ir::{BlockInfo, Program};
+use portcullis_compiler::ir::{BlockInfo, DenyingCalls, Program};
 use portcullis_compiler::source::SourceMap;
 use portcullis_compiler::{Checked, check};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The policy that decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,15 +31,27 @@ pub(super) struct Active {
     pub(super) program: Arc<Program>,
     /// Its lints.
     pub(super) lints: Vec<Diagnostic>,
+    /// The calls by which facts may deny something, once they were asked for.
+    denying: OnceLock<DenyingCalls>,
 }
 
 impl Active {
+    /// A checked policy.
+    pub(super) fn new(version: u64, digest: PolicyDigest, program: Program, lints: Vec<Diagnostic>) -> Self {
+        Self { version, digest, program: Arc::new(program), lints, denying: OnceLock::new() }
+    }
+
+    /// The calls by which facts may deny something.
+    pub(super) fn denying_calls(&self) -> &DenyingCalls {
+        self.denying.get_or_init(|| DenyingCalls::of(&self.program))
+    }
+
     /// The empty policy.
     pub(super) fn empty() -> Result<Self, EngineError> {
         let Checked { program, diagnostics } = check(&SourceMap::new("policy.polar", ""));
         let program = program.ok_or_else(|| EngineError::Bug("the empty policy does not validate".into()))?;
         let digest = PolicyDigest::of("");
-        Ok(Self { version: 0, digest, program: Arc::new(program), lints: diagnostics })
+        Ok(Self::new(0, digest, program, diagnostics))
     }
 
     /// Checks a stored policy again.
@@ -51,7 +63,7 @@ impl Active {
             return Err(EngineError::Bug(format!("policy {id} was accepted once but no longer validates")));
         };
         let digest = PolicyDigest::of(&policy.src);
-        Ok(Self { version: policy.version.id, digest, program: Arc::new(program), lints: diagnostics })
+        Ok(Self::new(policy.version.id, digest, program, diagnostics))
     }
 }
 

@@ -46,8 +46,8 @@ impl Engine {
         let program = plans.as_ref().map(|plans| &*plans.policy.program);
         let mut context = Cow::Borrowed(context);
         let mut attributes = Vec::new();
-        if let Some(program) = program.filter(|_| !self.attributes.is_empty()) {
-            attributes = attributes::facts(program, &self.attributes)?;
+        if let Some(plans) = plans.as_ref().filter(|_| !self.attributes.is_empty()) {
+            attributes = attributes::facts(&plans.policy, &self.attributes)?;
             context.to_mut().extend(attributes.iter().cloned());
         }
         let limit = self.settings().context_facts;

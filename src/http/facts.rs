@@ -17,6 +17,7 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
+use portcullis_compiler::diagnostic::suggest::one_slip;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -92,8 +93,8 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 
 /// The deletions and additions of `/bulk`.
 ///
-/// An unknown field is ignored if the body has one of these, too. A body with misspelt fields alone is
-/// refused: it would change nothing.
+/// An unknown field is ignored, unless it looks like one of these. A body of unknown fields alone is refused:
+/// it would change nothing.
 #[derive(Debug, Default, ToSchema)]
 #[schema(as = BulkRequest)]
 struct BulkIn {
@@ -118,13 +119,14 @@ impl<'de> Deserialize<'de> for BulkIn {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<BulkIn, A::Error> {
                 let (mut delete, mut tell) = (None, None);
-                let mut unknown = Vec::new();
+                let (mut unknown, mut is_misspelt) = (Vec::new(), false);
                 while let Some(name) = map.next_key::<String>()? {
                     let is_repeated = match name.as_str() {
                         "delete" => delete.replace(map.next_value::<DeletesIn>()?).is_some(),
                         "tell" => tell.replace(map.next_value::<FactsIn>()?).is_some(),
                         _ => {
                             map.next_value::<IgnoredAny>()?;
+                            is_misspelt |= one_slip(&name, ["delete", "tell"]).is_some();
                             unknown.push(format!("`{name}`"));
                             false
                         }
@@ -133,7 +135,8 @@ impl<'de> Deserialize<'de> for BulkIn {
                         return Err(A::Error::custom(format_args!("duplicate field `{name}`")));
                     }
                 }
-                if delete.is_none() && tell.is_none() && !unknown.is_empty() {
+                let is_empty = delete.is_none() && tell.is_none();
+                if is_misspelt || is_empty && !unknown.is_empty() {
                     let unknown = unknown.join(", ");
                     return Err(A::Error::custom(format_args!(
                         "unknown field {unknown}: write `delete` for the facts to delete, `tell` for those to add"

@@ -1,100 +1,108 @@
 //! The calls under negations: which facts may deny something.
 //!
 //! A call counts if a negation of some rule asks for it, itself or through other rules. Facts that no such
-//! call sees can only make the policy permit more. This is an over-estimate: a variable has the types that its
-//! rule gives it, whichever call leads to the rule.
+//! call sees can only make the policy permit more. This is an over-estimate: a variable has the types that
+//! its rule gives it, whichever call leads to the rule.
 
-use super::ids::{PredId, TypeId};
+use super::ids::{ConstId, PredId, TypeId};
 use super::program::Program;
-use super::rule::{Literal, LiteralKind, Polarity, Rule, Term, VarType};
-use super::symbols::Constant;
-use crate::refusal::Place;
+use super::rule::{LiteralKind, Polarity, Rule, Term, VarType};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A call that may deny something.
-#[derive(Clone, Debug)]
-pub struct DenyingCall<'p> {
-    /// The predicate's name.
-    pub predicate: &'p str,
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DenyingCall {
+    /// The predicate.
+    pub pred: PredId,
     /// One entry per argument.
-    pub args: Vec<CallArg<'p>>,
-    /// The rule with the call; `None` for one that the policy implies.
-    pub rule: Option<Place>,
+    pub args: Vec<CallArg>,
 }
 
 /// Which values an argument of a call may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CallArg<'p> {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum CallArg {
     /// Any, also those of a type that the policy does not mention.
     Any,
     /// Those of these types.
-    OneOf(&'p [TypeId]),
+    OneOf(Vec<TypeId>),
     /// This literal.
-    Literal(&'p Constant),
+    Literal(ConstId),
 }
 
-impl CallArg<'_> {
-    /// Whether values of this type, `None` for one that the policy does not mention, may be meant.
-    pub fn admits(&self, ty: Option<TypeId>) -> bool {
+impl CallArg {
+    /// Whether it may have values of this type, `None` for one that the policy does not mention.
+    pub fn admits(&self, ty: Option<TypeId>, program: &Program) -> bool {
         match self {
             Self::Any => true,
             Self::OneOf(types) => ty.is_some_and(|ty| types.contains(&ty)),
-            Self::Literal(literal) => ty == Some(literal.ty),
+            Self::Literal(literal) => ty == Some(program.literal(*literal).ty),
         }
     }
 }
 
-impl Program {
-    /// The calls by which facts may deny something.
-    pub fn denying_calls(&self) -> Vec<DenyingCall<'_>> {
+/// The calls of a policy that may deny something, each once.
+#[derive(Clone, Debug, Default)]
+pub struct DenyingCalls {
+    by_predicate: FxHashMap<PredId, Vec<DenyingCall>>,
+}
+
+impl DenyingCalls {
+    /// Those of a policy.
+    pub fn of(program: &Program) -> Self {
         let mut rules: FxHashMap<PredId, Vec<&Rule>> = FxHashMap::default();
-        for rule in &self.rules {
+        for rule in &program.rules {
             rules.entry(rule.head).or_default().push(rule);
         }
-        let mut calls = Vec::new();
-        let mut open = Vec::new();
-        let mut seen = FxHashSet::default();
+        let mut found: FxHashMap<PredId, Vec<DenyingCall>> = FxHashMap::default();
+        let (mut known, mut open) = (FxHashSet::default(), Vec::new());
         let mut note = |rule, wanted, open: &mut Vec<PredId>| {
-            for (pred, call) in self.calls(rule, wanted) {
-                calls.push(call);
-                if seen.insert(pred) {
-                    open.push(pred);
+            for call in calls(rule, wanted) {
+                if !found.contains_key(&call.pred) {
+                    open.push(call.pred);
+                }
+                let of_pred = found.entry(call.pred).or_default();
+                if known.insert(call.clone()) {
+                    of_pred.push(call);
                 }
             }
         };
-        self.rules.iter().for_each(|rule| note(rule, Polarity::Negated, &mut open));
+        program.rules.iter().for_each(|rule| note(rule, Polarity::Negated, &mut open));
         while let Some(pred) = open.pop() {
             rules.get(&pred).into_iter().flatten().for_each(|rule| note(rule, Polarity::Positive, &mut open));
         }
-        calls
+        Self { by_predicate: found }
     }
 
-    /// The calls of a rule with this polarity.
-    fn calls<'p>(
-        &'p self,
-        rule: &'p Rule,
-        wanted: Polarity,
-    ) -> impl Iterator<Item = (PredId, DenyingCall<'p>)> {
-        rule.body.iter().filter_map(move |Literal { kind, span }| {
-            let LiteralKind::Atom { polarity, pred, args } = kind else { return None };
-            let call = || DenyingCall {
-                predicate: &self.predicate(*pred).name,
-                args: args.iter().map(|arg| self.call_arg(rule, *arg)).collect(),
-                rule: Place::of_rule(&self.source, *span),
-            };
-            (*polarity == wanted).then(|| (*pred, call()))
-        })
+    /// Those of a predicate of the policy.
+    pub fn of_predicate(&self, predicate: &str, arity: usize, program: &Program) -> &[DenyingCall] {
+        let pred = program.predicate_id(predicate, arity);
+        pred.and_then(|pred| self.by_predicate.get(&pred)).map_or(&[], Vec::as_slice)
     }
+}
 
-    fn call_arg<'p>(&'p self, rule: &'p Rule, term: Term) -> CallArg<'p> {
-        match term {
-            Term::Var(var) => match &rule.vars[var].ty {
-                VarType::Any => CallArg::Any,
-                VarType::OneOf(types) => CallArg::OneOf(types),
-            },
-            Term::Const(literal) => CallArg::Literal(self.literal(literal)),
-            Term::Now => CallArg::OneOf(&[TypeId::INTEGER]),
+/// The calls of a rule with this polarity.
+fn calls(rule: &Rule, wanted: Polarity) -> impl Iterator<Item = DenyingCall> {
+    rule.body.iter().filter_map(move |literal| match &literal.kind {
+        LiteralKind::Atom { polarity, pred, args } if *polarity == wanted => {
+            let args = args.iter().map(|arg| call_arg(rule, *arg)).collect();
+            Some(DenyingCall { pred: *pred, args })
         }
+        LiteralKind::Atom { .. }
+        | LiteralKind::Compare { .. }
+        | LiteralKind::OneOf { .. }
+        | LiteralKind::NotOfType { .. }
+        | LiteralKind::False => None,
+    })
+}
+
+fn call_arg(rule: &Rule, term: Term) -> CallArg {
+    match term {
+        Term::Var(var) => match &rule.vars[var].ty {
+            VarType::Any => CallArg::Any,
+            VarType::OneOf(types) => CallArg::OneOf(types.clone()),
+        },
+        Term::Const(literal) => CallArg::Literal(literal),
+        Term::Now => CallArg::OneOf(vec![TypeId::INTEGER]),
     }
 }
 
@@ -104,48 +112,52 @@ mod tests {
     use crate::check;
     use crate::source::SourceMap;
 
-    /// The calls of a policy that may deny something, each with its line.
-    fn calls(rules: &str) -> Vec<String> {
+    fn program(rules: &str) -> Program {
         let text = format!("actor User {{}} resource Doc {{ permissions = [\"read\"]; }}\n{rules}");
-        let program = check(&SourceMap::new("p", text)).program.unwrap();
-        let arg = |arg: &CallArg<'_>| match arg {
+        check(&SourceMap::new("p", text)).program.unwrap()
+    }
+
+    /// The calls of one of these predicates, with this number of arguments, that may deny something.
+    fn calls(rules: &str, predicates: &[(&str, usize)]) -> Vec<String> {
+        let program = program(rules);
+        let arg = |arg: &CallArg| match arg {
             CallArg::Any => "_".to_owned(),
             CallArg::OneOf(types) => types.iter().map(|ty| program.types[*ty].name.as_str()).collect(),
-            CallArg::Literal(literal) => format!("{:?}", literal.text),
+            CallArg::Literal(literal) => format!("{:?}", program.literal(*literal).text),
         };
-        let text = |call: DenyingCall<'_>| {
+        let found = DenyingCalls::of(&program);
+        let all = predicates.iter().flat_map(|(name, arity)| found.of_predicate(name, *arity, &program));
+        let text = |call: &DenyingCall| {
             let args: Vec<String> = call.args.iter().map(arg).collect();
-            let line = call.rule.map_or(0, |place| place.line);
-            format!("{}({}) at {line}", call.predicate, args.join(", "))
+            format!("{}({})", program.predicate(call.pred).name, args.join(", "))
         };
-        program.denying_calls().into_iter().map(text).collect()
+        all.map(text).collect()
     }
 
     #[test]
     fn negated_calls_and_those_below_them_may_deny() {
         let rules = "has_permission(u: User, \"read\", d: Doc) if owner(d, u) and not held(d, _);\n\
-                     has_permission(u: User, \"read\", d: Doc) if owner(d, u) and not lost(d);\n\
+                     has_permission(u: User, \"read\", d: Doc) if owner(d, u) and not lost(d) and not held(d, _);\n\
                      lost(d: Doc) if marked(d, \"lost\") and within(d, x) and not found(x);";
-        let expected = [
-            "held(Doc, _) at 2",
-            "lost(Doc) at 3",
-            "found(_) at 4",
-            "marked(Doc, \"lost\") at 4",
-            "within(Doc, _) at 4",
-        ];
-        assert_eq!(calls(rules), expected);
+        let asked =
+            [("held", 2), ("lost", 1), ("found", 1), ("marked", 2), ("within", 2), ("owner", 2), ("held", 1)];
+        let expected = ["held(Doc, _)", "lost(Doc)", "found(_)", "marked(Doc, \"lost\")", "within(Doc, _)"];
+        assert_eq!(calls(rules, &asked), expected);
     }
 
     #[test]
     fn what_only_permits_is_no_such_call() {
         let none: [&str; 0] = [];
-        assert_eq!(calls("has_permission(u: User, \"read\", d: Doc) if owner(d, u) and held(d, _);"), none);
+        let rule = "has_permission(u: User, \"read\", d: Doc) if owner(d, u) and held(d, _);";
+        assert_eq!(calls(rule, &[("held", 2), ("owner", 2)]), none);
     }
 
     #[test]
     fn any_admits_types_that_the_policy_does_not_mention() {
-        assert!(CallArg::Any.admits(None));
-        assert!(!CallArg::OneOf(&[TypeId::STRING]).admits(None));
-        assert!(CallArg::OneOf(&[TypeId::STRING]).admits(Some(TypeId::STRING)));
+        let program = program("");
+        assert!(CallArg::Any.admits(None, &program));
+        let of_strings = CallArg::OneOf(vec![TypeId::STRING]);
+        assert!(!of_strings.admits(None, &program));
+        assert!(of_strings.admits(Some(TypeId::STRING), &program));
     }
 }

@@ -21,7 +21,7 @@ mod rule;
 mod rules;
 mod symbols;
 
-pub use denials::{CallArg, DenyingCall};
+pub use denials::{CallArg, DenyingCall, DenyingCalls};
 pub use ids::{BodyLiteralId, ConstId, PredId, QuestionVarId, RuleId, SignatureId, TypeId, VarId};
 pub use index::Index;
 pub(crate) use index::{ConstantKey, PredicateKey};

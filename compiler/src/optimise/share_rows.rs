@@ -145,7 +145,7 @@ impl LookUpFinder<'_> {
         outside.extend(&select.from);
         let look_up = |from: &From| {
             let (look_up, value) = self.look_up(*from, &select.filter, outside)?;
-            (!self.closes_circle(from.alias, look_up, value, select)).then_some(look_up)
+            (!self.meets_another_reading(from.alias, look_up, value, select)).then_some(look_up)
         };
         let look_ups: Vec<Option<KeyLookUp>> = select.from.iter().map(look_up).collect();
         for (from, look_up) in select.from.iter_mut().zip(look_ups) {
@@ -163,7 +163,7 @@ impl LookUpFinder<'_> {
 
     /// Whether a look-up and another one of the same row lead to different sources of the select, which lead
     /// to each other without the row and are tested. The row is that of a value from outside the select.
-    fn closes_circle(&self, alias: Alias, look_up: KeyLookUp, value: Expr, select: &Select) -> bool {
+    fn meets_another_reading(&self, alias: Alias, look_up: KeyLookUp, value: Expr, select: &Select) -> bool {
         let of_row = self.readings_of_row(look_up, value, select);
         let is_inside = select.from.iter().any(|from| value.alias() == Some(from.alias));
         if is_inside || of_row.len() < 2 {

@@ -248,7 +248,7 @@ impl Tally {
         assert!(holds(&self.wildcards, 500, &self.enumerations, 1), "too few answers are wildcards");
         assert!(!holds(&self.refused_policies, 4, &self.policies, 1), "too many policies are refused");
         assert!(!holds(&self.endless_policies, 20, &self.policies, 1), "too many policies are too much");
-        assert!(!holds(&self.too_large, 10, &self.policies, 1), "too many are too large with copies");
+        assert!(!holds(&self.too_large, 10, &self.policies, 1), "too many policies are too large");
         assert!(
             !holds(&self.refused_checks, 1000, &self.decisions, REFUSED_CHECKS_PER_MILLE),
             "too many checks are refused"

@@ -3,12 +3,12 @@
 //! A bound query may hold facts of such a type. They are left out of the calls that they could only make
 //! true, so an answer is what all other facts say. Where a negation needs them, the question is refused. The
 //! oracle reads all facts, also these: a question for which they take something away from the answer must be
-//! refused, and a policy without a negation refuses none.
+//! refused, and none is if no negation asks for such facts.
 
 use super::judge::Wrong;
 use super::page::answer;
 use super::tally::{Tally, count};
-use portcullis_compiler::ir::{Program, SignatureArg};
+use portcullis_compiler::ir::{DenyingCalls, Program, SignatureArg};
 use portcullis_compiler::question::Question;
 use portcullis_testkit::domain::FOREIGN;
 use portcullis_testkit::fixture::Expected;
@@ -75,7 +75,8 @@ pub(crate) struct Unmentioned<'c> {
     /// Knows the answers with them.
     with: Oracle<'c>,
     local: Local,
-    negates: bool,
+    /// Whether a negation asks for one of them.
+    is_denying: bool,
 }
 
 impl<'c> Unmentioned<'c> {
@@ -102,7 +103,8 @@ impl<'c> Unmentioned<'c> {
         let split = Split { name: format!("{}, unmentioned", split.name), local, ..split.clone() };
         let local = Local::new(&sample.policy, program, &split, sample.placing, &with.known(), asked)?;
         local.verify(&split)?;
-        Ok(Some(Self { program, without: oracle, with, local, negates: sample.plain.contains("not ") }))
+        let is_denying = added.iter().any(|fact| may_deny(program, fact));
+        Ok(Some(Self { program, without: oracle, with, local, is_denying }))
     }
 
     /// Asks in the way of this turn, or in all of them.
@@ -133,8 +135,8 @@ impl<'c> Unmentioned<'c> {
                     if self.denies(question) {
                         count(&tally.unmentioned.denied);
                     }
-                    if !self.negates {
-                        let expected = "no refusal: the policy has no negation".to_owned();
+                    if !self.is_denying {
+                        let expected = "no refusal: no negation asks for these facts".to_owned();
                         return Err((expected, self.explained(question, way, &asked)));
                     }
                     continue;
@@ -161,6 +163,14 @@ impl<'c> Unmentioned<'c> {
         let explained = self.local.explained(question, way, asked);
         format!("{}: {way:?} on {}: {found}\n{explained}", self.local.name, asked.place())
     }
+}
+
+/// Whether a negation of the policy asks for facts of these types.
+fn may_deny(program: &Program, fact: &Fact) -> bool {
+    let all = DenyingCalls::of(program);
+    let calls = all.of_predicate(&fact.predicate, fact.args.len(), program).iter();
+    let mut args = calls.map(|call| call.args.iter().zip(&fact.args));
+    args.any(|mut args| args.all(|(arg, value)| arg.admits(program.type_id(&value.ty), program)))
 }
 
 /// Facts of the same predicates, each with one argument of a type that the policy does not mention: first

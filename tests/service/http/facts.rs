@@ -127,6 +127,8 @@ fn the_older_endpoints_are_short_forms_of_a_batch() {
     }
     let misspelt = "unknown field `deletes`, `inserts`: write `delete` for the facts to delete";
     server.post("/api/bulk", &json!({ "deletes": [c], "inserts": [] })).fails(400, misspelt);
+    let beside = json!({ "tells": [a], "delete": [] });
+    server.post("/api/bulk", &beside).fails(400, "unknown field `tells`");
     let headers = [&*bearer(DEVELOPMENT_KEY), "Content-Type: application/json"];
     let twice = server.send("POST", "/api/bulk", &headers, br#"{"delete":[],"delete":[]}"#);
     twice.fails(400, "duplicate field `delete`");

@@ -57,14 +57,16 @@ fn keys_that_are_meant_for_this_reader() {
         ("table", "tables"),
         ("alises", "aliases"),
     ] {
+        let value = if known == "dialect" { "sqlite" } else { "{T: x}" };
         says(
-            &format!("facts:\n{facts}{key}: x\n"),
+            &format!("facts:\n{facts}{key}: {value}\n"),
             &[&format!("line 4: the key `{key}` is not known, and would be ignored: write `{known}`")],
         );
     }
     let top = facts.replace("\n  ", "\n").replacen("  ", "", 1);
     says(&top, &["line 1: the fact `f(T:_)` is not below `facts`, and would be ignored: move it there"]);
-    says(&format!("facts:\n{facts}g (T):\n"), &["line 4: the fact `g (T)` is not below `facts`"]);
+    let misplaced = format!("facts:\n{facts}g (T): {{query: SELECT id FROM t}}\n");
+    says(&misplaced, &["line 4: the fact `g (T)` is not below `facts`"]);
     let nested = |key: &str| format!("{key}:\n  facts:\n    f(T:_):\n      query: SELECT id FROM t\n");
     says(
         &nested("bindings"),
@@ -75,6 +77,7 @@ fn keys_that_are_meant_for_this_reader() {
     for text in [
         "targets: x\nkeys:\n  - a\nfacts_of: {}\nsource: x\ndb: y\n".to_owned(),
         "databases:\n  facts:\n    url: x\n".to_owned(),
+        "nightly (EU): x\ntable: x\nacts: x\n".to_owned(),
         "x: &x\n  f(T:_): {query: SELECT 1}\nfacts: *x\n".to_owned(),
         format!("facts:\n{facts}{}", nested("staging")),
     ] {

@@ -21,9 +21,9 @@
 //! index that holds the columns asked for is all that is read.
 //!
 //! A probe that joins sources stays one condition after the alternatives if one of them, which is neither
-//! such a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass. So does a
-//! denial that looks something up for each row that it reads ("lacks a tag of the file"), also where it is
-//! one of several alternatives: in a set, PostgreSQL would hash all of those rows if it has no statistics.
+//! such a set nor such a comparison, would get a copy. PostgreSQL joins it with the rows that pass. A
+//! denial that looks something up for each row that it reads ("lacks a tag of the file") stays one condition,
+//! too, even inside alternatives: in a set, PostgreSQL would hash all those rows if it has no statistics.
 //!
 //! A denial that starts from the actor ("who blocked me") is a small set itself: it stays one condition on
 //! the row if some alternative would only get a copy of it.
@@ -215,8 +215,8 @@ impl RowProbe<'_> {
             && !branches.iter().all(|branch| self.mover.anchors.has_index_among(branch, self.rows))
     }
 
-    /// Whether the probe stays one condition on the row: it joins sources, or denies what it looks up for
-    /// each of them, and an alternative that has no set to take it, and is no comparison, would get a copy.
+    /// Whether the probe stays one condition on the row: it joins sources, or is a denial with a look-up
+    /// inside, and an alternative that has no set to take it, and is no comparison, would get a copy.
     /// PostgreSQL joins it with the rows that pass the alternatives, but runs a copy for each row, at a cost
     /// for which it compiles the statement.
     fn is_better_joined(&self, branches: &[Select]) -> bool {
