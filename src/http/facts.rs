@@ -17,7 +17,6 @@ use axum::Extension;
 use axum::extract::State;
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
-use portcullis_compiler::diagnostic::suggest::one_slip;
 use serde::de::{Error, IgnoredAny, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::fmt;
@@ -93,7 +92,7 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 
 /// The deletions and additions of `/bulk`.
 ///
-/// An unknown field is ignored, unless it looks like one of these. A body of unknown fields alone is refused:
+/// An unknown field is ignored, unless it begins like one of these. A body of unknown fields alone is refused:
 /// it would change nothing.
 #[derive(Debug, Default, ToSchema)]
 #[schema(as = BulkRequest)]
@@ -126,7 +125,8 @@ impl<'de> Deserialize<'de> for BulkIn {
                         "tell" => tell.replace(map.next_value::<FactsIn>()?).is_some(),
                         _ => {
                             map.next_value::<IgnoredAny>()?;
-                            is_misspelt |= one_slip(&name, ["delete", "tell"]).is_some();
+                            let lower = name.to_lowercase();
+                            is_misspelt |= ["del", "tel"].iter().any(|start| lower.starts_with(start));
                             unknown.push(format!("`{name}`"));
                             false
                         }
