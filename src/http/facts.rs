@@ -92,8 +92,8 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 
 /// The deletions and additions of `/bulk`.
 ///
-/// An unknown field is ignored, unless it begins like one of these. A body of unknown fields alone is refused:
-/// it would change nothing.
+/// An unknown field is ignored, unless it begins like one of these. A body of unknown fields alone is
+/// refused: it would change nothing.
 #[derive(Debug, Default, ToSchema)]
 #[schema(as = BulkRequest)]
 struct BulkIn {

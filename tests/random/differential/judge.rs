@@ -124,7 +124,7 @@ pub(crate) fn judge(sample: &Sample, tally: &Tally, only: Option<&str>) -> Resul
         count(&tally.too_large);
     }
     let all: Vec<&Question> = questions.iter().map(|(_, question)| question).collect();
-    let unmentioned = Unmentioned::new(sample, &oracle, &program, (&case.split, &values), &all);
+    let unmentioned = Unmentioned::new(sample, &oracle, &program, (&case.split, &values), &all, now);
     let unmentioned = unmentioned.map_err(|message| no_question(sample, &message))?;
     // By chance and not in turn: questions of a kind are at equal distances.
     let is_chosen = |number: usize, question: &Question| {

@@ -81,13 +81,15 @@ pub(crate) struct Unmentioned<'c> {
 
 impl<'c> Unmentioned<'c> {
     /// Adds such facts to those of the caller's tables; `None` if no fact has an argument that is no
-    /// primitive, if the policy is not chosen, or if it is too much for the oracle.
+    /// primitive, if the policy is not chosen, or if it is too much for the oracle. `now` is the time of the
+    /// other oracle: both know the numbers next to it.
     pub(crate) fn new(
         sample: &Sample,
         oracle: &'c Oracle<'c>,
         program: &'c Program,
         (split, mentioned): (&Split, &[Value]),
         asked: &[&Question],
+        now: i64,
     ) -> Result<Option<Self>, String> {
         let facts = [split.stored.as_slice(), &split.local, &split.request].concat();
         let (reads_any, added) = unmentioned(program, &facts);
@@ -96,7 +98,6 @@ impl<'c> Unmentioned<'c> {
         if added.is_empty() || !is_chosen {
             return Ok(None);
         }
-        let now = portcullis::engine::unix_time();
         let all = [facts, added.clone()].concat();
         let Some(with) = Oracle::of_all(program, &all, mentioned, now, PATIENCE) else { return Ok(None) };
         let local = [split.local.as_slice(), &added].concat();
