@@ -148,21 +148,15 @@ impl Attribute {
         let types: Vec<Option<TypeId>> = first.iter().map(|arg| program.type_id(&arg.ty)).collect();
         let unmentioned = first.iter().zip(&types).find(|(_, ty)| ty.is_none());
         let Some((Value { ty: unmentioned, .. }, _)) = unmentioned else { return Ok(()) };
-        let is_value = |arg: &CallArg, value: &Json| match (arg, scalar(value)) {
-            (CallArg::Literal(literal), Some((value, ty))) => {
-                program.literal(*literal).ty == ty && program.literal(*literal).text == value.id
-            }
-            (arg, Some((_, ty))) => arg.admits(Some(ty), program),
+        let is_value = |arg: &CallArg, value: &Json| match scalar(value) {
+            Some((value, ty)) => arg.admits_value(Some(ty), &value.id, program),
             // No fact can have it, so what the rule would say of it is not known.
-            (_, None) => true,
+            None => true,
         };
         let denies = |call: &DenyingCall| {
             let Some((last, args)) = call.args.split_last() else { return false };
-            let admits = |((arg, value), ty): ((&CallArg, &Value), &Option<TypeId>)| match arg {
-                CallArg::Literal(literal) => program.literal(*literal).text == value.id,
-                CallArg::Any | CallArg::OneOf(_) => arg.admits(*ty, program),
-            };
-            args.iter().zip(first).zip(&types).all(admits)
+            let mut known = args.iter().zip(first).zip(&types);
+            known.all(|((arg, value), ty)| arg.admits_value(*ty, &value.id, program))
                 && self.values().iter().any(|value| is_value(last, value))
         };
         let calls = active.denying_calls().of_predicate(self.of.predicate(), first.len() + 1, program);

@@ -94,7 +94,7 @@ async fn batch(access: WriteAccess, Json(groups): Json<Vec<Group>>) -> Done {
 ///
 /// An unknown field is ignored, unless it begins like one of these. A body of unknown fields alone is
 /// refused: it would change nothing.
-#[derive(Debug, Default, ToSchema)]
+#[derive(Debug, ToSchema)]
 #[schema(as = BulkRequest)]
 struct BulkIn {
     /// The facts to delete, first.

@@ -88,37 +88,32 @@ pub(super) enum PolicyErrorBody {
     },
 }
 
+impl From<PolicyRefusal> for PolicyErrorBody {
+    fn from(refusal: PolicyRefusal) -> Self {
+        let code = ErrorCode::from(&refusal);
+        let failure = |message| ValidationFailure { error_type: "ValidationFailed", message };
+        match refusal {
+            PolicyRefusal::Validation { message, errors }
+            | PolicyRefusal::UnreadFacts { message, errors } => {
+                Self::Invalid { code, message, errors: errors.into_iter().map(failure).collect() }
+            }
+            PolicyRefusal::Tests { message, report } => {
+                let errors = report.errors();
+                let tests = report.tests.into_iter();
+                let tests =
+                    tests.map(|test| TestJson { name: test.name, passed: test.passed, total: test.total });
+                let test_results = TestResults { success: false, errors, tests: tests.collect() };
+                Self::TestsFailed { code, message, test_results }
+            }
+        }
+    }
+}
+
 impl IntoResponse for PolicyError {
     fn into_response(self) -> Response {
-        let failure = |message| ValidationFailure { error_type: "ValidationFailed", message };
-        let body = match self {
-            Self::Generic(error) => {
-                return error.answer(|code, message| PolicyErrorBody::Generic { code, message });
-            }
-            Self::Refused(PolicyRefusal::Validation { message, errors }) => PolicyErrorBody::Invalid {
-                code: ErrorCode::InvalidPolicy,
-                message,
-                errors: errors.into_iter().map(failure).collect(),
-            },
-            Self::Refused(PolicyRefusal::UnreadFacts { message, errors }) => PolicyErrorBody::Invalid {
-                code: ErrorCode::UnreadFacts,
-                message,
-                errors: errors.into_iter().map(failure).collect(),
-            },
-            Self::Refused(PolicyRefusal::Tests { message, report }) => PolicyErrorBody::TestsFailed {
-                code: ErrorCode::PolicyTestsFailed,
-                message,
-                test_results: TestResults {
-                    success: false,
-                    errors: report.errors(),
-                    tests: report
-                        .tests
-                        .into_iter()
-                        .map(|test| TestJson { name: test.name, passed: test.passed, total: test.total })
-                        .collect(),
-                },
-            },
-        };
-        with_status(StatusCode::BAD_REQUEST, body)
+        match self {
+            Self::Generic(error) => error.answer(|code, message| PolicyErrorBody::Generic { code, message }),
+            Self::Refused(refusal) => with_status(StatusCode::BAD_REQUEST, PolicyErrorBody::from(refusal)),
+        }
     }
 }

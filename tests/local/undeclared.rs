@@ -41,8 +41,8 @@ facts:
 
 const DOCUMENTS: u64 = 20_000;
 
-/// The user 1 stands in for 2, who signs in a tenth of the folders, where half of the documents are worth
-/// little enough.
+/// User 1 is a stand-in for user 2, who may sign in a tenth of the folders. Half of the documents there are
+/// within user 2's limit.
 const SCHEMA: &str = "
 CREATE TABLE documents (id INTEGER PRIMARY KEY, folder_id INTEGER NOT NULL, owner_id INTEGER, value INTEGER);
 INSERT INTO documents SELECT g, 1 + g % 1000, g % 7, g / 1000 % 20 FROM generate_series(1, 20000) g;

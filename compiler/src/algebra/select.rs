@@ -212,6 +212,11 @@ impl Select {
         !self.from.iter().any(|from| from.kind.is_read())
     }
 
+    /// Whether a condition of the select looks something up for each row that it reads.
+    pub(crate) fn looks_up_inside(&self) -> bool {
+        self.branches().any(|inner| !inner.reads_nothing())
+    }
+
     /// Whether the select always has a row, and only one.
     pub(crate) fn is_unit(&self) -> bool {
         self.from.is_empty() && self.filter.is_empty()

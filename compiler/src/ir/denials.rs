@@ -38,6 +38,15 @@ impl CallArg {
             Self::Literal(literal) => ty == Some(program.literal(*literal).ty),
         }
     }
+
+    /// Whether it may be the value with this type and this text.
+    pub fn admits_value(&self, ty: Option<TypeId>, text: &str, program: &Program) -> bool {
+        let is_text = match self {
+            Self::Any | Self::OneOf(_) => true,
+            Self::Literal(literal) => program.literal(*literal).text == text,
+        };
+        is_text && self.admits(ty, program)
+    }
 }
 
 /// The calls of a policy that may deny something, each once.
@@ -159,5 +168,16 @@ mod tests {
         let of_strings = CallArg::OneOf(vec![TypeId::STRING]);
         assert!(!of_strings.admits(None, &program));
         assert!(of_strings.admits(Some(TypeId::STRING), &program));
+    }
+
+    #[test]
+    fn a_literal_admits_its_own_value_alone() {
+        let program = program("declare locked(Doc); lost(d: Doc) if d = Doc{\"1\"};");
+        let literal = CallArg::Literal(ConstId::from_index(0));
+        let constant = program.literal(ConstId::from_index(0));
+        let (ty, text) = (Some(constant.ty), constant.text.as_str());
+        assert!(literal.admits_value(ty, text, &program));
+        assert!(!literal.admits_value(ty, "another", &program));
+        assert!(!literal.admits_value(None, text, &program), "a type that is not mentioned");
     }
 }

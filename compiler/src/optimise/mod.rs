@@ -177,7 +177,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
     },
     Pass {
         name: "split-denials",
-        does: "denies each branch of a denial on the caller's row, or on a container of it, by itself",
+        does: "splits a denial about the caller's row, or about its container, into one denial per branch",
         applies: |setting| {
             setting.purpose == Purpose::Filter && setting.row.is_some() && setting.features.joins_tests
         },

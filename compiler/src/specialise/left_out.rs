@@ -48,7 +48,7 @@ impl<'p> Specialiser<'p> {
     /// Refuses the question if a negation would not see facts that are left out.
     pub(super) fn check_left_out(&self) -> Result<(), CompileError> {
         let blind = self.blind.found.iter().find(|(.., maker)| match *maker {
-            // A question that asks for the facts themselves would be told that there are none.
+            // Without a refusal, a question about these facts would return none of them.
             Maker::Negation | Maker::Question => true,
             Maker::Table(table) => self.is_denied(table),
         });

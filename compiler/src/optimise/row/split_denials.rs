@@ -132,13 +132,13 @@ mod tests {
 tables: {File: files.id, Folder: folders.id}
 ";
 
-    /// The caller's row of files as 1.
+    /// The caller's row, which is one of `files`, under alias 1.
     fn row() -> (usize, FromKind) {
         let FromKind::Source(source) = source(FILES) else { panic!("no relation") };
         (1, FromKind::Row { source, key: ColumnId::FIRST })
     }
 
-    /// A denial of the row as 1: of its owner, and of something about the owner.
+    /// A denial about the row under alias 1: its owner, and a condition on the owner.
     fn denied(about: Vec<Condition>) -> Select {
         let is_owned = Condition::Compare { op: CompareOp::NotEqual, left: column(1, 1), right: literal(1) };
         read(&[row()], [vec![is_owned], about].concat(), Vec::new())

@@ -190,12 +190,12 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The fence around a denial. Without one, in a test that looks up one relation for each row, the
-    /// database could turn the denial into a join that reads a whole table each time. Without statistics it
-    /// could also hash all that a denial in an alternative reads, with what it looks up for each row of that.
+    /// database could turn the denial into a join that reads a whole table each time. Without statistics, it
+    /// could also hash everything that a denial in an alternative reads, with a look-up for each of its rows.
     pub(in crate::sql) fn denial_fence(&self, at: At<'_>, denied: &Select) -> Fence {
         let is_in_look_up = at.depth > 0 && at.scope.is_one_relation();
-        let looks_up = at.depth == 0 && denied.branches().any(|inner| !inner.reads_nothing());
-        if at.under_or && (is_in_look_up || looks_up) {
+        let may_be_hashed = at.depth == 0 && denied.looks_up_inside();
+        if at.under_or && (is_in_look_up || may_be_hashed) {
             Fence::nested(self.inputs.features)
         } else {
             Fence::Absent

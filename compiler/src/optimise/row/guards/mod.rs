@@ -224,7 +224,7 @@ impl RowProbe<'_> {
             Condition::Any(probes) => {
                 self.mover.around == Surroundings::Nothing && probes.iter().any(reads_several)
             }
-            Condition::None(denied) => denied.iter().any(looks_up),
+            Condition::None(denied) => denied.iter().any(Select::looks_up_inside),
             Condition::Compare { .. }
             | Condition::OneOf { .. }
             | Condition::Meets { .. }
@@ -254,11 +254,6 @@ impl RowProbe<'_> {
 /// Whether a select joins what it reads.
 fn reads_several(select: &Select) -> bool {
     select.from.iter().filter(|from| from.kind.is_read()).count() > 1
-}
-
-/// Whether a select looks something up for each row that it reads.
-fn looks_up(select: &Select) -> bool {
-    select.branches().any(|inner| !inner.reads_nothing())
 }
 
 /// Whether a probe denies what one source of the catalog has.
