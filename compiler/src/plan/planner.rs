@@ -230,8 +230,10 @@ impl<'p> Planner<'p> {
         }
         let Relation { pred, adornments, .. } = &self.relations[rel];
         let predicate = &self.program.predicate(*pred).name;
+        // PostgreSQL takes no capital letter without quotes.
+        let is_plain = |c: &char| c.is_ascii_alphanumeric() || *c == '_';
         let readable: String =
-            predicate.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(20).collect();
+            predicate.chars().filter(is_plain).take(20).map(|c| c.to_ascii_lowercase()).collect();
         let number = self.tables.len() + 1;
         let described = heading(self.program, *pred, adornments);
         let comment = if purpose.is_empty() { described } else { format!("{described}: {purpose}") };
