@@ -171,7 +171,7 @@ mod tests {
         let tables = [
             table("The program of every question goes through these:", rewrite::SHRINK),
             table(
-                "It goes through these with `factor-calls`, if that applies, and without it:",
+                "It goes through these with `merge-conditions` and `factor-calls`, if they apply, and without them:",
                 rewrite::FACTOR,
             ),
             table("The form with roles as data goes through these:", rewrite::ROLES),

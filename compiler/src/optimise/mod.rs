@@ -41,6 +41,14 @@ use crate::keys::Keys;
 use crate::pass::{self, Pass};
 use crate::question::CompileError;
 
+const COMMON_ROWS: Pass<Draft> = Pass {
+    name: "common-rows",
+    does: "evaluates conditions on the row that alternatives of a filter share once, before them, and drops what holds around them",
+    applies: |setting| setting.row.is_some(),
+    keeps: Keeps::Once,
+    run: |draft, _| row::common::take_out(draft.plan.answer.selects_mut()),
+};
+
 const READ_ONCE: Pass<Draft> = Pass {
     name: "read-once",
     does: "reads once a row that several bound queries of one table find by the same key",
@@ -234,13 +242,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         keeps: Keeps::Once,
         run: |draft, _| row::choices::factor_out(draft.plan.answer.selects_mut()),
     },
-    Pass {
-        name: "common-rows",
-        does: "evaluates conditions on the row that alternatives of a filter share once, before them, and drops what holds around them",
-        applies: |setting| setting.row.is_some(),
-        keeps: Keeps::Once,
-        run: |draft, _| row::common::take_out(draft.plan.answer.selects_mut()),
-    },
+    COMMON_ROWS,
     Pass {
         name: "probe-containers",
         does: "tests by its key the container of a row that other conditions find, instead of listing the actor's containers",
@@ -263,6 +265,7 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, _| row::denials::move_into_probes(&mut draft.plan),
     },
     READ_ONCE,
+    COMMON_ROWS,
     Pass {
         name: "self-joins",
         does: "makes a second reading of a table by the same column a test, if its other columns are only compared",

@@ -170,15 +170,16 @@ impl Planner<'_> {
             return self.supplement(scope, build, rel, args).map(Called::Replaced);
         }
         let shares_tests = matches!(self.shares, Shares::Tests | Shares::Relations);
-        let nests = self.may_nest(scope) && (!shares_tests || args.is_empty());
         let shares_all = self.shares == Shares::Relations && !args.is_empty();
         let n_split = build.n_split.saturating_mul(alternatives);
         // What the select tests already is copied into each alternative.
         let n_copied = build.select.n_nested().saturating_mul(alternatives.saturating_sub(1));
         let copies_much = n_copied > limits::SPLITS;
+        let is_small = !shares_tests || args.is_empty();
+        let nests = (!is_alone || copies_much) && is_small && self.may_nest(scope);
         let may_split = is_alone || self.asks == Asks::Whether && !shares_all && n_split <= limits::SPLITS;
         let is_table = match goal_use {
-            GoalUse::Test if (!is_alone || copies_much) && nests && !self.reads_listed(build, rel, args) => {
+            GoalUse::Test if nests && !self.reads_listed(scope, build, rel, args) => {
                 let branches = self.branches(scope, build, &Goal::call(rel, args.to_vec()))?;
                 build.select.filter.push(Condition::Any(branches));
                 return Ok(Called::Tested);

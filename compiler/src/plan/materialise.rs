@@ -136,8 +136,14 @@ impl Planner<'_> {
     /// Whether an alternative of a filter reads the table of a call instead of testing the values at hand:
     /// another alternative makes that table anyway, and what both ask is then recognised as the same. Notes
     /// the call if that is not known yet.
-    pub(super) fn reads_listed(&mut self, build: &Build, rel: RelId, args: &[Term]) -> bool {
-        let is_alternative = self.depth == 1 && self.answered_column().is_some();
+    pub(super) fn reads_listed(
+        &mut self,
+        scope: &Enclosing<'_>,
+        build: &Build,
+        rel: RelId,
+        args: &[Term],
+    ) -> bool {
+        let is_alternative = scope.is_top() && self.answered_column().is_some();
         if !is_alternative {
             return false;
         }

@@ -39,9 +39,7 @@ struct Factored {
 
 /// Factors calls out of the clauses of every relation, those of the relations that it makes as well.
 pub(super) fn factor_calls(program: &mut Specialised) {
-    let components = program.strata().into_iter().filter(|component| component.recursive);
-    let recursive: IndexSet<RelId> =
-        components.flat_map(|component| component.nodes).map(RelId::from_index).collect();
+    let recursive = recursive(program);
     let mut has_ways = has_ways(program);
     let mut queue: Vec<RelId> = program.relations.ids().filter(|rel| !recursive.contains(rel)).collect();
     while let Some(rel) = queue.pop() {
@@ -57,24 +55,34 @@ pub(super) fn factor_calls(program: &mut Specialised) {
     }
 }
 
+/// The relations that call themselves, directly or through others.
+pub(super) fn recursive(program: &Specialised) -> IndexSet<RelId> {
+    let components = program.strata().into_iter().filter(|component| component.recursive);
+    components.flat_map(|component| component.nodes).map(RelId::from_index).collect()
+}
+
 /// For each relation whether there are several ways to its tuples, by its own clauses or by what the only one
 /// calls. Every recursion has several clauses.
-fn has_ways(program: &Specialised) -> IdVec<RelId, bool> {
+pub(super) fn has_ways(program: &Specialised) -> IdVec<RelId, bool> {
     let mut has_ways = IdVec::like(&program.relations, false);
     // What is called comes first.
     for rel in program.strata().into_iter().flat_map(|component| component.nodes).map(RelId::from_index) {
         let clauses = &program.relations[rel].clauses;
-        has_ways[rel] = clauses.len() > 1 || clauses.iter().flat_map(called).any(|callee| has_ways[callee]);
+        has_ways[rel] = clauses.len() > 1
+            || clauses
+                .iter()
+                .flat_map(|clause| clause.goals.iter().filter_map(called))
+                .any(|callee| has_ways[callee]);
     }
     has_ways
 }
 
-/// The relations that a clause calls positively.
-fn called(clause: &Clause) -> impl Iterator<Item = RelId> {
-    clause.goals.iter().filter_map(|goal| match goal {
+/// The relation that a goal calls, if it does so positively.
+pub(super) fn called(goal: &Goal) -> Option<RelId> {
+    match goal {
         Goal::Call { polarity: Polarity::Positive, rel, .. } => Some(*rel),
         Goal::Call { .. } | Goal::Scan { .. } | Goal::Values { .. } | Goal::Compare { .. } => None,
-    })
+    }
 }
 
 /// The clauses of a relation that make the same call, without it; the call that most of them make is first.
@@ -131,7 +139,7 @@ fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<
 }
 
 /// The adornment of a position whose values are only tested where they were enumerated.
-fn tested(adornment: Adornment) -> Adornment {
+pub(super) fn tested(adornment: Adornment) -> Adornment {
     match adornment {
         Adornment::Column(ty) => Adornment::Tested(Some(ty)),
         Adornment::Literal(_)
@@ -198,12 +206,12 @@ fn clause_of_both((rel, places): &HeadCall, made: RelId, cases: &mut [Clause]) -
 }
 
 /// The columns of a relation.
-fn columns(relation: &Relation) -> impl Iterator<Item = Adornment> {
+pub(super) fn columns(relation: &Relation) -> impl Iterator<Item = Adornment> {
     relation.adornments.iter().filter(|adornment| adornment.has_column()).copied()
 }
 
 /// Whether rows or tuples of a goal give a variable its values.
-fn gives(program: &Specialised, goal: &Goal, variable: Term) -> bool {
+pub(super) fn gives(program: &Specialised, goal: &Goal, variable: Term) -> bool {
     match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
             args.iter().any(|arg| matches!(arg, ScanArg::Term(term) if *term == variable))

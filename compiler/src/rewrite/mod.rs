@@ -8,6 +8,7 @@
 //! other does.
 
 mod absorb;
+mod conditions;
 mod contained;
 mod deduplicate;
 mod empty;
@@ -131,6 +132,13 @@ pub(crate) const SHRINK: &[Pass<RoleForm>] = &[
 
 /// Factors calls out of clauses, and leaves more of them out.
 pub(crate) const FACTOR: &[Pass<RoleForm>] = &[
+    Pass {
+        name: "merge-conditions",
+        does: "makes one clause of those that differ only in a condition on the values of the head",
+        applies: |context| context.factors,
+        keeps: (),
+        run: |form, _| conditions::merge_conditions(&mut form.program),
+    },
     FACTOR_CALLS,
     Pass {
         name: "drop-contained",
@@ -238,7 +246,7 @@ pub(crate) fn forms(
         let context = Context { factors, ..*context };
         let mut named = RoleForm { calls, ..shrunk.clone() };
         run(FACTOR, &mut named, &context)?;
-        // Of these passes, only `factor-calls` makes relations.
+        // Of these passes, only `merge-conditions` and `factor-calls` make relations.
         if factors && named.program.relations.len() == shrunk.program.relations.len() {
             continue;
         }

@@ -29,7 +29,10 @@ const BLOCKS: &str = r#"
     declare open(Folder);
 "#;
 
-/// The bound query of roles on documents, by its place among the relations.
+/// The bound query of roles on folders, by its place among the relations.
+pub(super) const ROLES_ON_FOLDERS: SourceId = SourceId(0);
+
+/// The bound query of roles on documents.
 pub(super) const ROLES_ON_DOCUMENTS: SourceId = SourceId(1);
 
 /// The bound query of open folders.

@@ -1,6 +1,6 @@
 //! Which calls are asked once, and what is only tested then.
 
-use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, program, rewritten};
+use super::bound::{OPEN_FOLDERS, ROLES_ON_DOCUMENTS, ROLES_ON_FOLDERS, program, rewritten};
 use crate::catalog::SourceId;
 use crate::datalog::{Adornment, Clause, Goal, Specialised};
 use crate::ir::Polarity;
@@ -49,6 +49,49 @@ fn what_all_cases_ask_of_the_head_is_asked_with_the_call() {
     let of_document = callers.iter().find(|clause| clause.head.len() == 2 && clause.goals.len() == 3);
     let clause = of_document.expect("the role, the condition on the user, and either case");
     assert_eq!(clause.goals.iter().filter(|goal| matches!(goal, Goal::Scan { .. })).count(), 1);
+}
+
+/// A condition for any user is a relation without the user, so the rule becomes two clauses.
+#[test]
+fn what_differs_in_one_condition_is_one_clause() {
+    let rules = r#"
+        suits(_: User, d: Doc) if has_relation(d, "folder", f) and open(f);
+        suits(u: User, _: Doc) if active(u);
+        has_permission(u: User, "read", d: Doc) if has_relation(d, "folder", f) and has_role(u, "viewer", f) and suits(u, d);
+    "#;
+    // The recursion of the role calls itself, too.
+    let programs = rewritten("Doc", rules, true);
+    let n_callers = |program| callers(program, ROLES_ON_FOLDERS).len();
+    assert_eq!(programs.iter().map(n_callers).collect::<Vec<_>>(), [2, 3]);
+    let merged = programs.first().expect("a program");
+    let reader = callers(merged, ROLES_ON_FOLDERS).into_iter().find(|clause| clause.goals.len() == 3);
+    let conditions = reader.and_then(|clause| clause.goals.last()?.callee()).expect("a call");
+    let conditions = &merged.relations[conditions];
+    assert_eq!(conditions.clauses.len(), 2);
+    let mut columns = conditions.adornments.iter().filter(|column| column.has_column());
+    assert!(columns.all(|column| column.is_tested()));
+}
+
+/// Without either of its two equal conditions, a clause is the same.
+#[test]
+fn a_clause_is_merged_only_with_others() {
+    let rules = r#"
+        has_permission(u: User, "read", d: Doc) if has_relation(d, "folder", f) and has_role(u, "viewer", f) and active(u)
+          and active(u);
+    "#;
+    assert_eq!(rewritten("Doc", rules, true).len(), 1);
+}
+
+/// The role gives the document its values, and the conditions the user.
+#[test]
+fn what_gives_other_values_than_the_rest_stays() {
+    let rules = r#"
+        read_by_anyone(d: Doc) if has_relation(d, "folder", f) and has_role(_, "viewer", f);
+        has_permission(u: User, "read", d: Doc) if read_by_anyone(d) and active(u);
+        has_permission(u: User, "read", d: Doc) if read_by_anyone(d) and has_role(u, "admin", d);
+    "#;
+    // There is no second form, because the first is as the rules are.
+    assert_eq!(rewritten("Doc", rules, true).len(), 1);
 }
 
 /// The second clause asks for more than the first, which is the call alone, with its arguments in another

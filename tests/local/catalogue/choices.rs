@@ -165,4 +165,34 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not unfit(
                  AND NOT EXISTS (SELECT 1 FROM deputies x WHERE x.active = 1 AND x.user_id = ? AND x.deputy_id = d.owner_id)
                  AND NOT EXISTS (SELECT 1 FROM deputies x WHERE x.active = 1 AND x.deputy_id = ? AND x.user_id = d.owner_id)",
     },
+    Pattern {
+        shape: "pattern-condition-by-two-rules",
+        title: "A role of several ways, under a condition for which there are two rules",
+        why: "One of the two rules is for every user. The folders of the role are one array, and the condition is tested on the rows that it finds.",
+        reads_each_row: false,
+        shorthand: r#""read" if "owner";"#,
+        rule: "has_role(u: User, \"editor\", f: Folder) if keeper(f, u);
+changes(u: User, f: Folder) if has_role(u, \"editor\", f) and not archived(f);
+suits(_: User, d: Document) if status(d, \"final\");
+suits(u: User, d: Document) if size(d, s) and limit(u, s);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and changes(u, f) and suits(u, d);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and not deleted(d);",
+        expert: "(d.owner_id = ? OR CHANGED AND (d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?)))
+                 AND (d.deleted = 1) IS NOT TRUE",
+    },
+    Pattern {
+        shape: "pattern-role-in-two-guarded-rules",
+        title: "A role of several ways in two rules, and a guard about the folder",
+        why: "One rule starts from the folders, the other one from the user's limits. Each folder is tested in the set, so that both rules have the same set, and it is asked once.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_role(u: User, \"editor\", f: Folder) if keeper(f, u);
+changes(u: User, f: Folder) if has_role(u, \"editor\", f) and not archived(f);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and changes(u, f) and status(d, \"final\");
+has_permission(u: User, \"read\", d: Document) if size(d, s) and limit(u, s) and has_relation(d, \"folder\", f)
+  and changes(u, f);
+allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relation(d, \"folder\", f) and not banned(u, f);",
+        expert: "CHANGED AND (d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))
+                 AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)",
+    },
 ];

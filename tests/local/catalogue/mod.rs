@@ -191,6 +191,7 @@ impl Pattern {
         let condition = self.expert.replace("VIEWED", sets::VIEWED).replace("DEPUTY", sets::DEPUTY);
         let condition = condition
             .replace("EDITED", sets::EDITED)
+            .replace("CHANGED", sets::CHANGED)
             .replace("BELOW", sets::BELOW)
             .replace("ACTIVE", sets::ACTIVE)
             .replace("PERMITTED", sets::PERMITTED)

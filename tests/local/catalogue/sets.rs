@@ -8,6 +8,12 @@ pub(super) const VIEWED: &str =
 pub(super) const EDITED: &str = "
   (d.owner_id = ? OR d.folder_id IN (SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor'))";
 
+/// A document in a folder that the user edits or keeps, and that is not archived.
+pub(super) const CHANGED: &str = "d.folder_id IN (
+  SELECT r.folder_id FROM folder_roles r WHERE r.user_id = ? AND r.role = 'editor'
+    AND NOT EXISTS (SELECT 1 FROM folders a WHERE a.id = r.folder_id AND a.archived = 1)
+  UNION ALL SELECT k.id FROM folders k WHERE k.keeper_id = ? AND (k.archived = 1) IS NOT TRUE)";
+
 /// A document in a folder of a quota that the user, or a colleague they act for, has.
 pub(super) const DEPUTY: &str = "EXISTS (
   SELECT 1 FROM quotas q

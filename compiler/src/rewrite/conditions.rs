@@ -1,0 +1,156 @@
+//! Makes one clause of those that differ only in a condition on the values of their head.
+//!
+//! In: a [`Specialised`] program. Out: the same answers. A rule has a clause for each relation that a call of it
+//! may mean, and what holds for any actor is a relation without the actor:
+//!
+//! ```text
+//! edit(u, c) :- client(c, a), buys(u, a), anywhere(c)                                            ─▶
+//! edit(u, c) :- client(c, a), buys(u, a), serves(u, c)
+//!
+//! edit(u, c) :- client(c, a), buys(u, a), case(u, c)         case(u, c) :- anywhere(c)
+//!                                                            case(u, c) :- serves(u, c)
+//! ```
+//!
+//! As in [`super::factor`], both derive the same. Without the case, each way of `buys` is planned and printed
+//! once for each condition.
+
+use super::factor::{called, columns, gives, has_ways, recursive, tested};
+use crate::datalog::numbering::ClauseNumbering;
+use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::id_vec::IdVec;
+use crate::ir::{Polarity, VarId};
+use crate::ordered::OrderedMap;
+use crate::others::Others;
+use crate::refusal::VarName;
+
+/// The head of a clause and its goals without one of them, with the variables of the head numbered first.
+type WithoutGoal = (Vec<Term>, Vec<Goal>);
+
+/// A clause and one of its goals, which mentions no variable that the head does not mention.
+struct Conditioned {
+    /// Where the clause is.
+    place: usize,
+    /// Where the goal is in the clause.
+    at: usize,
+    /// The goal, with the variables numbered as in the clause's [`WithoutGoal`].
+    condition: Goal,
+    /// The names of the variables so numbered.
+    var_names: IdVec<VarId, VarName>,
+}
+
+/// Clauses that differ in one condition.
+struct Merged {
+    /// Where they are.
+    places: Vec<usize>,
+    /// The clause that replaces them.
+    clause: Clause,
+    /// The relation of their conditions.
+    conditions: Relation,
+}
+
+/// Merges the clauses of every relation that is no recursion.
+pub(super) fn merge_conditions(program: &mut Specialised) {
+    let recursive = recursive(program);
+    let mut has_ways = has_ways(program);
+    let relations: Vec<RelId> = program.relations.ids().filter(|rel| !recursive.contains(rel)).collect();
+    for rel in relations {
+        while let Some(Merged { places, clause, conditions }) = merged(program, rel, &has_ways) {
+            let clauses = &mut program.relations[rel].clauses;
+            for place in places.iter().rev() {
+                clauses.remove(*place);
+            }
+            clauses.insert(places.first().copied().unwrap_or_default(), clause);
+            program.relations.push(conditions);
+            has_ways.push(true);
+        }
+    }
+}
+
+/// The first clauses of a relation that can be merged.
+fn merged(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) -> Option<Merged> {
+    let mut alike: OrderedMap<WithoutGoal, Vec<Conditioned>> = OrderedMap::default();
+    for (place, clause) in program.relations[rel].clauses.iter().enumerate() {
+        for (at, (others, goal)) in Others::each(&clause.goals).enumerate() {
+            // A single way would not be multiplied.
+            if others.iter().filter_map(called).any(|callee| has_ways[callee])
+                && let Some((without, condition, var_names)) = conditioned(clause, &others, goal)
+            {
+                let cases = alike.entry(without).or_default();
+                // A clause may ask the same twice.
+                if cases.last().is_none_or(|last| last.place != place) {
+                    cases.push(Conditioned { place, at, condition, var_names });
+                }
+            }
+        }
+    }
+    alike.into_iter().find_map(|(without, cases)| with_conditions(program, rel, &without, &cases))
+}
+
+/// A clause without one of its positive goals, and the goal, if this mentions no variable that the head does
+/// not mention, and if the head has a variable of its own in each place.
+fn conditioned(
+    clause: &Clause,
+    others: &Others<'_, Goal>,
+    goal: &Goal,
+) -> Option<(WithoutGoal, Goal, IdVec<VarId, VarName>)> {
+    let is_own = |(place, term): (usize, &Term)| {
+        matches!(term, Term::Var(_)) && clause.head.iter().position(|other| other == term) == Some(place)
+    };
+    let is_positive = match goal {
+        Goal::Scan { polarity, .. } | Goal::Call { polarity, .. } => *polarity == Polarity::Positive,
+        Goal::Values { .. } | Goal::Compare { .. } => false,
+    };
+    let mut is_of_head = is_positive && clause.head.iter().enumerate().all(is_own);
+    goal.for_each_term(&mut |term| {
+        is_of_head &= !matches!(term, Term::Var(_)) || clause.head.contains(&term);
+    });
+    if !is_of_head {
+        return None;
+    }
+    let (mut head, mut goals, mut condition) = (clause.head.clone(), others.to_vec(), [goal.clone()]);
+    let mut numbering = ClauseNumbering::of(clause);
+    numbering.terms(&mut head);
+    numbering.goals(&mut goals);
+    numbering.goals(&mut condition);
+    let [condition] = condition;
+    Some(((head, goals), condition, numbering.names()))
+}
+
+/// One clause of several, with their conditions as a relation of its own; `None` if a value would be tested
+/// before anything binds it.
+fn with_conditions(
+    program: &Specialised,
+    rel: RelId,
+    (head, others): &WithoutGoal,
+    cases: &[Conditioned],
+) -> Option<Merged> {
+    let [first, _, ..] = cases else { return None };
+    let relation = &program.relations[rel];
+    let gives_all = |goals: &[Goal]| {
+        let enumerated = columns(relation).zip(head).filter(|(column, _)| !column.is_tested());
+        enumerated.into_iter().all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
+    };
+    // The conditions either bind every column or only test them, as in `factor`.
+    let adornments = if cases.iter().all(|case| gives_all(std::slice::from_ref(&case.condition))) {
+        relation.adornments.clone()
+    } else if gives_all(others) {
+        relation.adornments.iter().map(|adornment| tested(*adornment)).collect()
+    } else {
+        return None;
+    };
+    let made = RelId::from_index(program.relations.len());
+    let call = Goal::Call { polarity: Polarity::Positive, rel: made, args: head.clone(), guards: Vec::new() };
+    let mut goals = others.clone();
+    goals.insert(first.at.min(goals.len()), call);
+    let of_first = relation.clauses.get(first.place)?;
+    let clause_of = |case: &Conditioned| {
+        let clause = relation.clauses.get(case.place)?;
+        let (head, goals) = (head.clone(), vec![case.condition.clone()]);
+        Some(Clause { rule: clause.rule, head, goals, var_names: case.var_names.clone() })
+    };
+    let clauses = cases.iter().map(clause_of).collect::<Option<_>>()?;
+    let clause =
+        Clause { rule: of_first.rule, head: head.clone(), goals, var_names: first.var_names.clone() };
+    let conditions = Relation { pred: relation.pred, adornments, clauses };
+    Some(Merged { places: cases.iter().map(|case| case.place).collect(), clause, conditions })
+}
