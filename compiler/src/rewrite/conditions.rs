@@ -1,7 +1,7 @@
 //! Makes one clause of those that differ only in a condition on the values of their head.
 //!
-//! In: a [`Specialised`] program. Out: the same answers. A rule has a clause for each relation that a call of it
-//! may mean, and what holds for any actor is a relation without the actor:
+//! In: a [`Specialised`] program. Out: the same answers. A rule has a clause for each relation that a call in
+//! it may mean, and what holds for any actor is a relation without the actor:
 //!
 //! ```text
 //! edit(u, c) :- client(c, a), buys(u, a), anywhere(c)                                            ─▶
