@@ -179,6 +179,7 @@ fn reads_its_table(service: &Service, pattern: &Pattern, filter: &str) -> bool {
     let reads = filter.contains("documents AS");
     let lists = [
         "pattern-flag-in-a-hierarchy",
+        "pattern-container-of-the-users-rows",
         "pattern-guard-behind-deputies-on-each-user",
         "pattern-two-choices-of-a-deputy",
         "pattern-inherited-role-of-a-deputy-under-a-guard",

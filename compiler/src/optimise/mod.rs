@@ -13,7 +13,9 @@ mod covered;
 mod draft;
 mod guards;
 mod implied;
+mod in_place;
 mod joins;
+mod key_joins;
 mod literals;
 mod read_once;
 mod recursion_sets;
@@ -172,6 +174,17 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
                 share_rows::share(&mut draft.plan, setting, bindings);
+            }
+        },
+    },
+    Pass {
+        name: "key-joins",
+        does: "reads the alternatives of a table instead of rows with the keys in it",
+        applies: |setting| setting.bindings.is_some(),
+        keeps: Keeps::Selects,
+        run: |draft, setting| {
+            if let Some(bindings) = setting.bindings {
+                key_joins::take_apart(&mut draft.plan, Keys { catalog: setting.catalog, bindings });
             }
         },
     },

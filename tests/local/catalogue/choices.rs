@@ -195,4 +195,18 @@ allow(u: User, a: String, d: Document) if has_permission(u, a, d) and has_relati
         expert: "CHANGED AND (d.status = 'final' OR d.size IN (SELECT most FROM limits WHERE user_id = ?))
                  AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)",
     },
+    Pattern {
+        shape: "pattern-container-of-the-users-rows",
+        title: "All documents in the folders of the user's documents",
+        why: "Each way to the user's documents reads their rows, so that the folder is a column of the row. Rows are not looked up by the ids of the same rows.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "mine(u: User, e: Document) if has_relation(e, \"owner\", u);
+mine(u: User, e: Document) if has_relation(e, \"folder\", g) and has_role(u, \"editor\", g) and status(e, \"final\");
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_relation(e, \"folder\", f)
+  and mine(u, e);",
+        expert: "d.folder_id IN (
+                   SELECT e.folder_id FROM documents e WHERE e.id IS NOT NULL AND (e.owner_id = ? OR e.status = 'final'
+                     AND e.folder_id IN (SELECT r.folder_id FROM folder_roles r WHERE r.user_id = ? AND r.role = 'editor')))",
+    },
 ];

@@ -9,10 +9,11 @@
 //! [`super::guards`] and [`super::super::read_once`]. A table stays where each of its alternatives would get
 //! a copy of long conditions: PostgreSQL plans every copy.
 
+use super::super::in_place::{in_place_of, shows_columns};
 use super::super::sets::set_tests;
 use super::guards::probed_column;
 use super::rows_of;
-use crate::algebra::aliases::{TakenAliases, renumber};
+use crate::algebra::aliases::TakenAliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, PlanAnswer, Select, TableBody, TableRef};
 use crate::catalog::Catalog;
@@ -98,7 +99,8 @@ fn arms(set: Select, n_selects: usize, anchors: &Anchors<'_>, taken: &mut TakenA
     while let Some(set) = open.pop() {
         match table_arms(&set, open.len() + all.len(), n_selects, anchors) {
             Some((alias, arms)) => {
-                let mut arms: Vec<Select> = arms.iter().map(|arm| of_arm(arm, alias, &set, taken)).collect();
+                let mut arms: Vec<Select> =
+                    arms.iter().map(|arm| in_place_of(alias, arm, &set, taken)).collect();
                 for arm in &mut arms {
                     if let Some(main) = arm.output.first().copied().and_then(Expr::alias) {
                         set_tests(arm, main, Some(anchors));
@@ -130,32 +132,6 @@ fn table_arms<'p>(
     let is_short =
         n_arms <= MOST_ARMS && n_copies * n_selects <= MOST_COPIED && n_copies * n_own <= MOST_OWN_COPIED;
     (is_short && arms.iter().all(shows_columns)).then_some((*alias, arms))
-}
-
-/// Whether every output of an alternative is a column; a literal cannot be restricted.
-fn shows_columns(arm: &Select) -> bool {
-    arm.output.iter().all(|shown| matches!(shown, Expr::Column { .. }))
-}
-
-/// One alternative of a table, with the set's conditions rewritten over this alternative's outputs.
-fn of_arm(arm: &Select, table: Alias, set: &Select, taken: &mut TakenAliases) -> Select {
-    let mut arm = arm.clone();
-    renumber(&mut arm, taken);
-    let shown = std::mem::replace(&mut arm.output, set.output.clone());
-    let asked = arm.filter.len();
-    arm.filter.extend(set.filter.iter().cloned());
-    let place = |expr: &mut Expr| {
-        if let Expr::Column { alias, column } = *expr
-            && alias == table
-        {
-            *expr = shown[column];
-        }
-    };
-    arm.output.iter_mut().for_each(place);
-    for condition in arm.filter.iter_mut().skip(asked) {
-        condition.for_each_expr_mut(&mut |expr| place(expr));
-    }
-    arm
 }
 
 #[cfg(test)]
