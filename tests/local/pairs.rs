@@ -161,6 +161,26 @@ fn pairs_that_a_text_joins_are_not_hashed() {
     service.passes(SCHEMA, "persons", &["persons.id", "id"], &expected);
 }
 
+/// The user's rows and those of a table with a literal, as all that a role may *view*: both are few.
+#[test]
+fn pairs_that_a_text_joins_with_rows_of_a_literal_are_hashed() {
+    let policy = POLICY.replace("partner(u, c, k, _)", "partner(u, c, r, _) and opens(r, k, \"view\")");
+    let policy = policy + "declare opens(String, String, String);";
+    let opens = "  opens(String:_, String:_, String:_):\n    query: SELECT role, country, action FROM opened\ntables:";
+    let service = Service::new(&policy, "", &DOCUMENT.replace("tables:", opens));
+    let filter = service.filter("allow(User:1, \"view\", Person:?)", "persons.id");
+    let pair = "((persons.company_id, persons.country) IN (\n";
+    assert!(filter.contains(pair) && filter.contains(HASHED), "{filter}");
+    let schema = format!(
+        "{SCHEMA} CREATE TEMPORARY TABLE opened (role TEXT, country TEXT, action TEXT);
+         INSERT INTO opened VALUES
+           ('DE', 'DE', 'view'), ('FR', 'FR', 'view'), ('DE', 'FR', 'edit'), ('FR', NULL, 'view'), (NULL, 'FR', 'view');"
+    );
+    let expected = [(1, "1 4 8 9 10"), (2, ""), (3, "9 10"), (4, "")]
+        .map(|(user, ids)| (format!("allow(User:{user}, \"view\", Person:?)"), ids));
+    service.passes(&schema, "persons", &["persons.id", "id"], &expected);
+}
+
 /// What a role on a file's folder opens is in a table: such pairs of a file and a kind are not listed, as a
 /// role may open very many.
 const OPENED: &str = r#"

@@ -270,15 +270,29 @@ impl Lowering<'_, Local<'_>> {
         };
         let values = links.iter().map(value).collect::<Option<Vec<_>>>()?;
         let anchors = Anchors::new(self.inputs.catalog, at.tables);
-        // A role of the user's, say, joined with everything that the role may do, is as large as a table.
-        let joins_texts = set.filter.iter().any(|condition| match condition {
-            Condition::Compare { op: CompareOp::Equal, left, right } => {
-                let are_columns = left.alias().is_some() && right.alias().is_some();
-                are_columns && [*left, *right].iter().any(|side| !anchors.names_thing(*side, &set.from))
-            }
-            _ => false,
+        (!self.joins_much(at, &set) && anchors.is_anchored(&set)).then_some(ValueTuple { values, set })
+    }
+
+    /// Whether a set joins rows by a text, and a value restricts only some of its sources. A role of the user's,
+    /// say, joined with everything that the role may do, is as large as a table, but not joined with the kinds
+    /// of things that it may read.
+    fn joins_much(&self, at: At<'_>, set: &Select) -> bool {
+        let anchors = Anchors::new(self.inputs.catalog, at.tables);
+        let equal = |condition: &Condition| match condition {
+            Condition::Compare { op: CompareOp::Equal, left, right } => Some((*left, *right)),
+            _ => None,
+        };
+        let equalities = || set.filter.iter().filter_map(equal);
+        let joins_texts = equalities().any(|(left, right)| {
+            let are_columns = left.alias().is_some() && right.alias().is_some();
+            are_columns && [left, right].iter().any(|side| !anchors.names_thing(*side, &set.from))
         });
-        (!joins_texts && anchors.is_anchored(&set)).then_some(ValueTuple { values, set })
+        let is_restricted = |from: &From| {
+            let is_own = |side: Expr| side.alias() == Some(from.alias);
+            equalities()
+                .any(|(left, right)| is_own(left) && right.is_static() || is_own(right) && left.is_static())
+        };
+        joins_texts && !set.from.iter().all(is_restricted)
     }
 
     /// The key and the bound, if the test only compares a value of the filter's row with the numbers of a
