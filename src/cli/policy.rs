@@ -130,11 +130,12 @@ fn push(PushArgs { file, force, service, output }: PushArgs) -> Result<Verdict, 
 
 fn diff(DiffArgs { file, service, output }: DiffArgs) -> Result<Verdict, CliError> {
     let new = policy_file::text(&file)?;
+    let file = shown::printable_name(&file.display().to_string());
     let active = service.service()?.policy_source(None)?;
     let (name, old) = match active {
         Some(PolicySource { src, .. }) if src == new => {
             match output.format() {
-                Format::Text => output::to_stderr(&format!("`{}` is the active policy", file.display())),
+                Format::Text => output::to_stderr(&format!("`{file}` is the active policy")),
                 Format::Json => output::to_stdout(&format!("{:#}", json!({ "diff": null })))?,
             }
             return Ok(Verdict::Good);
@@ -142,7 +143,7 @@ fn diff(DiffArgs { file, service, output }: DiffArgs) -> Result<Verdict, CliErro
         Some(PolicySource { filename, src }) => (format!("active: {filename}"), src),
         None => (NO_POLICY.to_owned(), String::new()),
     };
-    let names = [&*shown::printable(&name), &*file.display().to_string()];
+    let names = [&*shown::printable_name(&name), &*file];
     let diff = replace::diff(&old, &new, names);
     if output.format() == Format::Json {
         output::to_stdout(&format!("{:#}", json!({ "diff": diff })))?;

@@ -128,6 +128,22 @@ fn a_policy_is_compared_replaced_and_read() {
     assert_eq!(remote.done(&["policy", "get"]), changed);
 }
 
+/// A name of a file with a line break cannot look like lines of the comparison.
+#[test]
+fn a_name_of_a_file_is_one_line_of_the_comparison() {
+    let remote = Remote::start();
+    let name = "a\n-allow(_, _, _);\u{1b}[31m\tb.polar";
+    fs::write(remote.folder.path().join(name), POLICY).unwrap();
+    assert_eq!(remote.run(&["policy", "push", name]).0, 0);
+    let shown = "a\u{fffd}-allow(_, _, _);\u{fffd}[31m\u{fffd}b.polar";
+    let (code, _, err) = remote.run(&["policy", "diff", name]);
+    assert_eq!((code, err), (0, format!("`{shown}` is the active policy\n")));
+    fs::write(remote.folder.path().join(name), format!("{POLICY}\n# the end\n")).unwrap();
+    let (code, out, err) = remote.run(&["policy", "diff", name]);
+    let names = format!("--- active: {shown}\n+++ {shown}\n@@");
+    assert!(code == 1 && err.is_empty() && out.starts_with(&names), "{out:?}{err}");
+}
+
 #[test]
 fn before_the_first_policy_there_is_nothing_to_compare() {
     let remote = Remote::of(Server::empty());
