@@ -10,7 +10,7 @@ pub const OLDEST_SERVER: u32 = 15;
 impl DatabaseError {
     /// Whether the server may be reached again soon, or another one may be.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Standby(_) | Self::Crowded(_))
+        matches!(self, Self::Unreachable { .. } | Self::Standby(_) | Self::ReadOnly(_) | Self::Crowded(_))
     }
 }
 
@@ -71,6 +71,11 @@ pub enum DatabaseError {
         "{0} is a standby and accepts no writes: give the address of the primary, or all servers with commas between them"
     )]
     Standby(String),
+    /// The primary accepts no writes.
+    #[error(
+        "{0} accepts no writes, because the setting `default_transaction_read_only` is on: turn it off where it was turned on, for the role, the database or the server"
+    )]
+    ReadOnly(String),
     /// The server is too old.
     #[error("PostgreSQL {0} is too old: the store needs {OLDEST_SERVER} or later")]
     OldServer(String),

@@ -208,6 +208,7 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::NoDatabase { .. }
         | DatabaseError::Crowded(_)
         | DatabaseError::Standby(_)
+        | DatabaseError::ReadOnly(_)
         | DatabaseError::Behind { .. }
         | DatabaseError::LostWrite { .. }
         | DatabaseError::TakenOver { .. }

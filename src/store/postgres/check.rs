@@ -52,7 +52,9 @@ const DURABLE: [(&str, &str); 3] = [
 /// Looks at the store at an address; an error if no server accepts the login.
 pub async fn check(address: &Address) -> Result<Vec<StoreFinding>, StoreError> {
     let (client, server) = match reach(address, WantedServer::ReadWrite).await {
-        Err(StoreError::Database(DatabaseError::Standby(_))) => reach(address, WantedServer::Any).await?,
+        Err(StoreError::Database(DatabaseError::Standby(_) | DatabaseError::ReadOnly(_))) => {
+            reach(address, WantedServer::Any).await?
+        }
         reached => reached?,
     };
     // Not one transaction: a right that is missing would end it.
@@ -87,11 +89,9 @@ fn of_check(what: &'static str, good: String, checked: Result<(), DatabaseError>
 }
 
 fn of_server(server: &ReachedServer) -> StoreFinding {
-    let ReachedServer { at, version, is_standby, .. } = server;
-    if *is_standby {
-        return finding("server", FindingState::Bad, DatabaseError::Standby(at.clone()).to_string());
-    }
-    of_check("server", format!("PostgreSQL {version}, a primary, at {at}"), server.check_version())
+    let ReachedServer { at, version, .. } = server;
+    let checked = server.check_writes().and_then(|()| server.check_version());
+    of_check("server", format!("PostgreSQL {version}, a primary, at {at}"), checked)
 }
 
 fn of_encryption(server: &ReachedServer) -> StoreFinding {

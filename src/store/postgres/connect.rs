@@ -33,8 +33,10 @@ pub struct ReachedServer {
     pub version_number: u32,
     /// Its version as a text.
     pub version: String,
-    /// Whether it accepts no writes.
+    /// Whether it follows another server, and accepts no writes.
     pub is_standby: bool,
+    /// Whether a setting makes its transactions read-only.
+    pub is_read_only: bool,
     /// The role of the connection, quoted for SQL.
     pub role: String,
     /// The database, quoted for SQL.
@@ -50,7 +52,7 @@ pub struct ReachedServer {
 /// Everything read from a server. The server is asked for its address only where it has one.
 const DESCRIBE: &str = "
     SELECT current_setting('server_version_num'), current_setting('server_version'),
-      pg_is_in_recovery() OR current_setting('default_transaction_read_only')::bool,
+      pg_is_in_recovery(), current_setting('default_transaction_read_only')::bool,
       quote_ident(current_user), quote_ident(current_database()), pg_encoding_to_char(encoding),
       current_setting('standard_conforming_strings'),
       (SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND inet_server_addr() IS NOT NULL),
@@ -101,15 +103,14 @@ async fn reach_hearing(
     let mut failures = Vec::new();
     for (nth, server) in address.likely_first() {
         match attempt(&address.tls, server, heard).await {
-            Ok((_, found)) if wanted == WantedServer::ReadWrite && found.is_standby => {
-                failures.push(DatabaseError::Standby(found.at));
-            }
-            Ok(found) => {
-                if wanted == WantedServer::ReadWrite {
+            Ok(found) if wanted == WantedServer::Any => return Ok(found),
+            Ok(found) => match found.1.check_writes() {
+                Ok(()) => {
                     address.primary.store(nth, Ordering::SeqCst);
+                    return Ok(found);
                 }
-                return Ok(found);
-            }
+                Err(failure) => failures.push(failure),
+            },
             Err(failure) => failures.push(failure),
         }
     }
@@ -144,7 +145,7 @@ pub(super) async fn attempt(
         _ => None,
     });
     // Only a connection that another session has used can be marked.
-    if row.and_then(|row| row.get(8)).is_some_and(|mark| !mark.is_empty()) {
+    if row.and_then(|row| row.get(9)).is_some_and(|mark| !mark.is_empty()) {
         return Err(DatabaseError::Pooler(at));
     }
     let described = row.and_then(|row| ReachedServer::read(&at, row));
@@ -195,11 +196,12 @@ impl ReachedServer {
             version_number: row.get(0)?.parse().ok()?,
             version: text(1)?,
             is_standby: row.get(2)? == "t",
-            role: text(3)?,
-            database: text(4)?,
-            encoding: text(5)?,
-            has_plain_literals: row.get(6)? == "on",
-            is_encrypted: row.get(7).map(|encrypted| encrypted == "t"),
+            is_read_only: row.get(3)? == "t",
+            role: text(4)?,
+            database: text(5)?,
+            encoding: text(6)?,
+            has_plain_literals: row.get(7)? == "on",
+            is_encrypted: row.get(8).map(|encrypted| encrypted == "t"),
         })
     }
 
@@ -231,6 +233,17 @@ impl ReachedServer {
         Ok(())
     }
 
+    /// Refuses a server that accepts no writes.
+    pub(super) fn check_writes(&self) -> Result<(), DatabaseError> {
+        if self.is_standby {
+            return Err(DatabaseError::Standby(self.at.clone()));
+        }
+        if self.is_read_only {
+            return Err(DatabaseError::ReadOnly(self.at.clone()));
+        }
+        Ok(())
+    }
+
     /// The role may not make schemas.
     pub(super) fn may_not_create(&self) -> DatabaseError {
         let Self { role, database, .. } = self;
@@ -250,6 +263,7 @@ mod tests {
             version_number: 150_000,
             version: "15.0".to_owned(),
             is_standby: false,
+            is_read_only: false,
             role: "ada".to_owned(),
             database: "store".to_owned(),
             encoding: "UTF8".to_owned(),
@@ -270,6 +284,18 @@ mod tests {
         assert!(literals.contains("ALTER ROLE ada SET standard_conforming_strings = on"), "{literals}");
     }
 
+    /// A standby also has the settings of its primary.
+    #[test]
+    fn a_server_that_accepts_no_writes_says_why() {
+        let refused =
+            |is_standby, is_read_only| ReachedServer { is_standby, is_read_only, ..server() }.check_writes();
+        let at = || server().at;
+        assert_eq!(refused(false, false), Ok(()));
+        assert_eq!(refused(false, true), Err(DatabaseError::ReadOnly(at())));
+        assert_eq!(refused(true, false), Err(DatabaseError::Standby(at())));
+        assert_eq!(refused(true, true), Err(DatabaseError::Standby(at())));
+    }
+
     #[test]
     fn of_several_servers_the_one_that_answers_says_why() {
         let silent =
@@ -279,6 +305,8 @@ mod tests {
         let all = summary(vec![silent("one port 1", "refused"), silent("two port 1", "refused")]);
         assert_eq!(all, silent("one port 1, two port 1", "refused"));
         assert_eq!(summary(vec![silent("one port 1", "refused"), standby()]), standby());
+        let read_only = || DatabaseError::ReadOnly("three port 1".to_owned());
+        assert_eq!(summary(vec![standby(), read_only()]), read_only());
         assert_eq!(summary(vec![standby(), login(), silent("three port 1", "refused")]), login());
     }
 }

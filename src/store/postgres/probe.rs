@@ -122,7 +122,7 @@ async fn look_for_primary(servers: &[ServerAddress], tls: &Connector, most: Dura
     let mut found = FoundPrimary::Nowhere;
     while let Some(tried) = tries.join_next().await {
         match tried {
-            Ok((nth, Ok(Ok((_, server))))) if !server.is_standby => return FoundPrimary::At(nth),
+            Ok((nth, Ok(Ok((_, server))))) if server.check_writes().is_ok() => return FoundPrimary::At(nth),
             Ok((_, Ok(_))) => {}
             Ok((_, Err(_))) | Err(_) => found = FoundPrimary::Silent,
         }

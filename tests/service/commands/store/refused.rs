@@ -112,12 +112,13 @@ fn a_database_that_cannot_hold_a_store_is_refused() {
         "{err}"
     );
 
-    let url = database("standby");
-    sql(&url, "ALTER DATABASE standby SET default_transaction_read_only = on");
+    let url = database("read_only");
+    sql(&url, "ALTER DATABASE read_only SET default_transaction_read_only = on");
+    let reason = "accepts no writes, because the setting `default_transaction_read_only` is on: turn it off";
     let err = refused(&url);
-    assert!(err.contains("is a standby and accepts no writes: give the address of the primary"), "{err}");
+    assert!(err.contains(reason) && !err.contains("standby"), "{err}");
     let (status, out, _) = store(&["check", &url]);
-    assert!(status == 1 && out.starts_with("bad      server: "), "{out}");
+    assert!(status == 1 && out.starts_with("bad      server: ") && out.contains(reason), "{out}");
 }
 
 /// A real server says that it is older. Its setting cannot be changed, but what a database reads instead can.
