@@ -28,7 +28,7 @@ impl Client {
     /// Sends a request and returns the answer's status and body.
     pub(crate) fn send(&mut self, method: &str, path: &str, body: &str) -> (u16, &[u8]) {
         let request = format!(
-            "{method} /api{path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
+            "{method} /api{path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         );

@@ -10,7 +10,7 @@ const PATIENCE: Duration = Duration::from_secs(90);
 /// A request, as bytes on the wire.
 pub(crate) fn request(method: &str, path: &str, key: &str, body: &str) -> Vec<u8> {
     let head = format!(
-        "{method} /api{path} HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
+        "{method} /api{path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
          Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
         body.len()
     );

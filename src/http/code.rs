@@ -78,7 +78,7 @@ codes! {
     Unauthorized = "unauthorized", UNAUTHORIZED;
     /// A read-only key on a mutation.
     ReadOnlyKey = "read_only_key", FORBIDDEN;
-    /// A request to the studio that may be of another page.
+    /// A request to the studio, or with `--dev`, that may be of another page.
     ForeignPage = "foreign_page", FORBIDDEN;
     /// There is no such path, policy or version.
     NotFound = "not_found", NOT_FOUND;

@@ -51,7 +51,7 @@ pub(super) enum ApiError {
     Unauthorized(&'static str),
     /// 403: a read-only key on a mutation.
     Forbidden,
-    /// 403: a request to the studio that may be of another page.
+    /// 403: a request to the studio, or with `--dev`, that may be of another page.
     ForeignPage(&'static str),
     /// 404: no such path or version.
     NotFound(String),

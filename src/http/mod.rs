@@ -49,6 +49,7 @@ mod local;
 mod malformed;
 mod metrics;
 mod openapi;
+mod own_host;
 mod page;
 mod params;
 mod parity;
@@ -330,6 +331,7 @@ async fn within_limits(app: &AppState, mut request: Request, next: Next) -> Resu
         app.metrics.refused(Refused::Concurrency);
         return Err(ApiError::Unavailable("too many requests at once".to_owned()));
     };
+    own_host::check(request.headers(), &app.config)?;
     let account = Arc::new(Account::new(&app.budget));
     request.extensions_mut().insert(Arc::clone(&account));
     let share = RequestShare(Arc::new(Account::new(&app.requests)));

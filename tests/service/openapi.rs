@@ -153,7 +153,7 @@ fn the_page_needs_nobody_else() {
         .collect();
     assert_eq!(links.len(), 3, "{links:?}");
     for link in links {
-        let headers = format!("GET /api/{link} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+        let headers = format!("GET /api/{link} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         let mut stream = server.connect();
         std::io::Write::write_all(&mut stream, headers.as_bytes()).unwrap();
         let mut answer = Vec::new();

@@ -217,7 +217,7 @@ impl Caller {
         let began = Instant::now();
         while began.elapsed() < PATIENCE {
             let mut stream = TcpStream::connect(self.address()).unwrap();
-            let head = format!("Host: x\r\n{}\r\nContent-Type: application/json", bearer(key));
+            let head = format!("Host: localhost\r\n{}\r\nContent-Type: application/json", bearer(key));
             write!(stream, "POST /api/batch HTTP/1.1\r\n{head}\r\nContent-Length: 2\r\n\r\n").unwrap();
             // It has an answer at once if another request still has the place.
             stream.set_read_timeout(Some(Duration::from_millis(100))).unwrap();

@@ -98,7 +98,7 @@ impl Server {
         let (body_time, request_time) = (Duration::from_hours(1), Duration::from_hours(1));
         let mut server = Self::with(Config { max_requests: count(1), body_time, request_time, ..config });
         let key = bearer(DEVELOPMENT_KEY);
-        let head = "Host: test\r\nContent-Type: application/json\r\nContent-Length: 2";
+        let head = "Host: localhost\r\nContent-Type: application/json\r\nContent-Length: 2";
         let takes_place = |_| {
             let mut stream = server.connect();
             write!(stream, "POST /api/batch HTTP/1.1\r\n{key}\r\n{head}\r\n\r\n").unwrap();
@@ -238,7 +238,7 @@ impl Server {
     /// Sends one request on a connection of its own.
     pub fn send(&self, method: &str, path: &str, headers: &[&str], body: &[u8]) -> Answer {
         let mut stream = self.connect();
-        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         for header in headers {
             head.push_str(header);
             head.push_str("\r\n");

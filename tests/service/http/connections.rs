@@ -14,7 +14,7 @@ pub(crate) fn wire(method: &str, path: &str, body: &str) -> String {
     let key = bearer(DEVELOPMENT_KEY);
     let length = body.len();
     format!(
-        "{method} {path} HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
 }
 
@@ -222,7 +222,8 @@ fn a_chunked_body_is_a_body() {
 fn an_expectation_is_met_only_for_a_good_key() {
     let server = Server::empty();
     let body = question("a", "b", "c").to_string();
-    let good = wire("POST", "/api/authorize", &body).replace("Host: x", "Host: x\r\nExpect: 100-continue");
+    let good = wire("POST", "/api/authorize", &body)
+        .replace("Host: localhost", "Host: localhost\r\nExpect: 100-continue");
     let (head, body) = good.split_at(good.len() - body.len());
     let mut stream = server.connect();
     stream.write_all(head.as_bytes()).unwrap();
@@ -267,7 +268,7 @@ fn a_shutdown_finishes_what_it_accepted() {
 fn a_shutdown_does_not_wait_for_ever() {
     let mut server = Server::with(Config { shutdown_time: Duration::from_millis(300), ..Config::default() });
     let mut stuck = server.connect();
-    stuck.write_all(b"POST /api/batch HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n").unwrap();
+    stuck.write_all(b"POST /api/batch HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n").unwrap();
     std::thread::sleep(Duration::from_millis(100));
     let began = Instant::now();
     server.finish_stop();

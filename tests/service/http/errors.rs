@@ -236,7 +236,7 @@ fn a_slow_body_is_408() {
     let server = Server::with(Config { body_time: Duration::from_millis(200), ..Config::default() });
     let mut stream = server.connect();
     let head = format!(
-        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
+        "POST /api/batch HTTP/1.1\r\nHost: localhost\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
         bearer(DEVELOPMENT_KEY)
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -303,7 +303,7 @@ fn a_request_over_its_time_is_503_and_is_counted() {
     let server = Server::with(config);
     let mut stream = server.connect();
     let head = format!(
-        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
+        "POST /api/batch HTTP/1.1\r\nHost: localhost\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n[",
         bearer(DEVELOPMENT_KEY)
     );
     stream.write_all(head.as_bytes()).unwrap();
@@ -319,7 +319,7 @@ fn head_is_get_without_a_body() {
 
     let server = Server::empty();
     let mut stream = server.connect();
-    stream.write_all(b"HEAD /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    stream.write_all(b"HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 OK\r\n") && answer.ends_with("\r\n\r\n"), "{answer}");

@@ -62,7 +62,7 @@ fn ask(server: &Server, key: &str, body: &Json) -> TcpStream {
     let length = body.len();
     write!(
         stream,
-        "POST /api/evaluate_query HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST /api/evaluate_query HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
     stream

@@ -48,7 +48,7 @@ fn begin(server: &Server, body: &str, sent: usize) -> TcpStream {
     let mut stream = server.connect();
     let (key, length) = (bearer(DEVELOPMENT_KEY), body.len());
     let head = format!(
-        "POST /api/batch HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        "POST /api/batch HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
     stream.write_all(&body.as_bytes()[..sent]).unwrap();

@@ -66,7 +66,7 @@ fn scrape(server: &Server) -> Scrape {
 /// A request without a key at an address.
 fn plain(address: SocketAddr, method: &str, path: &str) -> Answer {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "{method} {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n").unwrap();
+    write!(stream, "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     read_answer(&mut stream)
 }
 

@@ -13,7 +13,7 @@ use std::time::Duration;
 fn head(headers: &str) -> String {
     let key = bearer(DEVELOPMENT_KEY);
     format!(
-        "POST /api/authorize HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\n{headers}\r\n"
+        "POST /api/authorize HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\n{headers}\r\n"
     )
 }
 
@@ -63,11 +63,11 @@ fn a_head_without_measure_is_431_or_414() {
     refused(&server, head(&many).as_bytes(), 431);
     let long = format!("X: {}\r\n", "y".repeat(2 << 20));
     refused(&server, head(&long).as_bytes(), 431);
-    let path = format!("GET /{} HTTP/1.1\r\nHost: x\r\n\r\n", "y".repeat(70_000));
+    let path = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "y".repeat(70_000));
     refused(&server, path.as_bytes(), 414);
     // What a client with many proxies before it might still send is fine.
     let some = format!("X: {}\r\n", "y".repeat(200)).repeat(60);
-    let fine = format!("GET /health HTTP/1.1\r\nHost: x\r\n{some}\r\n");
+    let fine = format!("GET /health HTTP/1.1\r\nHost: localhost\r\n{some}\r\n");
     assert_eq!(answered(&server, fine.as_bytes()).unwrap().status, 200);
 }
 
@@ -136,8 +136,8 @@ fn an_error_does_not_end_a_connection() {
     let body = question("a", "b", "c").to_string();
     let good = format!("{}{body}", head(&format!("Content-Length: {}\r\n", body.len())));
     let malformed = format!("{}{{\"a\":", head("Content-Length: 5\r\n"));
-    let nowhere = "GET /nowhere HTTP/1.1\r\nHost: x\r\n\r\n";
-    let method = "PUT /health HTTP/1.1\r\nHost: x\r\n\r\n";
+    let nowhere = "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    let method = "PUT /health HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(format!("{malformed}{nowhere}{method}{good}").as_bytes()).unwrap();
     for status in [400, 404, 405] {
         let answer = read_answer(&mut stream);

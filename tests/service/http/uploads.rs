@@ -31,7 +31,7 @@ fn upload(server: &Server, policy: &str) -> TcpStream {
     let length = body.len();
     write!(
         stream,
-        "POST /api/policy HTTP/1.1\r\nHost: x\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+        "POST /api/policy HTTP/1.1\r\nHost: localhost\r\n{key}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
     )
     .unwrap();
     stream

@@ -125,7 +125,7 @@ fn a_key_is_revoked_while_another_environment_is_deleted() {
     let (kept, doomed) = (key(folder, ENVIRONMENT), key(folder, "doomed"));
     // A request in progress: its body has not arrived.
     let mut request = TcpStream::connect(service.caller.address()).unwrap();
-    let head = format!("Host: x\r\n{}\r\nContent-Type: application/json", bearer(&doomed));
+    let head = format!("Host: localhost\r\n{}\r\nContent-Type: application/json", bearer(&doomed));
     write!(request, "POST /api/batch HTTP/1.1\r\n{head}\r\nContent-Length: 2\r\n\r\n").unwrap();
     std::thread::sleep(Duration::from_millis(300));
     std::thread::scope(|scope| {

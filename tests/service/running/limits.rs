@@ -13,7 +13,7 @@ fn asked(address: SocketAddr) -> (bool, Duration) {
     let began = Instant::now();
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
-    stream.write_all(b"GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+    stream.write_all(b"GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     let answered = stream.read_to_string(&mut answer).is_ok() && answer.starts_with("HTTP/1.1 200");
     (answered, began.elapsed())

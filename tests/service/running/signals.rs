@@ -20,7 +20,7 @@ fn a_request_that_was_begun_is_answered_before_the_end() {
         let (begin, end) = body.split_at(10);
         write!(
             stream,
-            "POST /api/facts HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
+            "POST /api/facts HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{begin}",
             body.len()
         )
@@ -62,7 +62,7 @@ fn a_stop_takes_no_longer_than_it_may() {
         let mut stream = TcpStream::connect(address).unwrap();
         write!(
             stream,
-            "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {DEVELOPMENT_KEY}\r\n\
              Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
         )

@@ -77,7 +77,7 @@ fn a_key_leaves_places_to_others() {
     let service = Service::start(folder.path(), &["--max-requests", "16"]);
     let address = service.caller.url.strip_prefix("http://").unwrap();
     let head = format!(
-        "POST /api/batch HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {held}\r\nContent-Type: application/json\r\n\
+        "POST /api/batch HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {held}\r\nContent-Type: application/json\r\n\
          Content-Length: 500\r\n\r\n["
     );
     let begun: Vec<TcpStream> = (0..40)

@@ -16,5 +16,6 @@ mod injection;
 mod injection_documents;
 mod injection_local;
 mod keys;
+mod rebinding;
 mod requests;
 mod secrecy;
