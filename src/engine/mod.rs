@@ -69,8 +69,8 @@ pub use facts::check_fact;
 pub use impact::{ChangedAnswer, Impact, PastQuestion, PossibleAnswer};
 pub use local::{
     LocalEmbedded, LocalEnd, LocalExplanation, LocalMode, LocalProbe, LocalQuestion, LocalRequest, LocalRule,
-    LocalSet, LocalSlow, allow_question, conjunction_of, given_value, local_question, reads_bound,
-    wanted_columns,
+    LocalSet, LocalSlow, UnboundDenials, allow_question, conjunction_of, given_value, local_question,
+    reads_bound, wanted_columns,
 };
 pub use pages::{ListPage, Page};
 pub use policies::{PolicyChange, PolicyOptions, PolicyOutcome};

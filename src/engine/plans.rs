@@ -14,8 +14,9 @@
 
 mod cached;
 
+use super::EngineError;
 use super::catalog::{self, Context, ContextSignature};
-use super::local::{Document, LocalKey, TextKey};
+use super::local::{Document, LocalKey, TextKey, check_names};
 use super::versions::Active;
 use crate::store::Relations;
 use cached::{CachedResult, keep, known};
@@ -137,6 +138,11 @@ impl Plans {
         let catalog = catalog::catalog(&self.stored, &key.context);
         let rules = Rules::new(&self.policy.program, &catalog, &key.shape, self.deadline());
         keep(&self.why, key, rules.map(Arc::new))
+    }
+
+    /// Refuses a document whose names show that a denial would be lost. One with a cached plan was accepted.
+    pub(super) fn check_names(&self, document: &Document) -> Result<(), EngineError> {
+        check_names(&self.policy, &self.relations, &document.bindings)
     }
 
     /// The plan for a caller's database, if it is cached.

@@ -58,7 +58,7 @@ impl<'n> QuestionNames<'n> {
     #[must_use]
     pub fn unknown(&self, program: &Program) -> Vec<String> {
         let known_types: Vec<&str> = program.types.iter().map(|ty| ty.name.as_str()).collect();
-        let stored: Vec<&str> = program.signatures.iter().map(|fact| fact.predicate.as_str()).collect();
+        let stored = stored(program);
         let named = program.predicates.iter().map(|known| known.name.as_str());
         // Generated names begin with a quote.
         let answered: Vec<&str> = named.filter(|name| !name.starts_with('\'')).collect();
@@ -75,6 +75,21 @@ impl<'n> QuestionNames<'n> {
         }
         warnings
     }
+}
+
+/// Whether a policy names a fact.
+pub(super) fn names_fact(program: &Program, predicate: &str) -> bool {
+    program.signatures.iter().any(|fact| fact.predicate == predicate)
+}
+
+/// A warning for a fact that a policy does not name, with the nearest that it names.
+pub(super) fn unknown_fact(program: &Program, predicate: &str) -> Option<String> {
+    missing("fact", predicate, &stored(program))
+}
+
+/// The facts that a policy names.
+fn stored(program: &Program) -> Vec<&str> {
+    program.signatures.iter().map(|fact| fact.predicate.as_str()).collect()
 }
 
 /// The texts that a policy has.

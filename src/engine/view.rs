@@ -155,6 +155,7 @@ impl View {
         let rules = if let Some(known) = self.plans.known_local_rules(&key) {
             known
         } else {
+            self.plans.check_names(document)?;
             let (plans, document) = (Arc::clone(&self.plans), Arc::clone(document));
             let make = move || plans.local_rules(key, &document);
             in_turn(&self.compiling, self.account.as_deref(), make).await?

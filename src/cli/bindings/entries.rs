@@ -7,10 +7,10 @@ use super::judge;
 use super::live::{Described, Live};
 use super::report::ReportRow;
 use super::texts;
-use crate::engine::reads_bound;
+use crate::engine::{UnboundDenials, reads_bound};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, Bindings};
-use portcullis_compiler::ir::Program;
+use portcullis_compiler::ir::{DenyingCalls, Program};
 use portcullis_compiler::primitive::STRING;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -32,8 +32,11 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
             entries.push(alone("types", ty, finding));
         }
     }
+    let denials = program.map(|program| UnboundDenials::of(program, &DenyingCalls::of(program), bindings));
     for (binding, described) in bindings.facts.iter().zip(&live.facts) {
-        entries.push(bound(binding, described, (live, &common), program));
+        let mut row = bound(binding, described, (live, &common));
+        row.findings.extend(program.and_then(|program| unread(program, denials.as_ref()?, binding)));
+        entries.push(row);
     }
     for (ty, described) in &live.tables {
         entries.push(row_table(ty, described, (live, &common)));
@@ -114,12 +117,22 @@ fn alone(section: &'static str, key: &str, finding: Finding) -> ReportRow {
     ReportRow { section, key: key.to_owned(), line: None, columns: Vec::new(), findings: vec![finding] }
 }
 
-fn bound(
-    binding: &Binding,
-    described: &Described,
-    (live, common): (&Live, &CommonTypes),
-    program: Option<&Program>,
-) -> ReportRow {
+/// A key whose facts the policy does not read. Facts that were meant to deny something are missed.
+fn unread(program: &Program, denials: &UnboundDenials<'_>, binding: &Binding) -> Option<Finding> {
+    if reads_bound(program, binding) {
+        return None;
+    }
+    let (severity, message) = if let Some(meant) = denials.meant_by(binding) {
+        let help = format!("and a denial reads `{meant}`, which no key binds: write `{meant}`");
+        (Severity::Error, format!("no rule of the policy reads such facts, {help}"))
+    } else {
+        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
+        (Severity::Warning, message.to_owned())
+    };
+    Some(Finding::new(FindingCode::NotRead, severity, message))
+}
+
+fn bound(binding: &Binding, described: &Described, (live, common): (&Live, &CommonTypes)) -> ReportRow {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     match described {
         Ok(found) => {
@@ -128,10 +141,6 @@ fn bound(
             columns.extend(types.zip(found.iter().cloned()));
         }
         Err(refusal) => findings.push(Finding::new(FindingCode::QueryRefused, Severity::Error, refusal)),
-    }
-    if program.is_some_and(|program| !reads_bound(program, binding)) {
-        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
-        findings.push(Finding::new(FindingCode::NotRead, Severity::Warning, message));
     }
     ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings }
 }

@@ -12,6 +12,7 @@
 mod documents;
 mod explain;
 mod forms;
+mod misspelt;
 mod notes;
 mod outline;
 mod question;
@@ -20,6 +21,8 @@ mod usable;
 
 pub(super) use documents::{Document, Documents};
 pub use forms::{allow_question, conjunction_of, given_value, local_question, wanted_columns};
+pub use misspelt::UnboundDenials;
+pub(super) use misspelt::check as check_names;
 pub(super) use run::{LocalKey, TextKey};
 pub use usable::reads_bound;
 

@@ -1,5 +1,6 @@
 //! Determines which bound facts a policy can use, and what it uses instead of the others.
 
+use crate::engine::question_names::unknown_fact;
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings};
 use portcullis_compiler::ir::{Program, Signature, SignatureArg};
 use portcullis_compiler::primitive::STRING;
@@ -34,8 +35,7 @@ fn admits(program: &Program, arg: &SignatureArg, bound: &BindingArg) -> bool {
     }
 }
 
-/// A note for each key that is not read although the policy has its predicate, with other types or another
-/// number of arguments. Types that the policy does not mention have notes of their own.
+/// A note for each key that is not read. Types that the policy does not mention have notes of their own.
 pub(super) fn unread(program: &Program, bindings: &Bindings) -> Vec<String> {
     let others = bindings.facts.iter().filter(|binding| {
         let is_mentioned = binding.args.iter().all(|arg| program.type_id(arg.ty()).is_some());
@@ -45,8 +45,11 @@ pub(super) fn unread(program: &Program, bindings: &Bindings) -> Vec<String> {
     others.filter_map(|binding| note(program, binding)).collect()
 }
 
-/// What the policy uses instead, the most similar first; `None` if it has no such predicate.
+/// What the policy uses instead, the most similar first.
 fn note(program: &Program, binding: &Binding) -> Option<String> {
+    if let Some(unknown) = unknown_fact(program, &binding.predicate) {
+        return Some(format!("`{}` is not read: {unknown}", binding.key));
+    }
     let mut forms: Vec<&Signature> =
         program.signatures.iter().filter(|signature| signature.predicate == binding.predicate).collect();
     forms.sort_by_key(|signature| {

@@ -22,6 +22,7 @@ mod local;
 mod long;
 mod memory;
 mod metrics;
+mod misspelt;
 mod pages;
 mod parity;
 mod policy;

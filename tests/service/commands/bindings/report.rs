@@ -203,6 +203,36 @@ fn facts_that_the_policy_does_not_read_are_named() {
     assert!(found[1].starts_with("warning has_roll(User:_, String:_, Repo:_) -: no rule"), "{found:?}");
 }
 
+/// It would be left out, and the denial with it.
+#[test]
+fn a_misspelt_key_that_a_denial_needs_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let policy = "actor User {} resource Repo { permissions = [\"read\"]; }\n\
+                  has_permission(u: User, \"read\", r: Repo) if owner(u, r) and not locked(r);";
+    fs::write(folder.path().join("policy.polar"), policy).unwrap();
+    let database = sqlite(folder.path(), "CREATE TABLE repos (id TEXT PRIMARY KEY, owner TEXT NOT NULL);");
+    let check = |keys: &[&str]| {
+        let lines = keys.iter().map(|key| format!("  {key}(Repo:_): {{query: SELECT id FROM repos}}"));
+        let bindings = format!("dialect: sqlite\nfacts:\n{}\n", lines.collect::<Vec<_>>().join("\n"));
+        let (code, found) = findings(folder.path(), &bindings, &database, &["--policy", "policy.polar"]);
+        (code, found.into_iter().filter(|line| line.contains("no rule of the policy")).collect::<Vec<_>>())
+    };
+    for name in ["lockd", "Locked"] {
+        let (code, found) = check(&[name]);
+        assert!(code == 1 && found.len() == 1, "{found:?}");
+        assert!(found[0].starts_with(&format!("error {name}(Repo:_) -: ")), "{found:?}");
+        assert!(
+            found[0].ends_with("and a denial reads `locked`, which no key binds: write `locked`"),
+            "{found:?}"
+        );
+        // It may belong to another policy.
+        let (code, found) = check(&[name, "locked"]);
+        assert!(code == 0 && found.len() == 1 && found[0].starts_with("warning "), "{found:?}");
+    }
+    // Without its facts, less is permitted.
+    assert_eq!(check(&["Owner"]).0, 0);
+}
+
 #[test]
 fn a_file_of_sqlite_is_checked_too() {
     let folder = tempfile::tempdir().unwrap();
