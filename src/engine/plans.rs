@@ -141,8 +141,12 @@ impl Plans {
     }
 
     /// Refuses a document whose names show that a denial would be lost. One with a cached plan was accepted.
-    pub(super) fn check_names(&self, document: &Document) -> Result<(), EngineError> {
-        check_names(&self.policy, &self.relations, &document.bindings)
+    pub(super) fn check_names(
+        &self,
+        context: &[ContextSignature],
+        document: &Document,
+    ) -> Result<(), EngineError> {
+        check_names(&self.policy, &self.relations, context, &document.bindings)
     }
 
     /// The plan for a caller's database, if it is cached.

@@ -155,7 +155,7 @@ impl View {
         let rules = if let Some(known) = self.plans.known_local_rules(&key) {
             known
         } else {
-            self.plans.check_names(document)?;
+            self.plans.check_names(&self.context.signatures, document)?;
             let (plans, document) = (Arc::clone(&self.plans), Arc::clone(document));
             let make = move || plans.local_rules(key, &document);
             in_turn(&self.compiling, self.account.as_deref(), make).await?

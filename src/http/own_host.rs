@@ -31,14 +31,16 @@ pub(super) fn authority(headers: &HeaderMap) -> Option<Authority> {
     headers.get(HOST)?.to_str().ok()?.parse().ok()
 }
 
-/// Whether a request has this service by a name that no one else can give it.
+/// Whether a request reaches this service by a name that no one else can give it.
 pub(super) fn is_ours(headers: &HeaderMap, public: Option<&PublicUrl>) -> bool {
     let Some(authority) = authority(headers) else { return false };
-    let host = authority.host();
+    let host = authority.host().trim_end_matches('.');
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     let public = public.and_then(|PublicUrl(url)| url.parse::<Uri>().ok());
     let is_public = public.as_ref().and_then(Uri::host).is_some_and(|name| name.eq_ignore_ascii_case(host));
-    address.is_ok() || host.eq_ignore_ascii_case("localhost") || is_public
+    // RFC 6761: `localhost` and all names below it are this machine.
+    let is_local = host.rsplit('.').next().is_some_and(|last| last.eq_ignore_ascii_case("localhost"));
+    address.is_ok() || is_local || is_public
 }
 
 #[cfg(test)]
@@ -54,9 +56,16 @@ mod tests {
     fn a_name_that_others_can_give_is_refused() {
         let public = PublicUrl("https://pdp.example.com".to_owned());
         let is_ours = |host: &str| is_ours(&sent(host), Some(&public));
-        for host in
-            ["localhost:8081", "LOCALHOST", "127.0.0.1:8081", "[::1]:8081", "10.0.0.7", "pdp.example.com"]
-        {
+        for host in [
+            "localhost:8081",
+            "LOCALHOST",
+            "localhost.",
+            "app.localhost",
+            "127.0.0.1:8081",
+            "[::1]:8081",
+            "10.0.0.7",
+            "pdp.example.com",
+        ] {
             assert!(is_ours(host), "{host}");
         }
         for host in ["attacker.example", "localhost.attacker.example:8081", "127.0.0.1.nip.io", ""] {

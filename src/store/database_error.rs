@@ -10,7 +10,14 @@ pub const OLDEST_SERVER: u32 = 15;
 impl DatabaseError {
     /// Whether the server may be reached again soon, or another one may be.
     pub(crate) fn is_passing(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Standby(_) | Self::ReadOnly(_) | Self::Crowded(_))
+        matches!(
+            self,
+            Self::Unreachable { .. }
+                | Self::Standby(_)
+                | Self::ReadOnly(_)
+                | Self::NoMoreWrites(_)
+                | Self::Crowded(_)
+        )
     }
 }
 
@@ -76,6 +83,11 @@ pub enum DatabaseError {
         "{0} accepts no writes, because the setting `default_transaction_read_only` is on: turn it off where it was turned on, for the role, the database or the server"
     )]
     ReadOnly(String),
+    /// A statement on an open connection may not write.
+    #[error(
+        "{0} accepts no writes any more: it has become a standby, or its setting `default_transaction_read_only` was turned on; `portcullis store check` says which"
+    )]
+    NoMoreWrites(String),
     /// The server is too old.
     #[error("PostgreSQL {0} is too old: the store needs {OLDEST_SERVER} or later")]
     OldServer(String),

@@ -111,8 +111,8 @@ fn an_alternative_for_every_row_is_slow_beside_others() {
     }
 }
 
-/// A guard that is inherited starts from the documents that the actor may read. A block has their ids alone, so
-/// that their rows are looked up.
+/// A guard that is inherited starts from the documents that the actor may read. A block has their ids alone,
+/// so that their rows are looked up.
 #[test]
 fn ids_that_are_listed_before_a_row_is_tested_are_named() {
     let rule = r#"

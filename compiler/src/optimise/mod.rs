@@ -15,9 +15,8 @@ mod guards;
 mod implied;
 mod in_place;
 mod joins;
-mod key_joins;
+mod keyed;
 mod literals;
-mod read_once;
 mod recursion_sets;
 mod repeats;
 mod roles;
@@ -26,7 +25,6 @@ mod self_joins;
 mod semi_joins;
 mod sets;
 mod setting;
-mod share_rows;
 mod test_sets;
 mod widen;
 
@@ -58,7 +56,7 @@ const READ_ONCE: Pass<Draft> = Pass {
     keeps: Keeps::Equals,
     run: |draft, setting| {
         if let Some(bindings) = setting.bindings {
-            read_once::read_once(&mut draft.plan, setting, bindings);
+            keyed::read_once::read_once(&mut draft.plan, setting, bindings);
         }
     },
 };
@@ -173,18 +171,19 @@ pub(crate) const PASSES: &[Pass<Draft>] = &[
         keeps: Keeps::Once,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
-                share_rows::share(&mut draft.plan, setting, bindings);
+                keyed::share_rows::share(&mut draft.plan, setting, bindings);
             }
         },
     },
     Pass {
         name: "key-joins",
-        does: "reads the alternatives of a table instead of rows with the keys in it",
+        does: "reads a table's alternatives in its place, where it is joined by a key with a row that they read already",
         applies: |setting| setting.bindings.is_some(),
         keeps: Keeps::Selects,
         run: |draft, setting| {
             if let Some(bindings) = setting.bindings {
-                key_joins::take_apart(&mut draft.plan, Keys { catalog: setting.catalog, bindings });
+                let keys = Keys { catalog: setting.catalog, bindings };
+                keyed::key_joins::take_apart(&mut draft.plan, keys);
             }
         },
     },

@@ -133,9 +133,9 @@ impl Planner<'_> {
         table_args
     }
 
-    /// Whether an alternative of a filter reads the table of a call instead of testing the values at hand:
-    /// another alternative makes that table anyway, and what both ask is then recognised as the same. Notes
-    /// the call if that is not known yet.
+    /// Whether a select of a filter that is inside no other one reads the table of a call instead of testing
+    /// the values at hand: another select makes that table anyway, and what both ask is then recognised as the
+    /// same. Notes the call if that is not known yet.
     pub(super) fn reads_listed(
         &mut self,
         scope: &Enclosing<'_>,
@@ -143,8 +143,7 @@ impl Planner<'_> {
         rel: RelId,
         args: &[Term],
     ) -> bool {
-        let is_alternative = scope.is_top() && self.answered_column().is_some();
-        if !is_alternative {
+        if !scope.is_top() || self.answered_column().is_none() {
             return false;
         }
         let call = (rel, self.table_args(build, rel, args));

@@ -79,9 +79,13 @@ pub(crate) fn plan(
     let mut answer = planner.answer(request.shape, &datalog.roots)?;
     let (listed, whole) = (planner.tested_and_listed(), planner.closed_both_ways());
     if !listed.is_empty() || !whole.is_empty() {
-        planner = Planner::new(request, form, approach);
-        (planner.listed, planner.whole) = (listed, whole);
-        answer = planner.answer(request.shape, &datalog.roots)?;
+        let mut again = Planner::new(request, form, approach);
+        (again.listed, again.whole) = (listed, whole);
+        match again.answer(request.shape, &datalog.roots) {
+            Ok(other) => (planner, answer) = (again, other),
+            Err(CompileError::Refused { .. }) => {}
+            Err(error) => return Err(error),
+        }
     }
     if planner.tables_depend_on_row() {
         return plan(request, forms, Approach { column: None, ..approach });

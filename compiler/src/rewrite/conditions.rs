@@ -1,7 +1,8 @@
 //! Makes one clause of those that differ only in a condition on the values of their head.
 //!
-//! In: a [`Specialised`] program. Out: the same answers. A rule has a clause for each relation that a call in
-//! it may mean, and what holds for any actor is a relation without the actor:
+//! In: a [`Specialised`] program. Out: the same answers. A rule gets one clause for each relation
+//! that a call in it can refer to, and facts that hold for every actor are a relation of their own, without
+//! the actor:
 //!
 //! ```text
 //! edit(u, c) :- client(c, a), buys(u, a), anywhere(c)                                            ─▶
@@ -19,7 +20,7 @@ use crate::datalog::numbering::ClauseNumbering;
 use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{Polarity, VarId};
-use crate::ordered::OrderedMap;
+use crate::ordered::{OrderedMap, OrderedSet};
 use crate::others::Others;
 use crate::refusal::VarName;
 
@@ -40,7 +41,7 @@ struct Conditioned {
 
 /// Clauses that differ in one condition.
 struct Merged {
-    /// Where they are.
+    /// Where they are, in order.
     places: Vec<usize>,
     /// The clause that replaces them.
     clause: Clause,
@@ -48,26 +49,41 @@ struct Merged {
     conditions: Relation,
 }
 
-/// Merges the clauses of every relation that is no recursion.
+/// Merges the clauses of every relation that is not recursive.
 pub(super) fn merge_conditions(program: &mut Specialised) {
     let recursive = recursive(program);
     let mut has_ways = has_ways(program);
     let relations: Vec<RelId> = program.relations.ids().filter(|rel| !recursive.contains(rel)).collect();
     for rel in relations {
-        while let Some(Merged { places, clause, conditions }) = merged(program, rel, &has_ways) {
-            let clauses = &mut program.relations[rel].clauses;
-            for place in places.iter().rev() {
-                clauses.remove(*place);
+        loop {
+            let merged = merged(program, rel, &has_ways);
+            if merged.is_empty() {
+                break;
             }
-            clauses.insert(places.first().copied().unwrap_or_default(), clause);
-            program.relations.push(conditions);
-            has_ways.push(true);
+            replace(program, rel, merged, &mut has_ways);
         }
     }
 }
 
-/// The first clauses of a relation that can be merged.
-fn merged(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) -> Option<Merged> {
+/// Replaces clauses of a relation by those that they are merged into, each in the place of its first.
+fn replace(program: &mut Specialised, rel: RelId, merged: Vec<Merged>, has_ways: &mut IdVec<RelId, bool>) {
+    let mut clauses: Vec<Option<Clause>> =
+        std::mem::take(&mut program.relations[rel].clauses).into_iter().map(Some).collect();
+    for Merged { places, clause, conditions } in merged {
+        let mut replacement = Some(clause);
+        for place in places {
+            if let Some(clause) = clauses.get_mut(place) {
+                *clause = replacement.take();
+            }
+        }
+        program.relations.push(conditions);
+        has_ways.push(true);
+    }
+    program.relations[rel].clauses = clauses.into_iter().flatten().collect();
+}
+
+/// Clauses of a relation that can be merged; no clause is in two groups.
+fn merged(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) -> Vec<Merged> {
     let mut alike: OrderedMap<WithoutGoal, Vec<Conditioned>> = OrderedMap::default();
     for (place, clause) in program.relations[rel].clauses.iter().enumerate() {
         for (at, (others, goal)) in Others::each(&clause.goals).enumerate() {
@@ -83,7 +99,19 @@ fn merged(program: &Specialised, rel: RelId, has_ways: &IdVec<RelId, bool>) -> O
             }
         }
     }
-    alike.into_iter().find_map(|(without, cases)| with_conditions(program, rel, &without, &cases))
+    let mut all: Vec<Merged> = Vec::new();
+    let mut taken = OrderedSet::default();
+    for (without, cases) in alike {
+        if cases.iter().any(|case| taken.contains(&case.place)) {
+            continue;
+        }
+        let made = RelId::from_index(program.relations.len() + all.len());
+        if let Some(merged) = with_conditions(program, (rel, made), &without, &cases) {
+            taken.extend(merged.places.iter().copied());
+            all.push(merged);
+        }
+    }
+    all
 }
 
 /// A clause without one of its positive goals, and the goal, if this mentions no variable that the head does
@@ -116,11 +144,11 @@ fn conditioned(
     Some(((head, goals), condition, numbering.names()))
 }
 
-/// One clause of several, with their conditions as a relation of its own; `None` if a value would be tested
-/// before anything binds it.
+/// One clause of several of `rel`, with their conditions as the relation `made`; `None` if a value would be
+/// tested before anything binds it.
 fn with_conditions(
     program: &Specialised,
-    rel: RelId,
+    (rel, made): (RelId, RelId),
     (head, others): &WithoutGoal,
     cases: &[Conditioned],
 ) -> Option<Merged> {
@@ -138,7 +166,6 @@ fn with_conditions(
     } else {
         return None;
     };
-    let made = RelId::from_index(program.relations.len());
     let call = Goal::Call { polarity: Polarity::Positive, rel: made, args: head.clone(), guards: Vec::new() };
     let mut goals = others.clone();
     goals.insert(first.at.min(goals.len()), call);

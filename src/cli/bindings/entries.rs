@@ -117,18 +117,24 @@ fn alone(section: &'static str, key: &str, finding: Finding) -> ReportRow {
     ReportRow { section, key: key.to_owned(), line: None, columns: Vec::new(), findings: vec![finding] }
 }
 
-/// A key whose facts the policy does not read. Facts that were meant to deny something are missed.
+/// A key whose facts the policy does not read, with the facts of a denial that it probably means.
 fn unread(program: &Program, denials: &UnboundDenials<'_>, binding: &Binding) -> Option<Finding> {
     if reads_bound(program, binding) {
         return None;
     }
-    let (severity, message) = if let Some(meant) = denials.meant_by(binding) {
-        let help = format!("and a denial reads `{meant}`, which no key binds: write `{meant}`");
-        (Severity::Error, format!("no rule of the policy reads such facts, {help}"))
-    } else {
-        let message = "no rule of the policy reads such facts: compare the names and types with the policy";
-        (Severity::Warning, message.to_owned())
+    let help = |meant: &str| {
+        format!(
+            ", but a denial reads `{meant}`, which no key binds: write `{meant}`, unless its facts are stored"
+        )
     };
+    let (severity, help) = if let Some(meant) = denials.in_other_case(binding) {
+        (Severity::Error, help(meant))
+    } else if let Some(meant) = denials.one_letter_off(binding) {
+        (Severity::Warning, help(meant))
+    } else {
+        (Severity::Warning, ": compare the names and types with the policy".to_owned())
+    };
+    let message = format!("no rule of the policy reads such facts{help}");
     Some(Finding::new(FindingCode::NotRead, severity, message))
 }
 

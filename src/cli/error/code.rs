@@ -209,6 +209,7 @@ fn of_database(error: &DatabaseError) -> CommandCode {
         | DatabaseError::Crowded(_)
         | DatabaseError::Standby(_)
         | DatabaseError::ReadOnly(_)
+        | DatabaseError::NoMoreWrites(_)
         | DatabaseError::Behind { .. }
         | DatabaseError::LostWrite { .. }
         | DatabaseError::TakenOver { .. }

@@ -108,7 +108,7 @@ impl Engine {
         let plan = if let Some(plan) = known {
             plan
         } else {
-            plans.check_names(&document)?;
+            plans.check_names(&key.context, &document)?;
             let (plans, document) = (Arc::clone(&plans), Arc::clone(&document));
             let key = key.clone();
             self.in_turn(move || plans.plan_local(key, &document, most_values)).await?

@@ -41,7 +41,7 @@ pub(super) fn of_statement(at: &str, error: &Error) -> StoreError {
         return DatabaseError::Unreachable { at: at.to_owned(), reason }.into();
     };
     match code.code() {
-        "25006" => DatabaseError::Standby(at.to_owned()).into(),
+        "25006" => DatabaseError::NoMoreWrites(at.to_owned()).into(),
         "42501" => DatabaseError::Rights { reason, help: MISSING_GRANT.to_owned() }.into(),
         "42P01" | "3F000" => DatabaseError::NoTable(reason).into(),
         "53100" => StoreError::Full,

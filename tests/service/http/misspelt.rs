@@ -19,13 +19,19 @@ fn start() -> Server {
 
 /// Asks over a document with these keys, all about documents.
 fn ask(server: &Server, endpoint: &str, keys: &[&str]) -> Answer {
+    ask_with(server, endpoint, keys, &json!([]))
+}
+
+/// The same with facts of the request.
+fn ask_with(server: &Server, endpoint: &str, keys: &[&str], context_facts: &Json) -> Answer {
     let more = keys.iter().map(|key| format!("  {key}(Doc:_): {{query: SELECT id FROM locks}}"));
     let bindings = format!(
         "facts:\n  owner(Doc:_, User:_): {{query: 'SELECT id, owner FROM docs'}}\n{}",
         more.collect::<Vec<_>>().join("\n")
     );
     let query = json!({
-        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc", "context_facts": [],
+        "actor_type": "User", "actor_id": "ada", "action": "read", "resource_type": "Doc",
+        "context_facts": context_facts,
     });
     server.post(endpoint, &json!({ "query": query, "column": "t.id", "data_bindings": bindings }))
 }
@@ -44,6 +50,17 @@ fn a_name_in_another_case_that_would_deny_something_is_refused() {
         }
     }
     assert_eq!(ask(&server, "/api/list_query", &["marked", "locked"]).status, 200);
+}
+
+/// From a rule of the policy, or from the request.
+#[test]
+fn a_name_of_facts_that_come_from_elsewhere_is_left_out() {
+    let server = start();
+    assert_eq!(ask(&server, "/api/list_query", &["marked", "locked", "Is_locked"]).status, 200);
+    let of_the_request = json!([{ "predicate": "locked", "args": [{ "type": "Doc", "id": "7" }] }]);
+    let answer = ask_with(&server, "/api/list_query", &["marked", "Locked"], &of_the_request);
+    assert!(answer.status == 200 && answer.text.contains("'7'"), "{}", answer.text);
+    assert_eq!(ask(&server, "/api/list_query", &["marked", "Locked"]).status, 400);
 }
 
 /// A document may serve several policies: the key may be one of another policy.

@@ -16,7 +16,7 @@
 //! and Joshi, *Orthogonal Optimization of Subqueries and Aggregation*, 2001), in SQL `LATERAL`, which
 //! `sql::applied` prints. A test that only looks up few rows stays as it is: a page then stops early.
 
-use super::super::read_once::read_row_once;
+use super::super::keyed::read_once::read_row_once;
 use super::super::sets::set_tests;
 use super::super::setting::{Row, Setting};
 use super::sets::{link_of, split_select};

@@ -273,9 +273,9 @@ impl Lowering<'_, Local<'_>> {
         (!self.joins_much(at, &set) && anchors.is_anchored(&set)).then_some(ValueTuple { values, set })
     }
 
-    /// Whether a set joins rows by a text, and a value restricts only some of its sources. A role of the user's,
-    /// say, joined with everything that the role may do, is as large as a table, but not joined with the kinds
-    /// of things that it may read.
+    /// Whether a set joins rows by a text, and some source of it has no column that equals a given value. The
+    /// user's roles joined with everything that the roles may do are as many rows as a table has; with what
+    /// they may *view*, only a few.
     fn joins_much(&self, at: At<'_>, set: &Select) -> bool {
         let anchors = Anchors::new(self.inputs.catalog, at.tables);
         let equal = |condition: &Condition| match condition {

@@ -15,8 +15,8 @@
 //! folder's* are two conditions, of which each starts from the user's row. Over one row they would be a test
 //! of pairs.
 
-use super::row::{fact_condition, is_of_row, rows_of};
-use super::setting::{Row, Setting};
+use super::super::row::{fact_condition, is_of_row, rows_of};
+use super::super::setting::{Row, Setting};
 use crate::algebra::equalities::Equalities;
 use crate::algebra::groups::around;
 use crate::algebra::{Alias, Condition, Expr, From, FromKind, Plan, Select, TableBody};
@@ -29,7 +29,7 @@ use crate::others::Others;
 use crate::question::QuestionVarId;
 
 /// Rewrites every select of a plan but those of a fixpoint on the whole state.
-pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
+pub(in super::super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
     let keys = Keys { catalog: setting.catalog, bindings };
     let Plan { tables, guard, answer } = plan;
     let of_tables = tables.iter_mut().filter(|table| !matches!(table.body, TableBody::WholeState { .. }));
@@ -40,7 +40,7 @@ pub(super) fn read_once(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindi
 }
 
 /// Merges the sources of one select, which does not read the caller's row.
-pub(super) fn read_row_once(select: &mut Select, keys: Keys<'_>) {
+pub(in super::super) fn read_row_once(select: &mut Select, keys: Keys<'_>) {
     merge(select, &mut Vec::new(), None, keys);
 }
 

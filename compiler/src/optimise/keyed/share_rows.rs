@@ -20,7 +20,7 @@
 //! all teams of that kind, and only then look for those in the region. Where nothing is tested, that is
 //! quick, and planned in less time than the join.
 
-use super::setting::Setting;
+use super::super::setting::Setting;
 use crate::algebra::aliases::mentioned;
 use crate::algebra::groups::around;
 use crate::algebra::{
@@ -56,7 +56,7 @@ enum KeyValue {
 }
 
 /// Gives a plan tables of the rows that it looks up again and again.
-pub(super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
+pub(in super::super) fn share(plan: &mut Plan, setting: &Setting<'_>, bindings: &Bindings) {
     let Setting { catalog, prefix, .. } = *setting;
     let mut n_made = 0;
     for _ in 0..LENGTH {
