@@ -134,8 +134,8 @@ impl Planner<'_> {
     }
 
     /// Whether a select of a filter that is inside no other one reads the table of a call instead of testing
-    /// the values at hand: another select makes that table anyway, and what both ask is then recognised as the
-    /// same. Notes the call if that is not known yet.
+    /// the values at hand: another select makes that table anyway, and what both ask is then recognised as
+    /// the same. Notes the call if that is not known yet.
     pub(super) fn reads_listed(
         &mut self,
         scope: &Enclosing<'_>,

@@ -3,9 +3,9 @@
 //! A document may serve several policies, so a key that the policy does not name is left out. If it was meant
 //! to deny something (`Locked(Doc:_)` for `locked`), the answer would permit too much. So a document is
 //! refused if a key differs only by case from facts that a denial of the policy reads, and if these facts
-//! come from nowhere else: no key, no stored fact, no fact of the request and no rule. It is refused for every
-//! question, because which of them reach the denial is not known before they are planned. `bindings check`
-//! also reports names that are one letter off.
+//! come from nowhere else: no key, no stored fact, no fact of the request and no rule. It is refused for
+//! every question, because which of them reach the denial is not known before they are planned. `bindings
+//! check` also reports names that are one letter off.
 
 use crate::engine::EngineError;
 use crate::engine::catalog::ContextSignature;
@@ -62,8 +62,8 @@ impl<'p> UnboundDenials<'p> {
     }
 }
 
-/// Refuses a document that loses a denial by the case of a name, over a policy, stored relations and the facts
-/// of a request.
+/// Refuses a document that loses a denial by the case of a name, over a policy, stored relations and the
+/// facts of a request.
 pub(in crate::engine) fn check(
     active: &Active,
     relations: &Relations,

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! Conditions on the set then apply to each alternative, which often reads the row already: see
-//! [`super::guards`] and [`super::super::keyed::read_once`]. A table stays where each of its alternatives would
-//! get a copy of long conditions: PostgreSQL plans every copy.
+//! [`super::guards`] and [`super::super::keyed::read_once`]. A table stays where each of its alternatives
+//! would get a copy of long conditions: PostgreSQL plans every copy.
 
 use super::super::in_place::{in_place_of, shows_columns};
 use super::super::sets::set_tests;

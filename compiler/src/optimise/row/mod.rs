@@ -21,8 +21,8 @@
 //!    tables that these alternatives read;
 //! 10. [`choices`] makes one alternative of those that have a choice, or may ask for it instead of one
 //!     branch;
-//! 11. [`common`] evaluates the conditions on the row that alternatives share once, before them, and once more
-//!     after the others, where [`guards`] has made sets the same;
+//! 11. [`common`] evaluates the conditions on the row that alternatives share once, before them; it runs once
+//!     more after the others, where [`guards`] has made sets the same;
 //! 12. [`containers`] tests the container of a row by its key, where other conditions find the row;
 //! 13. [`guards`] moves a probe that depends on one column into the sets of that column, which have few
 //!     values;
