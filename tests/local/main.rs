@@ -52,6 +52,7 @@ mod service;
 mod session;
 mod settings;
 mod starting_end;
+mod steps;
 mod subjects;
 mod templates;
 mod text;

@@ -48,7 +48,8 @@ impl Planner<'_> {
         // A walk leads to the exits of a recursion.
         let is_led = self.exits.values().any(|exits| *exits == rel);
         let may_start = self.catalog.has_bound() && (is_led || self.calls_recursion(rel));
-        if !is_closest || gives_id || !may_start {
+        // A table that is made for the rows of a step would read what the recursion has found so far.
+        if !is_closest || gives_id || !may_start || scope.is_in_step() {
             return false;
         }
         let anchors = Anchors::of_shape(self.catalog, &self.tables, self.answered_column());

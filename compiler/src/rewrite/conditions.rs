@@ -17,7 +17,7 @@
 
 use super::factor::{called, columns, gives, has_ways, recursive, tested};
 use crate::datalog::numbering::ClauseNumbering;
-use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{Polarity, VarId};
 use crate::ordered::{OrderedMap, OrderedSet};
@@ -159,25 +159,49 @@ fn with_conditions(
         enumerated.into_iter().all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
     };
     // The conditions either bind every column or only test them, as in `factor`.
-    let adornments = if cases.iter().all(|case| gives_all(std::slice::from_ref(&case.condition))) {
-        relation.adornments.clone()
-    } else if gives_all(others) {
-        relation.adornments.iter().map(|adornment| tested(*adornment)).collect()
-    } else {
-        return None;
+    let adorn: fn(Adornment) -> Adornment =
+        if cases.iter().all(|case| gives_all(std::slice::from_ref(&case.condition))) {
+            |adornment| adornment
+        } else if gives_all(others) {
+            tested
+        } else {
+            return None;
+        };
+    let is_asked = |variable: &Term| cases.iter().any(|case| mentions(&case.condition, *variable));
+    let asked: Vec<Term> = head.iter().copied().filter(is_asked).collect();
+    let mut variables = head.iter();
+    let mut adornment = |of: &Adornment| {
+        let is_unasked = of.has_column() && !variables.next().is_some_and(is_asked);
+        if is_unasked { unconstrained(*of) } else { adorn(*of) }
     };
-    let call = Goal::Call { polarity: Polarity::Positive, rel: made, args: head.clone(), guards: Vec::new() };
-    let mut goals = others.clone();
-    goals.insert(first.at.min(goals.len()), call);
-    let of_first = relation.clauses.get(first.place)?;
+    let adornments = relation.adornments.iter().map(&mut adornment).collect();
     let clause_of = |case: &Conditioned| {
-        let clause = relation.clauses.get(case.place)?;
-        let (head, goals) = (head.clone(), vec![case.condition.clone()]);
-        Some(Clause { rule: clause.rule, head, goals, var_names: case.var_names.clone() })
+        let rule = relation.clauses.get(case.place)?.rule;
+        let goals = vec![case.condition.clone()];
+        Some(Clause { rule, head: asked.clone(), goals, var_names: case.var_names.clone() })
     };
     let clauses = cases.iter().map(clause_of).collect::<Option<_>>()?;
-    let clause =
-        Clause { rule: of_first.rule, head: head.clone(), goals, var_names: first.var_names.clone() };
     let conditions = Relation { pred: relation.pred, adornments, clauses };
+    let call = Goal::Call { polarity: Polarity::Positive, rel: made, args: asked, guards: Vec::new() };
+    let mut goals = others.clone();
+    goals.insert(first.at.min(goals.len()), call);
+    let rule = relation.clauses.get(first.place)?.rule;
+    let clause = Clause { rule, head: head.clone(), goals, var_names: first.var_names.clone() };
     Some(Merged { places: cases.iter().map(|case| case.place).collect(), clause, conditions })
+}
+
+/// Whether a goal mentions a variable.
+fn mentions(goal: &Goal, variable: Term) -> bool {
+    let mut found = false;
+    goal.for_each_term(&mut |term| found |= term == variable);
+    found
+}
+
+/// The adornment of a column that no condition asks about.
+fn unconstrained(adornment: Adornment) -> Adornment {
+    match adornment {
+        Adornment::Column(ty) => Adornment::Unconstrained(Some(ty)),
+        Adornment::Tested(ty) | Adornment::Same { ty, .. } => Adornment::Unconstrained(ty),
+        Adornment::Literal(_) | Adornment::Unconstrained(_) => adornment,
+    }
 }
