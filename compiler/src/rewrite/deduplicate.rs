@@ -6,7 +6,7 @@
 //! one class have the same least fixpoint.
 
 use super::partition::{ClassId, Classes, coarsest};
-use crate::datalog::{Clause, Goal, RelId, Relation, Specialised, Term};
+use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ordered::OrderedMap;
 use rustc_hash::FxHashSet;
@@ -18,7 +18,7 @@ pub(super) fn deduplicate(program: &mut Specialised) {
     let classes = coarsest(&calls, |rel, classes| {
         let relation = &program.relations[rel];
         let clauses = relation.clauses.iter().map(|clause| over_classes(clause, classes));
-        (are_tested(relation), clauses.collect::<Vec<_>>())
+        (given_columns(relation), clauses.collect::<Vec<_>>())
     });
     let mut firsts: OrderedMap<ClassId, RelId> = OrderedMap::default();
     let first_of_class: IdVec<RelId, RelId> =
@@ -37,10 +37,11 @@ pub(super) fn deduplicate(program: &mut Specialised) {
     }
 }
 
-/// For each column of a relation whether its values are only tested.
-fn are_tested(relation: &Relation) -> Vec<bool> {
+/// Each column of a relation, with its type unless its values are only tested. A recursion that starts from
+/// nothing has equal clauses for any type.
+fn given_columns(relation: &Relation) -> Vec<Option<Adornment>> {
     let columns = relation.adornments.iter().filter(|adornment| adornment.has_column());
-    columns.map(|adornment| adornment.is_tested()).collect()
+    columns.map(|adornment| (!adornment.is_tested()).then_some(*adornment)).collect()
 }
 
 /// A clause as a key: the number of a class takes the place of each relation that is called.
