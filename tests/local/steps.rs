@@ -52,7 +52,7 @@ CREATE TEMPORARY TABLE user_notes (member TEXT, role TEXT, thing TEXT);
 INSERT INTO user_notes VALUES ('ada', 'writer', 'start');
 ";
 
-/// A table of the condition that reads what the recursion has found would read it outside of a step.
+/// A table for the rows of the step would read what the recursion has found so far outside of a step.
 #[test]
 fn a_condition_in_a_step_is_not_asked_for_the_rows_of_the_step() {
     let service = Service::new(POLICY, "", DOCUMENT);

@@ -15,7 +15,7 @@
 //! As in [`super::factor`], both derive the same. Without the case, each way of `buys` is planned and printed
 //! once for each condition.
 
-use super::factor::{called, columns, gives, has_ways, recursive, tested};
+use super::factor::{called, gives_all, has_ways, recursive, tested};
 use crate::datalog::numbering::ClauseNumbering;
 use crate::datalog::{Adornment, Clause, Goal, RelId, Relation, Specialised, Term};
 use crate::id_vec::IdVec;
@@ -154,10 +154,7 @@ fn with_conditions(
 ) -> Option<Merged> {
     let [first, _, ..] = cases else { return None };
     let relation = &program.relations[rel];
-    let gives_all = |goals: &[Goal]| {
-        let enumerated = columns(relation).zip(head).filter(|(column, _)| !column.is_tested());
-        enumerated.into_iter().all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
-    };
+    let gives_all = |goals: &[Goal]| gives_all(program, relation, head, goals);
     // The conditions either bind every column or only test them, as in `factor`.
     let adorn: fn(Adornment) -> Adornment =
         if cases.iter().all(|case| gives_all(std::slice::from_ref(&case.condition))) {

@@ -115,10 +115,7 @@ fn without_call(program: &Specialised, rel: RelId, call: &HeadCall, places: Vec<
     let asked = clause_of_both(call, made, &mut cases);
     let own: Vec<Adornment> = columns(relation).collect();
     let is_tested = |place: usize| own.get(place).is_some_and(|column| column.is_tested());
-    let enumerated = || asked.head.iter().enumerate().filter(|(place, _)| !is_tested(*place));
-    let gives_all = |goals: &[Goal]| {
-        enumerated().all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
-    };
+    let gives_all = |goals: &[Goal]| gives_all(program, relation, &asked.head, goals);
     let (_, others) = asked.goals.split_last()?;
     let waits = || {
         let tested =
@@ -206,12 +203,18 @@ fn clause_of_both((rel, places): &HeadCall, made: RelId, cases: &mut [Clause]) -
 }
 
 /// The columns of a relation.
-pub(super) fn columns(relation: &Relation) -> impl Iterator<Item = Adornment> {
+fn columns(relation: &Relation) -> impl Iterator<Item = Adornment> {
     relation.adornments.iter().filter(|adornment| adornment.has_column()).copied()
 }
 
+/// Whether goals give all variables of a relation's head their values, except those that are only tested.
+pub(super) fn gives_all(program: &Specialised, relation: &Relation, head: &[Term], goals: &[Goal]) -> bool {
+    let mut enumerated = columns(relation).zip(head).filter(|(column, _)| !column.is_tested());
+    enumerated.all(|(_, variable)| goals.iter().any(|goal| gives(program, goal, *variable)))
+}
+
 /// Whether rows or tuples of a goal give a variable its values.
-pub(super) fn gives(program: &Specialised, goal: &Goal, variable: Term) -> bool {
+fn gives(program: &Specialised, goal: &Goal, variable: Term) -> bool {
     match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
             args.iter().any(|arg| matches!(arg, ScanArg::Term(term) if *term == variable))

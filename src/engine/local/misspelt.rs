@@ -62,8 +62,8 @@ impl<'p> UnboundDenials<'p> {
     }
 }
 
-/// Refuses a document that loses a denial by the case of a name, over a policy, stored relations and the
-/// facts of a request.
+/// Refuses a document in which a denial would be lost because a name is in another case. `context` has the
+/// facts of the request.
 pub(in crate::engine) fn check(
     active: &Active,
     relations: &Relations,
@@ -77,8 +77,8 @@ pub(in crate::engine) fn check(
     }
     let mut denials = UnboundDenials::of(program, active.denying_calls(), bindings);
     let is_stored = |name: &str| relations.relations.iter().any(|relation| relation.predicate == name);
-    let is_asked = |name: &str| context.iter().any(|(predicate, _)| predicate == name);
-    denials.facts.retain(|(name, _)| !is_stored(name) && !is_asked(name));
+    let is_in_request = |name: &str| context.iter().any(|(predicate, _)| predicate == name);
+    denials.facts.retain(|(name, _)| !is_stored(name) && !is_in_request(name));
     let refused = unnamed().find_map(|binding| Some((binding, denials.in_other_case(binding)?)));
     let Some((Binding { line, key, predicate, .. }, meant)) = refused else { return Ok(()) };
     Err(EngineError::Bindings(format!(

@@ -128,9 +128,9 @@ fn a_policy_is_compared_replaced_and_read() {
     assert_eq!(remote.done(&["policy", "get"]), changed);
 }
 
-/// A name of a file with a line break cannot look like lines of the comparison.
+/// A file name with a line break must not look like lines of the comparison.
 #[test]
-fn a_name_of_a_file_is_one_line_of_the_comparison() {
+fn a_file_name_is_one_line_of_the_comparison() {
     let remote = Remote::start();
     let name = "a\n-allow(_, _, _);\u{1b}[31m\tb.polar";
     fs::write(remote.folder.path().join(name), POLICY).unwrap();

@@ -34,7 +34,7 @@ fn send(service: &Service, key: &str, host: &str, (request, body): &(&str, Optio
 }
 
 #[test]
-fn a_name_of_another_reaches_no_service_with_the_development_key() {
+fn a_foreign_name_reaches_no_service_with_the_development_key() {
     let service = Service::develop(&["--public-url", "https://dev.example.com"]);
     assert_eq!(service.caller.post(DEVELOPMENT_KEY, "policy", &json!({ "src": POLICY })).0, 200);
     let port = service.caller.address().port();

@@ -8,8 +8,8 @@
 //!     ─▶   wrote(u, s) ⋈ story(s, d)   ∪   edits(u, e) ⋈ story(s, e) ⋈ story(s, d)
 //! ```
 //!
-//! [`super::read_once`] then makes one row of the two that have the key. Without the pass, the table is made
-//! and its rows are found once more.
+//! [`super::read_once`] then reads the row with that key once. Without the pass, the statement makes the
+//! table and looks its rows up again.
 
 use super::super::in_place::{in_place_of, shows_columns};
 use crate::algebra::aliases::TakenAliases;

@@ -132,7 +132,7 @@ mod tests {
 tables: {File: files.id, Folder: folders.id}
 ";
 
-    /// The caller's row, which is one of `files`, under alias 1.
+    /// The caller's row in `files`, with alias 1.
     fn row() -> (usize, FromKind) {
         let FromKind::Source(source) = source(FILES) else { panic!("no relation") };
         (1, FromKind::Row { source, key: ColumnId::FIRST })
