@@ -29,4 +29,17 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
              AND d.status IN (
                SELECT kind FROM quotas WHERE user_id = ? AND folder_id IS NOT NULL AND most IS NOT NULL)",
 },
+Pattern {
+    shape: "pattern-deny-list-for-rows-that-everybody-may-read",
+    title: "Final documents, except in folders that are denied to the user, and the user's own",
+    why: "Each row is tested anyway. The folders that are denied to the user are a hash table, made once.",
+    reads_each_row: true,
+    shorthand: r#""read" if shown_to(actor, resource); "read" if "owner";"#,
+    rule: "shown_to(u: User, d: Document) if status(d, \"final\") and not shut_out(u, d);
+shut_out(u: User, d: Document) if has_relation(d, \"folder\", f) and banned(u, f);
+shut_out(u: User, d: Document) if blocked(d, u) and not has_relation(d, \"owner\", u);",
+    expert: "d.owner_id = ? OR d.status = 'final'
+               AND NOT EXISTS (SELECT 1 FROM bans b WHERE b.user_id = ? AND b.folder_id = d.folder_id)
+               AND NOT EXISTS (SELECT 1 FROM blocks b WHERE b.user_id = ? AND b.document_id = d.id)",
+},
 ];

@@ -13,6 +13,7 @@
 
 mod arms;
 mod containers;
+mod denials;
 mod halves;
 mod passes;
 mod row;

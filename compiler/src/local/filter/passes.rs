@@ -1,6 +1,7 @@
 //! The passes of a filter, in their order: from an optimised plan to what is printed.
 
 use super::arms::{RowAliases, by_arms, merge_sets, probed};
+use super::denials;
 use super::halves::{cost, split};
 use super::sort::{literals, look_up, of_row, of_values, take_common, take_guards};
 use super::static_tests;
@@ -155,6 +156,17 @@ const PASSES: &[Pass<Filter>] = &[
             {
                 split(&mut looked_up.rows, None, &anchors);
             }
+        },
+    },
+    Pass {
+        name: "list-denials",
+        does: "looks a value of the row up in a set of the actor's, instead of testing a denial, where each row is tested anyway",
+        applies: |arranging| arranging.setting.features.arrays_count_as_few,
+        keeps: Keeps::Once,
+        run: |filter, arranging| {
+            let anchors = arranging.anchors();
+            let tests = tests_of_rows(filter).filter(|(_, access)| **access == RowAccess::EveryRow);
+            tests.for_each(|(rows, _)| denials::list(rows, &anchors));
         },
     },
 ];

@@ -1,0 +1,138 @@
+//! Looks a value of the row up in a set of the actor's, instead of testing a denial for each row.
+//!
+//! ```text
+//! a or (b and not exists (blocks x: x.user = actor and x.group = row.group))
+//!     ─▶   a or (b and not row.group in {x.group | blocks x: x.user = actor})
+//! ```
+//!
+//! This is done where each row is tested anyway. Inside an alternative or another denial, PostgreSQL hashes the
+//! actor's rows by itself, but counts the denial as if it looked them up for each row, and so compiles the
+//! statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the rows, a
+//! denial stays a test: it keeps PostgreSQL from reading a page's rows in the order of the page, each of which
+//! it would then test.
+
+use crate::algebra::aliases::free_aliases;
+use crate::algebra::anchor::Anchors;
+use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
+use crate::ir::CompareOp;
+use crate::optimise::asks_row;
+
+/// Turns the denials of tests, and those inside them, into look-ups.
+pub(super) fn list(tests: &mut [Select], anchors: &Anchors<'_>) {
+    for condition in tests.iter_mut().flat_map(|test| &mut test.filter) {
+        match condition {
+            Condition::Any(branches) => {
+                let of_row = branches.iter_mut().filter(|branch| branch.reads_nothing());
+                of_row.for_each(|branch| list(std::slice::from_mut(branch), anchors));
+            }
+            Condition::None(branches) => {
+                for branch in branches {
+                    if branch.reads_nothing() {
+                        list(std::slice::from_mut(branch), anchors);
+                    } else if let Some(listed) = listed(branch, anchors) {
+                        *branch = listed;
+                    }
+                }
+            }
+            Condition::Compare { .. }
+            | Condition::OneOf { .. }
+            | Condition::Meets { .. }
+            | Condition::In { .. } => {}
+        }
+    }
+}
+
+/// A denial as a look-up; `None` if it compares more than one value of the row with the actor's rows, or those
+/// do not start from the actor.
+fn listed(denied: &Select, anchors: &Anchors<'_>) -> Option<Select> {
+    let (from, read): (Vec<From>, Vec<From>) = denied.from.iter().copied().partition(is_row);
+    let is_own = |alias: Alias| read.iter().any(|from| from.alias == alias);
+    let (of_set, of_row): (Vec<&Condition>, Vec<&Condition>) =
+        denied.filter.iter().partition(|condition| free_aliases(condition).into_iter().any(is_own));
+    let (inner, links): (Vec<&Condition>, Vec<&Condition>) =
+        of_set.into_iter().partition(|condition| is_about_set(condition, &is_own));
+    let [Condition::Compare { op: CompareOp::Equal, left, right }] = *links.as_slice() else { return None };
+    let is_of_set = |expr: &Expr| expr.alias().is_some_and(is_own);
+    let (own, value) = if is_of_set(left) { (*left, *right) } else { (*right, *left) };
+    let is_one_value = is_of_set(&own) && !is_of_set(&value);
+    let sees_row = read.iter().any(|from| from.kind.seen_row().is_some());
+    let filter = inner.into_iter().cloned().collect();
+    let set = Select { from: read.clone(), filter, output: vec![own].into() };
+    if !is_one_value || sees_row || !anchors.is_anchored(&set) {
+        return None;
+    }
+    let looked_up = Condition::In { expr: value, selects: vec![set], used: SetUse::ToTest };
+    let filter = of_row.into_iter().cloned().chain([looked_up]).collect();
+    Some(Select { from, filter, ..Select::default() })
+}
+
+fn is_row(from: &From) -> bool {
+    matches!(from.kind, FromKind::Row { .. })
+}
+
+/// Whether a condition reads nothing but the rows of the set and what it finds inside.
+fn is_about_set(condition: &Condition, is_own: &impl Fn(Alias) -> bool) -> bool {
+    !asks_row(std::slice::from_ref(condition)) && free_aliases(condition).into_iter().all(is_own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::algebra::sample::{bound_catalog, column, equal, given, literal, read, source};
+    use crate::catalog::{Catalog, ColumnId, SourceId};
+
+    fn catalog() -> Catalog {
+        bound_catalog(&[("blocked", &["User", "Folder"]), ("folder", &["Document", "Folder"])])
+    }
+
+    /// The folder of the row, which the source 1 shows, and the blocks of a user, as one denial.
+    fn blocked(conditions: Vec<Condition>) -> Select {
+        let row = FromKind::Row { source: SourceId::from_index(1), key: ColumnId::FIRST };
+        read(&[(1, row), (2, source(0))], conditions, Vec::new())
+    }
+
+    fn is_users() -> Condition {
+        equal(column(2, 0), literal(0))
+    }
+
+    fn is_of_row() -> Condition {
+        equal(column(2, 1), column(1, 1))
+    }
+
+    /// The look-up that the denial of the row's folder becomes.
+    fn looked_up() -> Select {
+        let set = read(&[(2, source(0))], vec![is_users()], vec![column(2, 1)]);
+        let looked_up = Condition::In { expr: column(1, 1), selects: vec![set], used: SetUse::ToTest };
+        let from = blocked(Vec::new()).from.into_iter().filter(is_row).collect();
+        Select { from, filter: vec![looked_up], ..Select::default() }
+    }
+
+    #[test]
+    fn the_rows_folder_is_looked_up_among_those_that_are_denied() {
+        let catalog = catalog();
+        let listed = listed(&blocked(vec![is_users(), is_of_row()]), &Anchors::new(&catalog, &[]));
+        assert_eq!(listed, Some(looked_up()));
+    }
+
+    /// Blocks of all users are as many as their table has, and of two values only one would be looked up.
+    #[test]
+    fn a_denial_stays_if_it_starts_from_the_row_or_compares_two_values() {
+        let catalog = catalog();
+        let anchors = Anchors::new(&catalog, &[]);
+        assert_eq!(listed(&blocked(vec![is_of_row()]), &anchors), None);
+        let two = vec![is_users(), is_of_row(), equal(column(2, 0), given(0))];
+        assert_eq!(listed(&blocked(two), &anchors), None);
+    }
+
+    #[test]
+    fn a_denial_inside_a_denial_is_looked_up() {
+        let catalog = catalog();
+        let denial = |inner: Select| {
+            let inner = Select { filter: vec![Condition::None(vec![inner])], ..Select::default() };
+            Select { filter: vec![Condition::None(vec![inner])], ..Select::default() }
+        };
+        let mut tests = [denial(blocked(vec![is_users(), is_of_row()]))];
+        list(&mut tests, &Anchors::new(&catalog, &[]));
+        assert_eq!(tests, [denial(looked_up())]);
+    }
+}
