@@ -4,9 +4,17 @@ use super::{Connection, variable, with_port};
 use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, Error};
 
+/// The reason to refuse an address whose host may begin with a part of the password.
+const SECOND_AT: &str = "it has one `@` too many: in a password, write %40 for an `@`";
+
 /// The configuration for an address, with its missing parts filled in; else what is wrong with the address or
 /// with a variable.
 pub(crate) fn config(address: &str) -> Result<Config, String> {
+    // The driver would take what follows the first one for the host, which messages name.
+    let place = address.split('?').next().unwrap_or_default();
+    if place.matches('@').count() > 1 {
+        return Err(SECOND_AT.to_owned());
+    }
     let config = with_port(address, variable).parse().map_err(|error| reason(&error))?;
     completed(config)
 }
@@ -26,6 +34,9 @@ fn completed(mut config: Config) -> Result<Config, String> {
     let Connection { hosts, ports, user, database, password } = given.complete(variable)?;
     for host in hosts.iter().skip(named_hosts) {
         config.host(host);
+    }
+    if hosts.iter().any(|host| !host.starts_with('/') && host.contains('@')) {
+        return Err(SECOND_AT.to_owned());
     }
     for port in ports.iter().skip(config.get_ports().len()) {
         config.port(*port);

@@ -267,6 +267,20 @@ mod tests {
         assert!(refused("host=one user=ada").contains("does not begin with postgres://"));
         let password = refused("postgres://ada:pass?word@one/store");
         assert!(password.contains("write %3F for a `?`") && !password.contains("word@one"), "{password}");
+        for url in [
+            "postgres://ada:p@zqx@one/store",
+            "postgres://ada:p@z/qx@one/store",
+            "postgres://ada:p@z:qx@one/store",
+            "postgres://ada:p@z,qx@one/store",
+            "postgres://ada:p@zqx%40one/store",
+            "postgres://ada@one/store?host=zqx@one",
+        ] {
+            let refused = refused(url);
+            assert!(refused.contains("write %40 for an `@`"), "{refused}");
+            assert!(!refused.contains('z') && !refused.contains("qx"), "{refused}");
+        }
+        assert!(Address::parse("postgres://ada:pass%40word@one/store").is_ok());
+        assert!(Address::parse("postgres://ada%40one@two/store?application_name=a@b").is_ok());
         assert!(refused("postgres://ada@one:x/store").contains("port"));
         assert!(refused("postgres://ada@one,two/store?hostaddr=127.0.0.1").contains("different numbers"));
         assert!(refused("postgres://ada@one/store?sslrootcert=%2").contains("two hexadecimal digits"));
