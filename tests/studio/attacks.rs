@@ -73,6 +73,14 @@ fn a_cookie_is_good_for_the_studio_alone() {
     {
         assert!(matches!(with(path), 404 | 405), "{path}");
     }
+    let ours = origin(&service);
+    let from_us = [("Cookie", cookie.as_str()), ("Origin", ours.as_str())];
+    for request in ["GET /studio/api/clear_data", "GET /studio/draft/answer", "DELETE /studio/api/policy"] {
+        let refused = send(&service, request, &from_us, None);
+        let code = refused.json()["code"].clone();
+        assert_eq!((refused.status, code), (405, json!("method_not_allowed")), "{request}");
+        assert!(refused.header("Allow").is_some(), "{request}");
+    }
     // A key in the request does not replace that of the session.
     let wrong = [("Cookie", cookie.as_str()), ("Authorization", "Bearer e_0123456789_1_x")];
     assert_eq!(send(&service, "GET /studio/api/policy", &wrong, None).status, 200);

@@ -109,7 +109,8 @@ where
 {
     let Some(studio) = app.studio.clone() else { return Router::new() };
     let drafts = Router::new().nest("/draft", draft::router()).with_state(Arc::clone(app));
-    let inner = api.merge(drafts).layer(from_fn(with_path));
+    let inner = api.merge(drafts).method_not_allowed_fallback(async || ApiError::MethodNotAllowed);
+    let inner = inner.layer(from_fn(with_path));
     let state = StudioState { app: Arc::clone(app), studio, inner };
     let below = |path: &str| format!("{STUDIO}/{path}");
     Router::new()
