@@ -108,3 +108,51 @@ fn a_malformed_evaluation_says_what_is_wrong() {
     server.post("/api/evaluate_query", &json!({ "predicate": ["allow"] })).fails(400, "`predicate`");
     server.post("/api/evaluate_query", &json!({ "predicate": "allow" })).fails(400, "`predicate`");
 }
+
+/// A relation to another type, and a role that was renamed: rules match neither any more, and questions about
+/// the predicate itself return what is stored.
+#[test]
+fn facts_that_are_no_longer_accepted_are_returned_and_permit_nothing() {
+    let server = Server::start();
+    let policy = |role: &str, parent: &str| {
+        let source = format!(
+            "actor User {{}}
+             resource Org {{ roles = [\"member\"]; }}
+             resource Doc {{
+               roles = [\"{role}\", \"member\"]; permissions = [\"read\"]; relations = {{ parent: {parent} }};
+               \"read\" if \"{role}\";
+               \"read\" if \"member\" on \"parent\";
+             }}"
+        );
+        let put = server.post("/api/policy", &json!({ "src": source }));
+        assert_eq!(put.status, 200, "{}", put.text);
+    };
+    let parent: &[&str] = &["has_relation", "Doc:1", "String:parent", "Org:1"];
+    let owner: &[&str] = &["has_role", "User:bob", "String:owner", "Doc:1"];
+    policy("owner", "Org");
+    server.add(&[parent, owner, &["has_role", "User:ada", "String:member", "Org:1"]]);
+    let may_read = |actor: &str| {
+        let body = json!({ "actor_type": "User", "actor_id": actor, "action": "read", "resource_type": "Doc", "resource_id": "1" });
+        server.post("/api/authorize", &body).json()["allowed"] == json!(true)
+    };
+    assert!(may_read("ada") && may_read("bob"));
+    policy("keeper", "Doc");
+    assert!(!may_read("ada") && !may_read("bob"));
+    for fact in [parent, owner] {
+        let fact = fact_json(fact);
+        server.post("/api/facts", &fact).fails(400, "not used in policy");
+        let pattern = json!({ "predicate": fact["predicate"], "args": [fact["args"][0], null, null] });
+        server.post("/api/query", &json!({ "fact": pattern })).is(200, &json!({ "results": [fact] }));
+    }
+    let body = json!({
+        "predicate": ["has_relation", ["doc", "name", "org"]],
+        "calls": [],
+        "constraints": {
+            "doc": { "type": "Doc" }, "name": { "type": "String" }, "org": { "type": "Org", "ids": ["1"] },
+        },
+    });
+    let row = json!({ "doc": "1", "name": "parent", "org": "1" });
+    server.post("/api/evaluate_query", &body).is(200, &json!({ "results": [row] }));
+    let facts = server.get("/api/facts?predicate=has_relation");
+    assert!(facts.text.contains("parent"), "{}", facts.text);
+}
