@@ -1,7 +1,8 @@
 //! Safety checks before the service starts: could strangers get in with these settings?
 
 use crate::config::{Config, InForce, Secret, SettingOrigin};
-use crate::http::DEVELOPMENT_KEY;
+use crate::engine::Engine;
+use crate::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -22,6 +23,10 @@ const PLACEHOLDER: &str = "replace-me";
 /// How to create a good one.
 const REMEDY: &str = "create one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
 
+/// What to do with a key that was perhaps given for something else.
+const OWN_REMEDY: &str =
+    "if it is meant for commands, start the service without it; for a key of the service itself, ";
+
 /// Why strangers could get in.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Precaution {
@@ -31,9 +36,9 @@ pub(super) enum Precaution {
          out and make a key with `portcullis keys create`, or listen on 127.0.0.1"
     )]
     Development(SocketAddr),
-    /// A key with full access can be guessed.
-    #[error("the configured `api_key` {0}: {REMEDY}")]
-    Key(WeakKey),
+    /// A key must not get full access.
+    #[error("the configured `api_key` {0}: {first}{REMEDY}", first = .0.first_remedy())]
+    Key(UnfitKey),
 }
 
 /// Refuses settings with which strangers could get in.
@@ -47,9 +52,19 @@ pub(super) fn check(config: &Config) -> Result<(), Precaution> {
     }
 }
 
-/// Why a key would not keep strangers out.
+/// Refuses a configured key that is also in a store: there it may be read-only or revoked.
+pub(super) fn check_stored(config: &Config, environments: &[(String, Engine)]) -> Result<(), Precaution> {
+    let Some(Secret(key)) = &config.api_key else { return Ok(()) };
+    let stored = environments.iter().find_map(|(_, engine)| engine.held_key(key));
+    match stored {
+        Some(stored) => Err(Precaution::Key(UnfitKey::Stored(stored.id))),
+        None => Ok(()),
+    }
+}
+
+/// Why a key must not get full access.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WeakKey {
+pub(super) enum UnfitKey {
     /// It was copied from the sample.
     #[error("is the placeholder of the sample")]
     Placeholder,
@@ -64,20 +79,52 @@ pub(super) enum WeakKey {
         /// The most bits that it may have.
         bits: f64,
     },
+    /// It does not have the form of a key.
+    #[error("does not have the form `e_{DEFAULT_ENVIRONMENT}_ID_SECRET`, without spaces")]
+    Malformed,
+    /// It names an environment that it would not open.
+    #[error(
+        "names another environment than `{DEFAULT_ENVIRONMENT}`, the only one to which it would give full access"
+    )]
+    Foreign,
+    /// It was created with `portcullis keys create`.
+    #[error(
+        "is the key `{0}` of `portcullis keys list`, which would get full access even if it is read-only or revoked"
+    )]
+    Stored(String),
 }
 
-/// Refuses a key that would not keep strangers out.
-fn check_key(key: &str) -> Result<(), WeakKey> {
-    let secret = key.splitn(4, '_').nth(3).unwrap_or(key);
+impl UnfitKey {
+    /// What may be better than another key.
+    fn first_remedy(&self) -> &'static str {
+        match self {
+            Self::Placeholder | Self::Development | Self::Guessable { .. } | Self::Malformed => "",
+            Self::Foreign | Self::Stored(_) => OWN_REMEDY,
+        }
+    }
+}
+
+/// Refuses a key that would not keep strangers out, or was meant for something else.
+fn check_key(key: &str) -> Result<(), UnfitKey> {
+    let parts: Vec<&str> = key.splitn(4, '_').collect();
+    let secret = parts.get(3).copied().unwrap_or(key);
     if secret.contains(PLACEHOLDER) {
-        return Err(WeakKey::Placeholder);
+        return Err(UnfitKey::Placeholder);
     }
     if key == DEVELOPMENT_KEY {
-        return Err(WeakKey::Development);
+        return Err(UnfitKey::Development);
+    }
+    match parts.as_slice() {
+        ["e", environment, id, _] if !id.is_empty() && key.chars().all(|c| c.is_ascii_graphic()) => {
+            if *environment != DEFAULT_ENVIRONMENT {
+                return Err(UnfitKey::Foreign);
+            }
+        }
+        _ => return Err(UnfitKey::Malformed),
     }
     let bits = bits(secret);
     if bits < BITS {
-        return Err(WeakKey::Guessable { bits });
+        return Err(UnfitKey::Guessable { bits });
     }
     Ok(())
 }
@@ -170,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_that_can_be_guessed_is_refused() {
+    fn a_key_that_must_not_get_full_access_is_refused() {
         for (key, reason) in [
             ("e_0123456789_1_replace-me", "placeholder"),
             ("e_0123456789_1_hush", "at most 0 bits"),
@@ -179,8 +226,15 @@ mod tests {
             ("e_0123456789_1_passwordpasswordpasswordpassword1", "at most 47 bits"),
             ("e_0123456789_1_0123456789abcdef0123456789abcdef", "at most 0 bits"),
             ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at most 0 bits"),
-            ("secret", "at most 0 bits"),
+            ("e_0123456789_1_secret", "at most 0 bits"),
             (DEVELOPMENT_KEY, "everyone knows"),
+            ("e_staging_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "another environment"),
+            ("e__1_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "another environment"),
+            ("e_0123456789__0f1e2d3c4b5a69788796a5b4c3d2e1f0", "does not have the form"),
+            ("e_0123456789_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "does not have the form"),
+            ("x_0123456789_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "does not have the form"),
+            ("e_0123456789_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0\n", "does not have the form"),
+            ("0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0", "does not have the form"),
         ] {
             let refused = check_key(key).unwrap_err().to_string();
             assert!(refused.contains(reason), "{key}: {refused}");
@@ -189,7 +243,7 @@ mod tests {
         for key in [
             "e_0123456789_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0",
             "e_0123456789_1_4mXk2Zt9QwLr7Bv1Nc8YpA",
-            "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0",
+            "e_0123456789_1_4mXk2Zt9_wLr7Bv1Nc8YpA",
         ] {
             assert!(check_key(key).is_ok(), "{key}");
         }

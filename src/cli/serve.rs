@@ -70,6 +70,7 @@ async fn serve(mut config: Config, values: &[InForce]) -> Result<Verdict, CliErr
         None => open_environments(&config.data, DEFAULT_ENVIRONMENT, &settings).await?,
         Some(servers) => connect_environments(servers, DEFAULT_ENVIRONMENT, &settings).await?,
     };
+    precautions::check_stored(&config, &environments)?;
     precautions::warn_of_readable(&config, values);
     open_files::fit_connections(&mut config);
     if let Some(path) = &config.policy

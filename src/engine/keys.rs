@@ -19,6 +19,11 @@ impl Engine {
         self.store().known_key(text)
     }
 
+    /// The key with this text, even if it is revoked, as far as this process knows.
+    pub fn held_key(&self, text: &str) -> Option<Key> {
+        self.store().held_key(text)
+    }
+
     /// Whether a known key was still valid when this engine's request began
     /// ([`on_account`](Self::on_account)).
     pub async fn was_valid(&self, text: &str) -> Result<bool, EngineError> {

@@ -160,6 +160,17 @@ impl KeyRing {
 
     /// The key with this text, unless it is unknown or revoked.
     pub(super) fn verify(&self, text: &str) -> Option<Key> {
+        let held = self.held(text).filter(|held| !held.key.revoked)?;
+        held.used.note();
+        Some(held.key.clone())
+    }
+
+    /// The key with this text, even if it is revoked.
+    pub(super) fn find(&self, text: &str) -> Option<Key> {
+        self.held(text).map(|held| held.key.clone())
+    }
+
+    fn held(&self, text: &str) -> Option<&KeyEntry> {
         let mut parts = text.splitn(4, '_').skip(2);
         let id = parts.next().unwrap_or_default();
         let presented = KeyDigest::of(text);
@@ -168,9 +179,7 @@ impl KeyRing {
             None => (&KeyDigest::NONE, None),
         };
         let same = presented.is(expected);
-        let held = held.filter(|held| same && !held.key.revoked)?;
-        held.used.note();
-        Some(held.key.clone())
+        held.filter(|_| same)
     }
 
     /// When a key was last used, in seconds since the epoch and to the minute; `None` if never.

@@ -354,6 +354,14 @@ impl Store {
         }
     }
 
+    /// The key with this text, even if it is revoked, as far as this process knows.
+    pub fn held_key(&self, text: &str) -> Option<Key> {
+        match &self.backend {
+            Backend::Embedded(store) => store.keys().find(text),
+            Backend::Postgres(store) => store.held_key(text),
+        }
+    }
+
     /// Whether a known key was still valid when its request began, whose store this is
     /// ([`asked_by`](Self::asked_by)). To be called once its questions are
     /// [consistently](Self::consistently) answered: the keys are then those of their clocks.

@@ -1,6 +1,6 @@
 //! What a service refuses to start with, and what it warns of, as strangers could get in.
 
-use portcullis_testkit::program::portcullis;
+use portcullis_testkit::program::{Program, key, portcullis, run};
 use std::fs;
 use std::fs::{File, Permissions};
 use std::io::{BufRead, BufReader};
@@ -51,6 +51,40 @@ fn a_key_that_can_be_guessed_ends_the_start() {
         assert!(said.contains(reason) && said.contains("openssl rand -hex 32"), "{said}");
         assert!(!said.contains(key), "a secret is not shown: {said}");
     }
+}
+
+/// Commands read their key from the same variable. Given to the service, it would open more than before.
+#[test]
+fn a_key_that_was_created_for_commands_ends_the_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let create = ["keys", "create", "--data", "d"];
+    let reading = run(folder, &[&create[..], &["--read-only"]].concat()).1.trim().to_owned();
+    let [writing, revoked] = [(); 2].map(|()| key(folder, "0123456789"));
+    let id = |key: &str| key.split('_').nth(2).unwrap().to_owned();
+    assert_eq!(run(folder, &["keys", "revoke", &id(&revoked), "--data", "d"]).0, Some(0));
+    let listed = |key: &str| format!("is the key `{}` of `portcullis keys list`", id(key));
+    for (key, reason) in [
+        (&reading, listed(&reading)),
+        (&writing, listed(&writing)),
+        (&revoked, listed(&revoked)),
+        (&key(folder, "staging"), "names another environment than `0123456789`".to_owned()),
+    ] {
+        let mut command = portcullis(folder);
+        command.env("PORTCULLIS_API_KEY", key);
+        let said = Program::spawn_as(command, folder, "d", &[]).answering().err().unwrap();
+        assert!(said.contains(&reason) && said.contains("start the service without it"), "{said}");
+        assert!(said.contains("openssl rand -hex 32") && !said.contains(key.as_str()), "{said}");
+        fs::remove_file(folder.join("log")).unwrap();
+    }
+    // Another secret under the same id is another key.
+    let own = format!("e_0123456789_{}_0f1e2d3c4b5a69788796a5b4c3d2e1f0", id(&reading));
+    let mut command = portcullis(folder);
+    command.env("PORTCULLIS_API_KEY", &own);
+    let service = Program::spawn_as(command, folder, "d", &[]).answering().ok().unwrap();
+    let status = |key: &str| service.caller.send(key, "GET /api/stats", &[], None).unwrap().0;
+    assert_eq!([&own, &reading, &writing, &revoked].map(|key| status(key)), [200, 200, 200, 401]);
+    service.stop();
 }
 
 #[test]
