@@ -4,16 +4,17 @@
 //! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
-//! `declared` that no declared type changes an answer, `checked` that `bindings check` reports every
-//! declaration that does, `assumed` and `session` what else the list of assumptions says, `constants` what
-//! the keys of the bindings name, `limits` how long a text may get, `held` that it has stored facts once,
-//! `starting_end` from where they are read, `subjects` filters over actors, `listed` what a filter lists
-//! once, `repeated` rules that say the same thing twice, `catalogue` the kinds of rules, `patterns` what each
-//! becomes in a filter, `pattern_plans` how PostgreSQL runs it, `jit` that it compiles none of them,
-//! `bloom_filters` that SQLite reads no whole table to make one, `embeddings` the same in every statement
-//! that may hold one, `row_security` in policies of PostgreSQL, `explained` what `/explain_query` says of a
-//! text, `whole_state` rules that read their own result twice, `applications` how long the texts for whole
-//! applications are. The shape of the most usual texts is kept under `snapshots/local`.
+//! `declared` that no declared type changes an answer, `caseless` that `citext` does not and costs no index,
+//! `checked` that `bindings check` reports every declaration that does, `assumed` and `session` what else the
+//! list of assumptions says, `constants` what the keys of the bindings name, `limits` how long a text may get,
+//! `held` that it has stored facts once, `starting_end` from where they are read, `subjects` filters over
+//! actors, `listed` what a filter lists once, `repeated` rules that say the same thing twice, `catalogue`
+//! the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how PostgreSQL runs it,
+//! `jit` that it compiles none of them, `bloom_filters` that SQLite reads no whole table to make one,
+//! `embeddings` the same in every statement that may hold one, `row_security` in policies of PostgreSQL,
+//! `explained` what `/explain_query` says of a text, `whole_state` rules that read their own result twice,
+//! `applications` how long the texts for whole applications are. The shape of the most usual texts is kept
+//! under `snapshots/local`.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on should stop where it is")]
 #![expect(clippy::indexing_slicing, reason = "a row that is not there fails the test")]
@@ -23,6 +24,7 @@ mod applied;
 mod assumed;
 mod attributes;
 mod bloom_filters;
+mod caseless;
 mod catalogue;
 mod checked;
 mod collations;

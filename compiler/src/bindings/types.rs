@@ -11,9 +11,9 @@
 //! The name is the one to use in casts. It differs from the caller's if a cast to that would do harm:
 //! `serial` is not a type, `CAST(3000000000 AS integer)` fails, and `CAST('abcd' AS varchar(3))` truncates
 //! the id. `char(n)` is compared as `bpchar` without a length, which keeps the column's index and truncates
-//! nothing; trailing blanks are ignored, and never printed in a column's text. `char(32)` is what
-//! `SQLAlchemy` declares for a UUID, even if the database has a type for it. Such a column may be either, so
-//! it is compared as one of unknown type.
+//! nothing; trailing blanks are ignored, and never printed in a column's text. `citext` is never printed:
+//! its schema need not be on the search path. `char(32)` is what `SQLAlchemy` declares for a UUID, even if
+//! the database has a type for it. Such a column may be either, so it is compared as one of unknown type.
 
 use super::token::{Lexeme, Token, spelled};
 use super::{lexer, reader};
@@ -43,6 +43,8 @@ pub enum Family {
     Text,
     /// Text in a column that pads it with trailing blanks, which are not part of the value.
     Padded,
+    /// Text in a column of `citext`, which finds texts equal that differ in case.
+    Caseless,
     /// UUIDs, canonical in lower case with hyphens.
     Uuid,
     /// Any other type; compared as text.
@@ -93,6 +95,9 @@ impl SqlType {
         if let Some((name, family)) = known {
             return Ok(Self { name: name.to_owned(), family });
         }
+        if is_caseless(&lexemes) && lexis.types == TypeNames::Exact {
+            return Ok(Self { name, family: Family::Caseless });
+        }
         if base.trim_matches('"') == "inet" && lexis.types == TypeNames::Exact {
             return Err("cannot be compared with ids: PostgreSQL casts `10.0.0.2` to `10.0.0.2/32`; select \
                         `host(column)`, and write `text`"
@@ -132,13 +137,18 @@ impl SqlType {
             Family::Uuid => Fit::Never,
             // A padded column ignores blanks at the end, also one that is declared as a text by mistake.
             Family::Padded | Family::Text if text.ends_with(' ') => Fit::Text,
-            Family::Padded | Family::Text => Fit::Value,
+            Family::Padded | Family::Text | Family::Caseless => Fit::Value,
             Family::Other | Family::Ambiguous => Fit::Text,
         }
     }
 }
 
 impl Family {
+    /// Whether a column of such a type finds different texts equal, and equal texts too.
+    pub(crate) fn is_inexact(self) -> bool {
+        matches!(self, Self::Padded | Self::Caseless)
+    }
+
     /// The type of a column that holds values of both; `None` if each must become text first.
     pub(crate) fn join(self, other: Self) -> Option<Self> {
         match (self, other) {
@@ -148,6 +158,7 @@ impl Family {
             (Self::IntegerAffinity, Self::IntegerAffinity)
             | (Self::Text, Self::Text)
             | (Self::Padded, Self::Padded)
+            | (Self::Caseless, Self::Caseless)
             | (Self::Uuid, Self::Uuid) => Some(self),
             (
                 Self::Integer
@@ -155,6 +166,7 @@ impl Family {
                 | Self::IntegerAffinity
                 | Self::Uuid
                 | Self::Padded
+                | Self::Caseless
                 | Self::Text
                 | Self::Other
                 | Self::Ambiguous,
@@ -162,6 +174,16 @@ impl Family {
             ) => None,
         }
     }
+}
+
+/// Whether a type is called `citext`, in any schema.
+fn is_caseless(lexemes: &[Lexeme]) -> bool {
+    let name = match lexemes {
+        [name] => name,
+        [schema, point, name] if schema.token.is_wordlike() && point.token == Token::Period => name,
+        _ => return false,
+    };
+    name.token.is("citext") || matches!(&name.token, Token::Name { text, .. } if text == "citext")
 }
 
 /// A text that a numeric column may print for a value that is not a canonical whole number: `5.0`, `1e+30`,

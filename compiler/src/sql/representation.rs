@@ -55,6 +55,7 @@ impl Representation {
             | Family::IntegerAffinity
             | Family::Text
             | Family::Padded
+            | Family::Caseless
             | Family::Uuid => Self::Native(declared.clone()),
             Family::Other => Self::Opaque(ty),
             Family::Ambiguous => Self::Undeclared(ty),
@@ -91,10 +92,15 @@ impl Representation {
         self.is_of(Family::Padded)
     }
 
+    /// Whether the database ignores case in comparisons.
+    pub(super) fn is_caseless(&self) -> bool {
+        self.is_of(Family::Caseless)
+    }
+
     /// Whether `=` may hold for different values. It can use an index, but needs a second comparison
     /// [by bytes](Self::as_text).
     pub(super) fn is_inexact(&self) -> bool {
-        self.is_padded() || *self == Self::Collated
+        self.is_padded() || self.is_caseless() || *self == Self::Collated
     }
 
     /// Whether the database compares the values as texts without a cast.

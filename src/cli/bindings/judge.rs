@@ -38,7 +38,7 @@ pub(super) fn binding(
         findings.extend(collation(column));
         findings.extend(may_be_null(binding, id, column));
         if is_entity(ty) {
-            findings.extend(index(ty, column, common));
+            findings.extend(index(ty, column, sql_types, common));
         }
     }
     findings
@@ -220,9 +220,14 @@ pub(super) fn is_always_text(ty: &ColumnType) -> bool {
 }
 
 /// Reports why no index is used. If the columns of the type differ, another finding says so.
-fn index(ty: &str, column: &Column, common: Option<&CommonType>) -> Option<Finding> {
-    if column.ty.kind == ColumnKind::Caseless {
-        let message = "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text";
+fn index(ty: &str, column: &Column, sql_types: &SqlTypes, common: Option<&CommonType>) -> Option<Finding> {
+    let is_declared = sql_types.get(ty).is_some_and(|declared| declared.kind == ColumnKind::Caseless);
+    if column.ty.kind == ColumnKind::Caseless && !is_declared {
+        let message = format!(
+            "is compared as text, because ids are case-sensitive, so its index is not used: store ids as text, or \
+             write `{ty}: {}` under `sql_types`",
+            column.ty.name
+        );
         return Some(Finding::of(FindingCode::UnusedIndex, Severity::Warning, column, message));
     }
     if is_always_text(&column.ty) {

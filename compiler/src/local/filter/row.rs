@@ -17,9 +17,12 @@ pub(in super::super) fn row<'a>(request: &SqlRequest<'a>) -> Option<Row<'a>> {
     // Both columns must hold the same values in the same way.
     let is_declared = request.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
         Family::Integer | Family::Uuid | Family::Text => true,
-        Family::Numeric | Family::IntegerAffinity | Family::Padded | Family::Other | Family::Ambiguous => {
-            false
-        }
+        Family::Numeric
+        | Family::IntegerAffinity
+        | Family::Padded
+        | Family::Caseless
+        | Family::Other
+        | Family::Ambiguous => false,
     });
     let is_row = is_itself || is_declared;
     let is_qualified = column.is_qualified();

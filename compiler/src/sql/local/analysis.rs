@@ -98,13 +98,14 @@ impl Caller<'_> {
     }
 
     /// A literal is a native value if its type has a native representation that it fits; a number that is too
-    /// wide for the type is one of the wider type.
+    /// wide for the type is one of the wider type. No text is cast to `citext`.
     fn of_literal(&self, literal: ConstId) -> Representation {
         let Some(literal) = self.inputs.constant(literal) else { return Representation::Text };
         // A type that the policy does not mention has no representation of its own.
         let ty = self.inputs.program.types.find(literal.ty);
         match ty.map(|ty| Representation::of(self.bindings.sql_types.get(&ty.name), None)) {
             Some(Representation::Native(ty)) => match ty.fit(&literal.text) {
+                Fit::Value if ty.family == Family::Caseless => Representation::Text,
                 Fit::Value => Representation::Native(ty),
                 Fit::Wide => Representation::Native(SqlType::numeric()),
                 Fit::Text | Fit::Never => Representation::Text,
@@ -172,9 +173,9 @@ impl Caller<'_> {
                     Representation::Collated | Representation::Undeclared(_) | Representation::Opaque(_) => {
                         Representation::Text
                     }
-                    // In its own type it would equal values that differ in blanks, even in a column of
-                    // a different type.
-                    Representation::Native(ty) if ty.family == Family::Padded => Representation::Text,
+                    // In its own type it would equal values that differ in blanks or case, even in a column
+                    // of a different type.
+                    Representation::Native(ty) if ty.family.is_inexact() => Representation::Text,
                     known @ (Representation::Text | Representation::Native(_)) => known,
                 }),
             };

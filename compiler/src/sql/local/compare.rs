@@ -134,7 +134,7 @@ impl Lowering<'_, Local<'_>> {
             match ty.fit(self.inputs.literal_text(*literal)?) {
                 Fit::Value => {
                     values.push(self.native(ty, *literal)?);
-                    exact.extend((ty.family == Family::Padded).then(|| self.literal(*literal)).transpose()?);
+                    exact.extend(ty.family.is_inexact().then(|| self.literal(*literal)).transpose()?);
                 }
                 Fit::Wide => wide.push(self.native(ty, *literal)?),
                 Fit::Text => texts.push(self.literal(*literal)?),
@@ -149,7 +149,7 @@ impl Lowering<'_, Local<'_>> {
         let text = Representation::Native(ty.clone()).as_text(value.clone(), self.inputs.features);
         let mut any = Vec::new();
         if !exact.is_empty() {
-            // The indexed comparison ignores blanks at the end; the one as text does not.
+            // The indexed comparison ignores blanks at the end, or case; the one as text does not.
             let same = build::equals_one(text.clone(), exact);
             let indexed = build::equals_one(value.clone(), std::mem::take(&mut values));
             any.push(build::nested(build::all(vec![indexed, same])));
@@ -166,7 +166,8 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// A text literal with its type: a bare one would take the type of its column, and could then equal
-    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough.
+    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough. One that is compared
+    /// with a declared `citext` stays bare, since the texts are compared, too.
     fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
         let is_quoted = matches!(ty.family, Family::Text | Family::Padded | Family::Uuid);
         if is_quoted && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }
@@ -178,9 +179,12 @@ impl Lowering<'_, Local<'_>> {
         let some = match ty.family {
             Family::Integer | Family::Numeric => build::number(0),
             Family::Uuid => build::cast(build::lit("00000000-0000-0000-0000-000000000000"), &ty.name),
-            Family::IntegerAffinity | Family::Text | Family::Padded | Family::Other | Family::Ambiguous => {
-                return None;
-            }
+            Family::IntegerAffinity
+            | Family::Text
+            | Family::Padded
+            | Family::Caseless
+            | Family::Other
+            | Family::Ambiguous => return None,
         };
         self.inputs.features.strict_types.then(|| match column_of {
             ColumnOf::Caller => {
@@ -205,7 +209,7 @@ impl Lowering<'_, Local<'_>> {
             return Ok(unequal(representation.as_text(value, features), self.literal(literal)?));
         };
         Ok(match ty.fit(self.inputs.literal_text(literal)?) {
-            Fit::Value | Fit::Wide if ty.family != Family::Padded => {
+            Fit::Value | Fit::Wide if !ty.family.is_inexact() => {
                 unequal(value, self.typed(ty, self.native(ty, literal)?))
             }
             Fit::Value | Fit::Wide | Fit::Text => {

@@ -148,8 +148,13 @@ impl Lowering<'_, Local<'_>> {
                 ComparisonStrategy::Native => self.in_part(at, native, &part)?,
                 ComparisonStrategy::Text => self.in_part(at, text, &part)?,
                 ComparisonStrategy::NativeAndText => {
-                    let both = vec![self.in_part(at, native, &part)?, self.in_part(at, text, &part)?];
-                    build::nested(build::all(both))
+                    let texts = part.as_texts(representation, self.inputs.features);
+                    let mut all = Vec::new();
+                    if part.needs_both(representation) {
+                        all.push(self.in_part(at, native, &part)?);
+                    }
+                    all.push(self.in_part(at, text, &texts)?);
+                    build::nested(build::all(all))
                 }
             });
         }

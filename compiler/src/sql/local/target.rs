@@ -81,9 +81,15 @@ impl Lowering<'_, Local<'_>> {
                 let number = build::whole(self.inputs.literal_text(literal)?);
                 number.ok_or_else(|| CompileError::Bug("a literal that is not a number".into()))
             }
-            (Family::Uuid | Family::Padded | Family::Text | Family::Other | Family::Ambiguous, _) => {
-                self.literal(literal)
-            }
+            (
+                Family::Uuid
+                | Family::Padded
+                | Family::Caseless
+                | Family::Text
+                | Family::Other
+                | Family::Ambiguous,
+                _,
+            ) => self.literal(literal),
         }
     }
 }

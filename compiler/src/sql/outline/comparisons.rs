@@ -29,6 +29,7 @@ impl Walk<'_, '_> {
                 let of_right = self.lowering.represent(at, right);
                 match ComparisonStrategy::of(op, &of_left, &of_right) {
                     ComparisonStrategy::Native => {}
+                    ComparisonStrategy::NativeAndText if of_left.is_caseless() => {}
                     ComparisonStrategy::Text | ComparisonStrategy::NativeAndText => {
                         self.cast(at, left, &of_left);
                         self.cast(at, right, &of_right);

@@ -71,6 +71,23 @@ impl SetStrategy {
     }
 }
 
+impl SetPart<'_> {
+    /// The part as its values are compared as texts, beside the look-up by an index or in place of it. No
+    /// index finds a `citext` by its text, and each row would search an array from end to end.
+    pub(in crate::sql) fn as_texts(&self, representation: &Representation, features: &Features) -> Self {
+        let is_hashed = representation.is_caseless() && self.strategy == SetStrategy::Array;
+        if !is_hashed {
+            return self.clone();
+        }
+        Self { strategy: SetStrategy::hashed(features), stays_test: features.joins_sets, ..self.clone() }
+    }
+
+    /// Whether both comparisons are needed: the texts alone decide, if no index is asked.
+    pub(in crate::sql) fn needs_both(&self, representation: &Representation) -> bool {
+        !representation.is_caseless() || matches!(self.strategy, SetStrategy::OneRow | SetStrategy::Array)
+    }
+}
+
 impl ComparisonStrategy {
     /// The strategy for values that are represented like these.
     pub(in crate::sql) fn of(op: CompareOp, left: &Representation, right: &Representation) -> Self {
@@ -93,7 +110,8 @@ impl ComparisonStrategy {
                 left == right || are_both(Representation::is_text) || are_both(Representation::is_integer)
             }
             Self::Text => true,
-            Self::NativeAndText => false,
+            // Each side as text.
+            Self::NativeAndText => left.is_caseless(),
         }
     }
 }
@@ -130,8 +148,8 @@ impl Lowering<'_, Local<'_>> {
             output.is_some_and(|output| output.compares_natively_with(representation) && is_exact(&output))
         };
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
-        // Padded values ignore blanks at the end, which a VARCHAR in the set may have.
-        let of_native = if representation.is_padded() {
+        // Padded values ignore blanks at the end, which a VARCHAR in the set may have, and a `citext` case.
+        let of_native = if representation.is_padded() || representation.is_caseless() {
             ComparisonStrategy::NativeAndText
         } else {
             ComparisonStrategy::Native

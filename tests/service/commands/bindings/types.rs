@@ -84,13 +84,16 @@ fn columns_in_which_different_ids_are_equal_are_named() {
         "error reads(User:_, Doc:_) who: has the collation `loose`, which treats different ids as equal: give it a \
          deterministic one",
         "warning reads(User:_, Doc:_) doc: is compared as text, because ids are case-sensitive, so its index \
-         is not used: store ids as text",
+         is not used: store ids as text, or write `Doc: citext` under `sql_types`",
     ];
     assert_eq!((code, found.as_slice()), (1, expected.map(str::to_owned).as_slice()));
     let told = format!("{bindings}sql_types: {{Doc: text}}\n");
     let (_, found) = findings(folder.path(), &told, &database, &[]);
     let wrong = "error reads(User:_, Doc:_) doc: is `citext`, but `sql_types` says otherwise: write `Doc: citext` there";
     assert!(found.contains(&wrong.to_owned()), "{found:?}");
+    let told = format!("{bindings}sql_types: {{Doc: citext}}\n");
+    let (_, found) = findings(folder.path(), &told, &database, &[]);
+    assert!(!found.iter().any(|line| line.contains(" doc: ")), "{found:?}");
 }
 
 #[test]
