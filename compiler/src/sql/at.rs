@@ -22,6 +22,8 @@ pub(super) struct At<'p> {
     pub(super) siblings: Siblings,
     /// Whether it is inside one of several alternatives, so that the database cannot join what a test reads.
     pub(super) under_or: bool,
+    /// What the query around a filter's tests reads.
+    pub(super) around: Around,
     /// Whether it is denied, so that no index finds rows by it.
     pub(super) is_denied: bool,
     /// What NULL in place of a condition does.
@@ -45,6 +47,16 @@ pub(super) struct At<'p> {
 pub(super) struct SourceScope<'p> {
     from: &'p [From],
     outer: Option<&'p SourceScope<'p>>,
+}
+
+/// What the query around a filter's tests reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Around {
+    /// Whatever the caller's query reads.
+    Anything,
+    /// One row of a table, looked up by its key. PostgreSQL joins the two tables in any order only while this
+    /// query reads no other one. Otherwise it may pair all rows that pass with those of the caller's query.
+    RowOfKey,
 }
 
 /// Whether the condition that is printed is one of several alternatives.
@@ -103,6 +115,7 @@ impl<'p> At<'p> {
             depth: 0,
             siblings: Siblings::Absent,
             under_or: false,
+            around: Around::Anything,
             is_denied: false,
             null: NullCondition::Differs,
             output: SelectOutput::Values(&[]),
@@ -133,6 +146,11 @@ impl<'p> At<'p> {
     /// Under the `NOT` of a select that reads nothing.
     pub(super) fn denied<'s>(&'s self, select: &'s Select) -> At<'s> {
         At { is_denied: true, null: NullCondition::Differs, ..self.inside(select) }
+    }
+
+    /// Whether a test that is printed here must not become part of the query around it.
+    pub(super) fn must_stay_test(&self) -> bool {
+        self.depth == 0 && self.around == Around::RowOfKey && !self.under_or
     }
 
     /// Whether a list of literals that is compared here is held.

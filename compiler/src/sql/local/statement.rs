@@ -19,7 +19,7 @@ use crate::dialect::{Dialect, Extent};
 use crate::ir::{Constant, Program};
 use crate::keys::Keys;
 use crate::question::{CompileError, QuestionVarId};
-use crate::sql::at::At;
+use crate::sql::at::{Around, At};
 use crate::sql::build;
 use crate::sql::held::HeldValues;
 use crate::sql::lower::{Inputs, Lowering, Unconstrained, column_name, cte_kind};
@@ -219,7 +219,8 @@ impl LocalStatement<'_> {
         let given = GivenColumn { var, representation: representation.clone(), name: own.clone() };
         let row = Some((name.clone(), table.column.clone()));
         let mut lowering = self.lowering(plan, Some(given), row);
-        let at = At { access: *access, under_or: rows.len() > 1, ..At::filter(&plan.tables) };
+        let around = if key.is_some() { Around::RowOfKey } else { Around::Anything };
+        let at = At { access: *access, under_or: rows.len() > 1, around, ..At::filter(&plan.tables) };
         let rows = rows.iter().map(|row| lowering.branch(at, row));
         let holds = build::any(rows.collect::<Result<Vec<_>, _>>()?);
         let from = build::joined(vec![build::raw_table(&SqlName::path(&table.table), &name, &[])]);

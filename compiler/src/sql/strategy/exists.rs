@@ -175,10 +175,10 @@ impl Lowering<'_, Local<'_>> {
         }
         // At the top the choice between probing and hashing is left to the database, unless the filter has
         // made it. A test by key is fenced, except one that could also be a set of the actor's rows. A test
-        // that all alternatives share may become a join.
+        // that all alternatives share may become a join, unless a row is looked up.
         let may_be_hashed = || !self.is_found_by_key(select) || self.could_be_listed(at, select);
         let is_open = at.access == RowAccess::ByIndex && may_be_hashed();
-        let is_left_open = at.depth == 0 && (is_open || !at.under_or);
+        let is_left_open = at.depth == 0 && (is_open || !at.under_or && !at.must_stay_test());
         let fence = if is_left_open { Fence::Absent } else { Fence::nested(self.inputs.features) };
         TestStrategy::Probe(fence)
     }
@@ -192,10 +192,11 @@ impl Lowering<'_, Local<'_>> {
     /// The fence around a denial. Without one, in a test that looks up one relation for each row, the
     /// database could turn the denial into a join that reads a whole table each time. Without statistics, it
     /// could also hash everything that a denial in an alternative reads, with a look-up for each of its rows.
+    /// Nor may a denial become part of a look-up of the filter's row.
     pub(in crate::sql) fn denial_fence(&self, at: At<'_>, denied: &Select) -> Fence {
         let is_in_look_up = at.depth > 0 && at.scope.is_one_relation();
         let may_be_hashed = at.depth == 0 && denied.looks_up_inside();
-        if at.under_or && (is_in_look_up || may_be_hashed) {
+        if at.must_stay_test() || at.under_or && (is_in_look_up || may_be_hashed) {
             Fence::nested(self.inputs.features)
         } else {
             Fence::Absent

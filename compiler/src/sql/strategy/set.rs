@@ -173,7 +173,8 @@ impl Lowering<'_, Local<'_>> {
                 } else {
                     SetStrategy::indexed(features)
                 };
-                let stays_test = features.joins_sets && (is_tested || is_each_row && at.depth > 0);
+                let stays_test = features.joins_sets
+                    && (is_tested || is_each_row && (at.depth > 0 || at.must_stay_test()));
                 SetPart { selects, comparison, strategy, stays_test }
             })
             .collect()
