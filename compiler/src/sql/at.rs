@@ -23,7 +23,7 @@ pub(super) struct At<'p> {
     /// Whether it is inside one of several alternatives, so that the database cannot join what a test reads.
     pub(super) under_or: bool,
     /// What the query around a filter's tests reads.
-    pub(super) around: Around,
+    pub(super) query_around: QueryAround,
     /// Whether it is denied, so that no index finds rows by it.
     pub(super) is_denied: bool,
     /// What NULL in place of a condition does.
@@ -51,7 +51,7 @@ pub(super) struct SourceScope<'p> {
 
 /// What the query around a filter's tests reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Around {
+pub(super) enum QueryAround {
     /// Whatever the caller's query reads.
     Anything,
     /// One row of a table, looked up by its key. PostgreSQL joins the two tables in any order only while this
@@ -115,7 +115,7 @@ impl<'p> At<'p> {
             depth: 0,
             siblings: Siblings::Absent,
             under_or: false,
-            around: Around::Anything,
+            query_around: QueryAround::Anything,
             is_denied: false,
             null: NullCondition::Differs,
             output: SelectOutput::Values(&[]),
@@ -150,7 +150,7 @@ impl<'p> At<'p> {
 
     /// Whether a test that is printed here must not become part of the query around it.
     pub(super) fn must_stay_test(&self) -> bool {
-        self.depth == 0 && self.around == Around::RowOfKey && !self.under_or
+        self.depth == 0 && self.query_around == QueryAround::RowOfKey && !self.under_or
     }
 
     /// Whether a list of literals that is compared here is held.

@@ -132,9 +132,11 @@ const OF_TEXTS: &[&str] =
     &["", "text", "varchar", "varchar(255)", "VARCHAR(2)", "citext", "char(40)", "bpchar", "integer", "uuid"];
 const OF_UUIDS: &[&str] = &["uuid", "", "UUID", "text", "integer"];
 /// An enumeration is not a text to the database.
-const OF_WORDS: &[&str] = &["", "citext", "words", "text", "char(8)"];
+const OF_WORDS: &[&str] = &["", "words", "citext", "text", "char(8)"];
 /// How many at the end of a list are of a different family.
 const OTHERS: usize = 2;
+/// The same for words, some of which are in an enumeration.
+const OTHERS_OF_WORDS: usize = 3;
 /// One in `MISTAKES` of those is taken: over a mistake the database refuses most statements.
 const MISTAKES: usize = 8;
 
@@ -195,14 +197,19 @@ impl Kind {
         };
         let at = self.declared % names.len();
         let is_mistake = (self.declared / names.len()).is_multiple_of(MISTAKES);
-        (names, if is_mistake { at } else { at.min(names.len() - OTHERS - 1) })
+        (names, if is_mistake { at } else { at.min(names.len() - self.n_others() - 1) })
+    }
+
+    /// How many declarations at the end of their list are of a different family.
+    fn n_others(self) -> usize {
+        if self.ids == Ids::Words { OTHERS_OF_WORDS } else { OTHERS }
     }
 
     /// Whether what the document says is of a different family than the columns, or than one of them; an id
     /// that no integer type holds cannot be kept as one in a table of the statement's.
     pub fn is_contradicted(self) -> bool {
         let (names, at) = self.declaration();
-        at >= names.len() - OTHERS || self.ids == Ids::Huge && self.declared_bits().is_some()
+        at >= names.len() - self.n_others() || self.ids == Ids::Huge && self.declared_bits().is_some()
     }
 
     /// Whether a database would report that it is: SQLite finds no comparison wrong, and keeps long integers

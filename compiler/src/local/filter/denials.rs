@@ -5,11 +5,10 @@
 //!     ─▶   a or (b and not row.group in {x.group | blocks x: x.user = actor})
 //! ```
 //!
-//! This is done where each row is tested anyway. Inside an alternative or another denial, PostgreSQL hashes the
-//! actor's rows by itself, but counts the denial as if it looked them up for each row, and so compiles the
-//! statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the rows, a
-//! denial stays a test: it keeps PostgreSQL from reading a page's rows in the order of the page, each of which
-//! it would then test.
+//! This is done where each row is tested anyway. Inside an alternative or another denial, PostgreSQL hashes
+//! the actor's rows by itself, but counts the denial as if it looked them up for each row, and so compiles
+//! the statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the rows, a
+//! denial stays a test: it keeps PostgreSQL from reading all rows in the order of a page to test each.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
@@ -42,8 +41,8 @@ pub(super) fn list(tests: &mut [Select], anchors: &Anchors<'_>) {
     }
 }
 
-/// A denial as a look-up; `None` if it compares more than one value of the row with the actor's rows, or those
-/// do not start from the actor.
+/// A denial as a look-up; `None` if it compares more than one value of the row with the rows that it reads,
+/// or those do not start from the actor.
 fn listed(denied: &Select, anchors: &Anchors<'_>) -> Option<Select> {
     let (from, read): (Vec<From>, Vec<From>) = denied.from.iter().copied().partition(is_row);
     let is_own = |alias: Alias| read.iter().any(|from| from.alias == alias);

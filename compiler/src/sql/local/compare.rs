@@ -166,8 +166,8 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// A text literal with its type: a bare one would take the type of its column, and could then equal
-    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough. One that is compared
-    /// with a declared `citext` stays bare, since the texts are compared, too.
+    /// another id (`'05'` an integer `5`, `'HR'` a citext `hr`). One in a list is enough. A literal for a
+    /// declared `citext` stays bare, since the texts are compared, too.
     fn typed(&self, ty: &SqlType, literal: Sql) -> Sql {
         let is_quoted = matches!(ty.family, Family::Text | Family::Padded | Family::Uuid);
         if is_quoted && self.inputs.features.strict_types { build::cast(literal, &ty.name) } else { literal }

@@ -5,7 +5,7 @@ use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
 use crate::algebra::readers::{needed, reads_tables_in_sets};
 use crate::algebra::{Condition, Expr, FromKind, Plan, Select, SetUse, TableBody, TableId};
-use crate::sql::at::{Around, At};
+use crate::sql::at::{At, QueryAround};
 use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 use crate::sql::local::target::Local;
 use crate::sql::lower::Lowering;
@@ -136,8 +136,10 @@ impl<'w, 'l> Walk<'w, 'l> {
             self.slow(SlowPart::Unbounded(reads.clone()));
         }
         self.outline.sets.push(SetMade { name: None, kind, start, reads });
-        let around = if strategy == KeyStrategy::Row { Around::RowOfKey } else { Around::Anything };
-        let at = At { access: *access, under_or: rows.len() > 1, around, ..At::filter(&self.plan.tables) };
+        let query_around =
+            if strategy == KeyStrategy::Row { QueryAround::RowOfKey } else { QueryAround::Anything };
+        let at =
+            At { access: *access, under_or: rows.len() > 1, query_around, ..At::filter(&self.plan.tables) };
         for row in rows {
             self.branch(at, row, Frequency::Once);
         }
