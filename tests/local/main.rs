@@ -4,9 +4,9 @@
 //! types; `forms` has the four answers, `filters` every place where a filter may stand, `text` what no text
 //! may hold, `types` how ids are compared, `recursion` the same through fixpoints, `ids` what strangers may
 //! send, `templates` which questions share a printed text, `columns` what the caller's columns may hold,
-//! `declared` that no declared type changes an answer, `caseless` that `citext` does not,
-//! `checked` that `bindings check` reports every declaration that does, `assumed` and `session` what else the
-//! list of assumptions says, `constants` what the keys of the bindings name, `limits` how long a text may get,
+//! `declared` that no declared type changes an answer, `caseless` that `citext` does not, `checked` that
+//! `bindings check` reports every declaration that does, `assumed` and `session` what else the list of
+//! assumptions says, `constants` what the keys of the bindings name, `limits` how long a text may get,
 //! `held` that it has stored facts once, `starting_end` from where they are read, `subjects` filters over
 //! actors, `listed` what a filter lists once, `repeated` rules that say the same thing twice, `catalogue`
 //! the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how PostgreSQL runs it,

@@ -7,8 +7,8 @@
 //!
 //! This is done where each row is tested anyway. Inside an alternative or another denial, PostgreSQL hashes
 //! the actor's rows by itself, but counts the denial as if it looked them up for each row, and so compiles
-//! the statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the rows, a
-//! denial stays a test: it keeps PostgreSQL from reading all rows in the order of a page to test each.
+//! the statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the
+//! rows, a denial stays a test: it keeps PostgreSQL from testing all rows in the order of a page.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
