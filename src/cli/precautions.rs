@@ -1,4 +1,4 @@
-//! Safety checks before the service starts: could strangers get in with these settings?
+//! Safety checks before the service starts: who would get in with these settings, and with which rights?
 
 use crate::config::{Config, InForce, Secret, SettingOrigin};
 use crate::engine::Engine;
@@ -24,8 +24,7 @@ const PLACEHOLDER: &str = "replace-me";
 const REMEDY: &str = "create one with `echo e_0123456789_1_$(openssl rand -hex 32)`";
 
 /// What to do with a key that was perhaps given for something else.
-const OWN_REMEDY: &str =
-    "if it is meant for commands, start the service without it; for a key of the service itself, ";
+const OWN_REMEDY: &str = "if commands use it, start the service without it; for a key of the service's own, ";
 
 /// Why strangers could get in.
 #[derive(Debug, thiserror::Error)]
@@ -36,7 +35,7 @@ pub(super) enum Precaution {
          out and make a key with `portcullis keys create`, or listen on 127.0.0.1"
     )]
     Development(SocketAddr),
-    /// A key must not get full access.
+    /// The configured key must not get full access.
     #[error("the configured `api_key` {0}: {first}{REMEDY}", first = .0.first_remedy())]
     Key(UnfitKey),
 }
@@ -73,7 +72,7 @@ pub(super) enum UnfitKey {
     Development,
     /// It has too little entropy.
     #[error(
-        "is too easy to guess: the part after its last `_` has at most {bits:.0} bits of entropy, but {BITS} are needed"
+        "is too easy to guess: its secret part has at most {bits:.0} bits of entropy, but {BITS} are needed"
     )]
     Guessable {
         /// The most bits that it may have.
@@ -112,7 +111,7 @@ fn check_key(key: &str) -> Result<(), UnfitKey> {
         return Err(UnfitKey::Development);
     }
     // Any other text is a key of the default environment.
-    if let ["e", environment, ..] = parts.as_slice()
+    if let ["e", environment, _, _] = parts.as_slice()
         && *environment != DEFAULT_ENVIRONMENT
     {
         return Err(UnfitKey::Foreign);
@@ -235,6 +234,7 @@ mod tests {
             "e_0123456789_1_4mXk2Zt9QwLr7Bv1Nc8YpA",
             "e_0123456789_1_4mXk2Zt9_wLr7Bv1Nc8YpA",
             "c2d4e6f80a1b3c5d7e9f0b2d4f6a8c1e3057698b",
+            "e_4mXk2Zt9QwLr7Bv1Nc8YpAs3Hd6Jf0Gq",
         ] {
             assert!(check_key(key).is_ok(), "{key}");
         }

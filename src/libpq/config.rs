@@ -5,7 +5,11 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::{Config, Error};
 
 /// The reason to refuse an address whose host may begin with a part of the password.
-const SECOND_AT: &str = "it has one `@` too many: in a password, write %40 for an `@`";
+const SECOND_AT: &str = "it has more than one `@`: write %40 for an `@` in the name of the user or the database, or in the password";
+
+/// The same where the host itself is the driver's, or a variable's.
+const AT_IN_HOST: &str = "a host, of the address or of `PGHOST`, contains an `@`: write %40 for an `@` in a password; \
+     abstract sockets are not supported";
 
 /// The configuration for an address, with its missing parts filled in; else what is wrong with the address or
 /// with a variable.
@@ -36,7 +40,7 @@ fn completed(mut config: Config) -> Result<Config, String> {
         config.host(host);
     }
     if hosts.iter().any(|host| !host.starts_with('/') && host.contains('@')) {
-        return Err(SECOND_AT.to_owned());
+        return Err(AT_IN_HOST.to_owned());
     }
     for port in ports.iter().skip(config.get_ports().len()) {
         config.port(*port);

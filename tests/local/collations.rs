@@ -142,7 +142,7 @@ tables:
 
 /// `citext` finds `Ada` and `ada` equal, but they are two ids, whether the document declares the type or not.
 #[test]
-fn citext_is_compared_as_text() {
+fn citext_is_compared_by_its_bytes() {
     for told in ["", "  User: citext\n  Doc: citext\n"] {
         let (service, caller) = readers(Dialect::Postgresql, "TEXT", "", told);
         caller

@@ -348,6 +348,7 @@ sql_types: { User: integer, Page: integer }
     let count = format!("SELECT count(*) {joined} AND {filter}");
     assert_eq!(column(&caller, &count), "120", "{count}");
     let plan = rows(&caller, &format!("EXPLAIN (COSTS OFF) {count}")).concat().join("\n");
+    assert!(filter.contains("OFFSET 0"), "{filter}");
     // Rows made distinct are those of a look-up that is joined before the caller's own row.
     assert!(!plan.contains("HashAggregate") && !plan.contains("Unique"), "{filter}\n{plan}");
 }

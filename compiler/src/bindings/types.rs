@@ -144,7 +144,7 @@ impl SqlType {
 }
 
 impl Family {
-    /// Whether a column of such a type finds different texts equal, and equal texts too.
+    /// Whether `=` of such a type holds for some different texts. It holds for equal ones.
     pub(crate) fn is_inexact(self) -> bool {
         matches!(self, Self::Padded | Self::Caseless)
     }

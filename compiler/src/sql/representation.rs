@@ -87,11 +87,6 @@ impl Representation {
         }
     }
 
-    /// Whether the database pads the values with blanks, which it ignores in comparisons.
-    pub(super) fn is_padded(&self) -> bool {
-        self.is_of(Family::Padded)
-    }
-
     /// Whether the database ignores case in comparisons.
     pub(super) fn is_caseless(&self) -> bool {
         self.is_of(Family::Caseless)
@@ -100,7 +95,12 @@ impl Representation {
     /// Whether `=` may hold for different values. It can use an index, but needs a second comparison
     /// [by bytes](Self::as_text).
     pub(super) fn is_inexact(&self) -> bool {
-        self.is_padded() || self.is_caseless() || *self == Self::Collated
+        self.is_inexact_type() || *self == Self::Collated
+    }
+
+    /// Whether `=` of the declared type may hold for different values.
+    pub(super) fn is_inexact_type(&self) -> bool {
+        matches!(self, Self::Native(ty) if ty.family.is_inexact())
     }
 
     /// Whether the database compares the values as texts without a cast.

@@ -31,7 +31,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
 },
 Pattern {
     shape: "pattern-deny-list-for-rows-that-everybody-may-read",
-    title: "Final documents, except in folders that are denied to the user, and the user's own",
+    title: "The user's own documents, and final ones, unless their folder or they themselves are denied to the user",
     why: "Each row is tested anyway. The folders that are denied to the user are a hash table, made once.",
     reads_each_row: true,
     shorthand: r#""read" if shown_to(actor, resource); "read" if "owner";"#,

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! This is done where each row is tested anyway. Inside an alternative or another denial, PostgreSQL hashes
-//! the actor's rows by itself, but counts the denial as if it looked them up for each row, and so compiles
-//! the statement. Elsewhere it joins both, and may sort a large table for that. Where an index finds the
-//! rows, a denial stays a test: it keeps PostgreSQL from testing all rows in the order of a page.
+//! the actor's rows by itself, but estimates the denial as if it looked them up for each row. The estimate is
+//! then so high that it compiles the statement. Elsewhere it joins both, and may sort a large table for that.
+//! Where an index finds the rows, a denial stays a test: a look-up seems so cheap that PostgreSQL would read
+//! rows in the order of a page, and test all of them.
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
@@ -113,14 +114,23 @@ mod tests {
         assert_eq!(listed, Some(looked_up()));
     }
 
-    /// Blocks of all users are as many as their table has, and of two values only one would be looked up.
+    /// Blocks of all users are as many as their table has, and only one value is looked up, as an equal one.
     #[test]
-    fn a_denial_stays_if_it_starts_from_the_row_or_compares_two_values() {
+    fn a_denial_stays_if_it_starts_from_the_row_or_asks_more_of_it_than_an_equal_value() {
         let catalog = catalog();
         let anchors = Anchors::new(&catalog, &[]);
         assert_eq!(listed(&blocked(vec![is_of_row()]), &anchors), None);
         let two = vec![is_users(), is_of_row(), equal(column(2, 0), given(0))];
         assert_eq!(listed(&blocked(two), &anchors), None);
+        let unequal = Condition::Compare { op: CompareOp::NotEqual, left: column(2, 1), right: column(1, 1) };
+        assert_eq!(listed(&blocked(vec![is_users(), unequal]), &anchors), None);
+        let inside = read(
+            &[(3, source(0))],
+            vec![equal(column(3, 0), given(0)), equal(column(3, 1), column(2, 1))],
+            Vec::new(),
+        );
+        let of_row = vec![is_users(), is_of_row(), Condition::None(vec![inside])];
+        assert_eq!(listed(&blocked(of_row), &anchors), None);
     }
 
     #[test]

@@ -161,7 +161,11 @@ const PASSES: &[Pass<Filter>] = &[
     Pass {
         name: "list-denials",
         does: "looks a value of the row up in a set of the actor's, instead of testing a denial, where each row is tested anyway",
-        applies: |arranging| arranging.setting.features.arrays_count_as_few,
+        // Only where sets may be joined is a look-up printed as one that is never NULL.
+        applies: |arranging| {
+            let features = arranging.setting.features;
+            features.arrays_count_as_few && features.joins_sets
+        },
         keeps: Keeps::Once,
         run: |filter, arranging| {
             let anchors = arranging.anchors();

@@ -14,7 +14,8 @@ pub(in super::super) fn row<'a>(request: &SqlRequest<'a>) -> Option<Row<'a>> {
     let promised = request.bindings.tables.get(ty)?;
     let (name, qualifier) = column.name.as_ref()?.split_last()?;
     let is_itself = *name == promised.column && request.bindings.is_called(promised, qualifier);
-    // Both columns must hold the same values in the same way.
+    // Both columns must hold the same values in the same way: a look-up compares them with `=` alone, which
+    // holds for different ids of some types.
     let is_declared = request.bindings.sql_types.get(ty).is_some_and(|ty| match ty.family {
         Family::Integer | Family::Uuid | Family::Text => true,
         Family::Numeric

@@ -149,7 +149,7 @@ impl Lowering<'_, Local<'_>> {
         };
         let (native, text): (Vec<&Select>, Vec<&Select>) = selects.iter().partition(is_same);
         // Padded values ignore blanks at the end, which a VARCHAR in the set may have, and a `citext` case.
-        let of_native = if representation.is_padded() || representation.is_caseless() {
+        let of_native = if representation.is_inexact_type() {
             ComparisonStrategy::NativeAndText
         } else {
             ComparisonStrategy::Native

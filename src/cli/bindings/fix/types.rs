@@ -116,6 +116,7 @@ pub(in super::super) fn common(ty: &str, columns: &[&Column], dialect: Dialect) 
                 name == "text" || name.starts_with("character varying") || name.starts_with("varchar");
             Some(if is_same && is_known { name.clone() } else { "text".to_owned() })
         }
+        ColumnKind::Caseless => (dialect == Dialect::Postgresql && is_same).then(|| name.clone()),
         // SQLite has no such type: the column may contain any number or text.
         ColumnKind::Uuid => (dialect == Dialect::Postgresql).then(|| "uuid".to_owned()),
         ColumnKind::Numeric(Fraction::Never)
@@ -125,7 +126,6 @@ pub(in super::super) fn common(ty: &str, columns: &[&Column], dialect: Dialect) 
         | ColumnKind::OfSession
         | ColumnKind::Other => is_same.then(|| name.clone()),
         ColumnKind::Numeric(Fraction::Always | Fraction::Sometimes)
-        | ColumnKind::Caseless
         | ColumnKind::Address
         | ColumnKind::Unknown => None,
     }

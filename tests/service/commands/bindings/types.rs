@@ -94,6 +94,8 @@ fn columns_in_which_different_ids_are_equal_are_named() {
     let told = format!("{bindings}sql_types: {{Doc: citext}}\n");
     let (_, found) = findings(folder.path(), &told, &database, &[]);
     assert!(!found.iter().any(|line| line.contains(" doc: ")), "{found:?}");
+    let (_, out, _) = check(folder.path(), bindings, &database, &["--fix"]);
+    assert!(out.contains("+  Doc: citext"), "{out}");
 }
 
 #[test]
