@@ -220,7 +220,7 @@ mod tests {
             ("e_0123456789_1_passwordpasswordpasswordpassword1", "at most 47 bits"),
             ("e_0123456789_1_0123456789abcdef0123456789abcdef", "at most 0 bits"),
             ("e_0123456789_1_aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "at most 0 bits"),
-            ("swordfish", "at most 0 bits"),
+            ("swordfish", "at most 42 bits"),
             (DEVELOPMENT_KEY, "everyone knows"),
             ("e_staging_1_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "another environment"),
             ("e__1_0f1e2d3c4b5a69788796a5b4c3d2e1f0", "another environment"),
