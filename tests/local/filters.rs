@@ -301,8 +301,8 @@ fn on_sqlite_each_alternative_has_its_guard() {
     shape("pattern-guard-on-the-container-sqlite", &filter);
 }
 
-/// Which row of a promised table a filter tests is told by its key alone where the document does not name the
-/// alias. PostgreSQL joins that row in any order, if the query that looks it up reads no other table.
+/// If the document does not name the alias, the filter looks its row up by the key. PostgreSQL can join that
+/// row in any order, as long as the look-up reads no other table.
 #[test]
 fn a_look_up_of_the_row_reads_its_table_alone() {
     let policy = r#"

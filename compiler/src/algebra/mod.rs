@@ -21,6 +21,7 @@ mod embedded;
 pub(crate) mod equalities;
 pub(crate) mod groups;
 mod ids;
+pub(crate) mod links;
 mod nesting;
 mod plan;
 pub(crate) mod print;

@@ -30,7 +30,7 @@ mod widen;
 
 pub(crate) use draft::Draft;
 pub(crate) use guards::take_common;
-pub(crate) use row::{asks_row, is_same_for_all_rows};
+pub(crate) use row::is_same_for_all_rows;
 pub(crate) use setting::{Purpose, Row, Setting};
 
 use crate::algebra::verify::{Account, Keeps, Verifier};

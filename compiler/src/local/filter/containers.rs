@@ -2,11 +2,11 @@
 
 use super::row::sees_row;
 use crate::algebra::aliases::free_aliases;
+use crate::algebra::links::asks_row;
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
 use crate::id_vec::IdVec;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
-use crate::optimise::asks_row;
 
 /// An alternative whose test of the row's container has become a look-up in the set of the containers that
 /// pass; `None` if it has no such test.

@@ -13,9 +13,9 @@
 
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
-use crate::algebra::{Alias, Condition, Expr, From, FromKind, Select, SetUse};
+use crate::algebra::links::{Link, LinkedRows};
+use crate::algebra::{Alias, Condition, From, FromKind, Select, SetUse};
 use crate::ir::CompareOp;
-use crate::optimise::asks_row;
 
 /// Turns the denials of tests, and those inside them, into look-ups.
 pub(super) fn list(tests: &mut [Select], anchors: &Anchors<'_>) {
@@ -47,32 +47,22 @@ pub(super) fn list(tests: &mut [Select], anchors: &Anchors<'_>) {
 fn listed(denied: &Select, anchors: &Anchors<'_>) -> Option<Select> {
     let (from, read): (Vec<From>, Vec<From>) = denied.from.iter().copied().partition(is_row);
     let is_own = |alias: Alias| read.iter().any(|from| from.alias == alias);
-    let (of_set, of_row): (Vec<&Condition>, Vec<&Condition>) =
-        denied.filter.iter().partition(|condition| free_aliases(condition).into_iter().any(is_own));
-    let (inner, links): (Vec<&Condition>, Vec<&Condition>) =
-        of_set.into_iter().partition(|condition| is_about_set(condition, &is_own));
-    let [Condition::Compare { op: CompareOp::Equal, left, right }] = *links.as_slice() else { return None };
-    let is_of_set = |expr: &Expr| expr.alias().is_some_and(is_own);
-    let (own, value) = if is_of_set(left) { (*left, *right) } else { (*right, *left) };
-    let is_one_value = is_of_set(&own) && !is_of_set(&value);
+    let (of_set, of_row): (Vec<Condition>, Vec<Condition>) =
+        denied.filter.iter().cloned().partition(|condition| free_aliases(condition).into_iter().any(is_own));
     let sees_row = read.iter().any(|from| from.kind.seen_row().is_some());
-    let filter = inner.into_iter().cloned().collect();
-    let set = Select { from: read.clone(), filter, output: vec![own].into() };
-    if !is_one_value || sees_row || !anchors.is_anchored(&set) {
+    let rows = Select { from: read.clone(), filter: of_set, ..Select::default() };
+    let LinkedRows { links, set } = LinkedRows::of(&rows)?;
+    let [Link { value, op: CompareOp::Equal, own: _ }] = *links.as_slice() else { return None };
+    if sees_row || !anchors.is_anchored(&set) {
         return None;
     }
     let looked_up = Condition::In { expr: value, selects: vec![set], used: SetUse::ToTest };
-    let filter = of_row.into_iter().cloned().chain([looked_up]).collect();
+    let filter = of_row.into_iter().chain([looked_up]).collect();
     Some(Select { from, filter, ..Select::default() })
 }
 
 fn is_row(from: &From) -> bool {
     matches!(from.kind, FromKind::Row { .. })
-}
-
-/// Whether a condition reads nothing but the rows of the set and what it finds inside.
-fn is_about_set(condition: &Condition, is_own: &impl Fn(Alias) -> bool) -> bool {
-    !asks_row(std::slice::from_ref(condition)) && free_aliases(condition).into_iter().all(is_own)
 }
 
 #[cfg(test)]

@@ -1,11 +1,12 @@
 //! Sorts the alternatives of a filter by their conditions on the caller's column.
 
 use super::row::needs_row;
+use crate::algebra::links::asks_row;
 use crate::algebra::{Condition, Embedded, Expr, FromKind, Select};
 use crate::bindings::{ColumnExpr, RowTable};
 use crate::id_vec::IdVec;
 use crate::ir::{CompareOp, ConstId};
-use crate::optimise::{asks_row, is_same_for_all_rows, take_common as take_common_guards};
+use crate::optimise::{is_same_for_all_rows, take_common as take_common_guards};
 use crate::sql::local::filter::{Filter, LookedUp, RowAccess};
 
 /// Sorts conditions on the caller's row.

@@ -52,6 +52,7 @@ pub(super) mod split_denials;
 
 use super::setting::Row;
 use crate::algebra::aliases::free_aliases;
+use crate::algebra::links::asks_row;
 use crate::algebra::{Condition, Expr, From, FromKind};
 use crate::catalog::SourceId;
 use crate::keys::Keys;
@@ -73,18 +74,6 @@ fn meets_condition(condition: &Condition) -> bool {
 pub(super) fn is_of_row(expr: Expr, rows: &[From]) -> bool {
     let is_row = |alias| rows.iter().any(|from| from.alias == alias);
     matches!(expr, Expr::Given(_)) || expr.alias().is_some_and(is_row)
-}
-
-/// Whether conditions mention the caller's row.
-pub(crate) fn asks_row(conditions: &[Condition]) -> bool {
-    let mut found = false;
-    for condition in conditions {
-        condition.for_each_expr(&mut |expr| found |= matches!(expr, Expr::Given(_)));
-        for branch in condition.branches() {
-            branch.for_each_source(&mut |from| found |= matches!(from.kind, FromKind::Row { .. }));
-        }
-    }
-    found
 }
 
 /// Whether a condition has the same value for all rows.

@@ -7,10 +7,11 @@
 
 use super::super::sets::to_set;
 use super::share::share_sets;
-use super::{asks_row, is_of_row, is_same_for_all_rows, meets_condition, rows_of};
+use super::{is_of_row, is_same_for_all_rows, meets_condition, rows_of};
 use crate::algebra::aliases::{TakenAliases, mentioned};
 use crate::algebra::anchor::Anchors;
 use crate::algebra::groups::{Around, Group, around};
+use crate::algebra::links::asks_row;
 use crate::algebra::{Alias, Condition, Expr, From, Plan, PlanAnswer, Select, SetUse, TableBody};
 use crate::catalog::Catalog;
 use crate::id_vec::IdVec;

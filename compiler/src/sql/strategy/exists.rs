@@ -3,8 +3,8 @@
 use super::set::ComparisonStrategy;
 use crate::algebra::aliases::free_aliases;
 use crate::algebra::anchor::Anchors;
+use crate::algebra::links::{Link, LinkedRows};
 use crate::algebra::{Condition, Expr, From, FromKind, Select, SetUse};
-use crate::catalog::ColumnId;
 use crate::dialect::Features;
 use crate::ir::CompareOp;
 use crate::keys::Keys;
@@ -84,52 +84,6 @@ pub(in crate::sql) struct KeyedBound {
     pub(in crate::sql) key: (Expr, Representation),
     /// The value, and the numbers: the second column of their set.
     pub(in crate::sql) bound: NumberBound,
-}
-
-/// A test that compares rows of its own with values from around it, and has no other condition on those.
-#[derive(Clone, Debug)]
-struct LinkedRows {
-    /// The comparisons.
-    links: Vec<Link>,
-    /// The rows, which show the columns that are compared.
-    set: Select,
-}
-
-/// How a value from around a test must compare with one of its columns.
-#[derive(Clone, Copy, Debug)]
-struct Link {
-    value: Expr,
-    op: CompareOp,
-    own: Expr,
-}
-
-impl LinkedRows {
-    fn of(select: &Select) -> Option<Self> {
-        let is_own =
-            |expr: Expr| expr.alias().is_some_and(|alias| select.from.iter().any(|from| from.alias == alias));
-        let is_around = |condition: &&Condition| {
-            let mut given = false;
-            condition.for_each_expr(&mut |expr| given |= matches!(expr, Expr::Given(_)));
-            given
-                || !free_aliases(condition)
-                    .into_iter()
-                    .all(|alias| is_own(Expr::Column { alias, column: ColumnId::FIRST }))
-        };
-        let link = |condition: &Condition| match *condition {
-            Condition::Compare { op, left: own, right: value } if is_own(own) && !is_own(value) => {
-                Some(Link { value, op: op.turned(), own })
-            }
-            Condition::Compare { op, left: value, right: own } if is_own(own) && !is_own(value) => {
-                Some(Link { value, op, own })
-            }
-            _ => None,
-        };
-        let (around, inner): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_around);
-        let links = around.into_iter().map(link).collect::<Option<Vec<_>>>()?;
-        let filter = inner.into_iter().cloned().collect();
-        let output = links.iter().map(|link| link.own).collect();
-        Some(Self { links, set: Select { from: select.from.clone(), filter, output } })
-    }
 }
 
 /// Whether a select shows the caller's row.
