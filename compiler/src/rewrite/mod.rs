@@ -148,6 +148,13 @@ pub(crate) const FACTOR: &[Pass<RoleForm>] = &[
         run: |form, context| contained::drop_contained(&mut form.program, context.deadline),
     },
     FACTOR_CALLS,
+    Pass {
+        name: "drop-redundant",
+        does: "drops calls that hold wherever the rest of their clause holds",
+        applies: |_| true,
+        keeps: (),
+        run: |form, context| contained::drop_redundant_calls(&mut form.program, context.deadline),
+    },
 ];
 
 const FACTOR_CALLS: Pass<RoleForm> = Pass {

@@ -7,5 +7,6 @@ mod factored;
 #[path = "../../../tests/support/processor.rs"]
 pub(crate) mod processor;
 pub(crate) mod random;
+mod redundant;
 mod store_statements;
 mod united;

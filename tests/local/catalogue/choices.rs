@@ -209,4 +209,37 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                    SELECT e.folder_id FROM documents e WHERE e.id IS NOT NULL AND (e.owner_id = ? OR e.status = 'final'
                      AND e.folder_id IN (SELECT r.folder_id FROM folder_roles r WHERE r.user_id = ? AND r.role = 'editor')))",
     },
+    Pattern {
+        shape: "pattern-condition-that-the-next-one-gives",
+        title: "Documents in folders that the user both sees and may work in, where whoever works in a folder sees it",
+        why: "The second condition gives the first, so only the second is asked.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f) and works_in(u, f);
+sees(u: User, f: Folder) if has_role(u, \"viewer\", f);
+sees(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+works_in(u: User, f: Folder) if has_role(u, \"viewer\", f) and not archived(f);",
+        expert: "VIEWED AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = d.folder_id AND f.archived = 1)",
+    },
+    Pattern {
+        shape: "pattern-two-conditions-on-the-container",
+        title: "Documents in folders that the user both sees and may work in, each in two ways",
+        why: "The index finds the rows by the folders of one condition. Those of the other are a hash table, made once.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if opens(u, d) and has_relation(d, \"folder\", f) and works_in(u, f);
+opens(u: User, d: Document) if has_relation(d, \"folder\", f) and sees(u, f);
+sees(u: User, f: Folder) if has_role(u, \"editor\", f);
+sees(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t);
+works_in(u: User, f: Folder) if has_role(u, \"viewer\", f) and not archived(f);
+works_in(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) and not suspended(t);",
+        expert: "d.folder_id IN (
+                   SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor' AND folder_id IS NOT NULL
+                   UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id WHERE m.user_id = ?)
+                 AND d.folder_id IN (
+                   SELECT r.folder_id FROM folder_roles r WHERE r.user_id = ? AND r.role = 'viewer' AND r.folder_id IS NOT NULL
+                     AND NOT EXISTS (SELECT 1 FROM folders f WHERE f.id = r.folder_id AND f.archived = 1)
+                   UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id
+                     WHERE m.user_id = ? AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
+    },
 ];

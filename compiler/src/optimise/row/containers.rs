@@ -9,10 +9,11 @@
 //! A guard such as *the folder's tenant is one of the user's* starts from the actor, but leads through the
 //! tenant to all of its folders, of which a user who sees ten documents needs ten. The container is found by
 //! its key, so a test reads one row of it. The rows must be found by another condition: otherwise the list
-//! is what finds them. And only one way must lead to the container. PostgreSQL counts the start of a set once
-//! for each row that a test around it is made for, so that a test of several ways looks costlier than it is:
-//! the statement is compiled, and the rows are searched for in another way. A test that is an alternative
-//! itself must be printed without a set inside it, as the look-up of one column of the container.
+//! is what finds them. Of two conditions that both list containers, one finds the rows and the other stays a
+//! list, too, which is hashed. And only one way must lead to the container. PostgreSQL counts the start of a
+//! set once for each row that a test around it is made for, so that a test of several ways looks costlier
+//! than it is: the statement is compiled, and the rows are searched for in another way. A test that is an
+//! alternative itself must be printed without a set inside it, as the look-up of one column of the container.
 
 use super::super::setting::Setting;
 use super::rows_of;
@@ -91,8 +92,11 @@ impl Prober<'_> {
             Condition::Any(branches) => {
                 branches.iter().flat_map(|branch| &branch.filter).any(|condition| self.has_list(condition))
             }
-            Condition::In { .. } => self.listed(condition).is_some(),
-            Condition::Compare { .. }
+            Condition::In { selects, used: SetUse::ToFind, .. } => {
+                selects.iter().any(|set| self.is_list(set) && is_one_way(set))
+            }
+            Condition::In { used: SetUse::ToTest, .. }
+            | Condition::Compare { .. }
             | Condition::OneOf { .. }
             | Condition::Meets { .. }
             | Condition::None(_) => false,

@@ -15,21 +15,23 @@
 //! p(u, r) :- in(r, f), t(u, f)            t(u, f) :- group(u, g), s(g, f)
 //! ```
 //!
-//! The search is bounded; what it does not find stays, and costs time but no answer.
+//! [`redundant`] leaves out calls of a clause by the same search. It is bounded; what it does not find stays,
+//! and costs time but no answer.
 
+mod redundant;
 mod search;
+
+pub(super) use redundant::drop_redundant_calls;
 
 use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, Specialised, Term};
 use crate::deadline::Deadline;
 use crate::ir::Polarity;
 use indexmap::IndexSet;
+use search::GOALS;
 
 /// How many clauses and goals the searches of one run over a program may try.
 const ALL_STEPS: usize = 100_000;
-
-/// How many goals a body may have that is searched; each step looks at all of them.
-const GOALS: usize = 32;
 
 /// Drops the superfluous clauses of every relation. Whole clauses go first: a rule that another one covers
 /// may no longer be covered when that one has lost some of its alternatives, which further rules find.

@@ -1,4 +1,4 @@
-//! Derives the head of a clause from its own body, by other clauses.
+//! Derives the head of a clause from its own body, by other clauses, or one of its calls from the rest of it.
 //!
 //! The variables of the body are frozen: each counts as a value of its own. A goal of another clause holds if
 //! it is a goal of the body, or a call that clauses derive.
@@ -6,6 +6,9 @@
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use crate::id_vec::{IdVec, id};
 use crate::ir::{CompareOp, Polarity};
+
+/// How many goals a body may have that is searched; each step looks at all of them.
+pub(super) const GOALS: usize = 32;
 
 /// How many calls deep a derivation may go.
 const DEPTH: usize = 2;
@@ -21,12 +24,18 @@ pub(super) fn derives_head(
     clause: &Clause,
     left: &mut usize,
 ) -> bool {
-    let mut search = Search { program, without, body: &clause.goals, steps: STEPS.min(*left) };
-    let started = search.steps;
-    let head: Vec<DerivedValue> = clause.head.iter().map(|term| DerivedValue::Frozen(*term)).collect();
-    let found = search.derives(without.0, &head, &Substitution::default(), DEPTH, &mut |_, _| true);
-    *left -= started - search.steps;
-    found
+    let (rel, _) = without;
+    Search::of(program, Some(without), &clause.goals).finds(rel, &clause.head, left)
+}
+
+/// Whether the program derives a tuple of a relation from these goals. `left` is the same.
+pub(super) fn derives_call(
+    program: &Specialised,
+    goals: &[Goal],
+    (rel, args): (RelId, &[Term]),
+    left: &mut usize,
+) -> bool {
+    Search::of(program, None, goals).finds(rel, args, left)
 }
 
 id!(/// A variable of a derivation.
@@ -77,13 +86,34 @@ type Then<'t> = &'t mut dyn FnMut(&mut Search<'_>, &Substitution) -> bool;
 struct Search<'s> {
     program: &'s Specialised,
     /// The clause that must not be used.
-    without: (RelId, usize),
+    without: Option<(RelId, usize)>,
     /// The frozen body.
     body: &'s [Goal],
     steps: usize,
 }
 
-impl Search<'_> {
+impl<'s> Search<'s> {
+    fn of(program: &'s Specialised, without: Option<(RelId, usize)>, body: &'s [Goal]) -> Self {
+        Self { program, without, body, steps: STEPS }
+    }
+
+    /// Derives a tuple of a relation, with at most so many of the steps that are `left`.
+    fn finds(mut self, rel: RelId, tuple: &[Term], left: &mut usize) -> bool {
+        self.steps = STEPS.min(*left);
+        let started = self.steps;
+        let mut bindings = Substitution::default();
+        let args: Vec<DerivedValue> = tuple
+            .iter()
+            .map(|term| match term {
+                Term::Ignored => DerivedValue::Open(bindings.0.push(None)),
+                term => DerivedValue::Frozen(*term),
+            })
+            .collect();
+        let found = self.derives(rel, &args, &bindings, DEPTH, &mut |_, _| true);
+        *left -= started - self.steps;
+        found
+    }
+
     /// Derives a tuple of a relation by one of its clauses.
     fn derives(
         &mut self,
@@ -95,7 +125,7 @@ impl Search<'_> {
     ) -> bool {
         let program = self.program;
         for (at, clause) in program.relations[rel].clauses.iter().enumerate() {
-            if (rel, at) == self.without {
+            if Some((rel, at)) == self.without {
                 continue;
             }
             let Some(left) = self.steps.checked_sub(1) else { return false };
