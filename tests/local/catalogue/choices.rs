@@ -242,4 +242,19 @@ works_in(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) 
                    UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id
                      WHERE m.user_id = ? AND NOT EXISTS (SELECT 1 FROM tenants t WHERE t.id = f.tenant_id AND t.suspended = 1))",
     },
+    Pattern {
+        shape: "pattern-guarded-second-condition-on-the-container",
+        title: "Documents in folders of the user's role that they also see, in two ways, one of them under a guard",
+        why: "The index finds the rows by the role. For each, one look-up of its folder gives the tenant, unless the guard fails, and the user's tenants are a hash table.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if opens(u, d) and has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f);
+opens(u: User, d: Document) if has_relation(d, \"folder\", f) and sees(u, f);
+sees(u: User, f: Folder) if has_role(u, \"editor\", f);
+sees(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) and not archived(f);",
+        expert: "VIEWED AND d.folder_id IN (
+                   SELECT folder_id FROM folder_roles WHERE user_id = ? AND role = 'editor' AND folder_id IS NOT NULL
+                   UNION ALL SELECT f.id FROM folders f JOIN tenant_members m ON m.tenant_id = f.tenant_id
+                     WHERE m.user_id = ? AND (f.archived = 1) IS NOT TRUE)",
+    },
 ];

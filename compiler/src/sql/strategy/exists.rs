@@ -42,7 +42,8 @@ pub(in crate::sql) enum Fence {
     Absent,
 }
 
-/// A row that is found by its key, one of whose columns is looked up in a set that is the same for all rows.
+/// A row that is found by its key, and meets conditions on its own columns. One column is looked up in a set
+/// that is the same for all rows.
 #[derive(Clone, Debug)]
 pub(in crate::sql) struct KeyedRow<'s> {
     /// The row, and the column as its output.
@@ -89,6 +90,17 @@ pub(in crate::sql) struct KeyedBound {
 /// Whether a select shows the caller's row.
 fn shows_row(select: &Select) -> bool {
     select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }))
+}
+
+/// Whether a condition reads nothing but columns of rows that are read already.
+fn is_of_columns(condition: &Condition) -> bool {
+    match condition {
+        Condition::Compare { .. } | Condition::OneOf { .. } => true,
+        Condition::Any(branches) | Condition::None(branches) => branches.iter().all(|branch| {
+            branch.from.iter().all(|from| !from.kind.is_read()) && branch.filter.iter().all(is_of_columns)
+        }),
+        Condition::Meets { .. } | Condition::In { .. } => false,
+    }
 }
 
 impl Fence {
@@ -170,10 +182,7 @@ impl Lowering<'_, Local<'_>> {
         };
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
         let [Condition::In { expr, selects, used }] = sets.as_slice() else { return None };
-        let is_simple =
-            |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-        let is_found = self.is_found_by_key(select);
-        if !is_found || !others.iter().all(is_simple) {
+        if !self.is_found_by_key(select) || !others.iter().all(|condition| is_of_columns(condition)) {
             return None;
         }
         let filter = others.into_iter().cloned().collect();
