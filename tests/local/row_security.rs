@@ -188,6 +188,8 @@ fn reads_its_table(service: &Service, pattern: &Pattern, filter: &str) -> bool {
     let explained = service.explain_over("allow(User:1, \"read\", Document:?)", Way::List, "documents.id");
     let says_so = |note: &String| note.starts_with("the filter also reads other rows of `documents`");
     assert_eq!(reads, explained.notes.iter().any(says_so), "{}: {:?}", pattern.shape, explained.notes);
+    let of_old_rows = explained.notes.iter().filter(|note| note.contains("before the statement")).count();
+    assert_eq!(of_old_rows, usize::from(reads), "{}: {:?}", pattern.shape, explained.notes);
     reads
 }
 

@@ -16,7 +16,7 @@ impl Engine {
         planned: Planned,
     ) -> Result<LocalExplanation, EngineError> {
         let (document, plans) = (Arc::clone(&planned.document), Arc::clone(&planned.plans));
-        let row = planned.row_table().cloned();
+        let filtered = planned.filtered_type().map(str::to_owned);
         let program = &plans.policy.program;
         let (sql, text) = self.local_sql(attempt, planned, SqlDetail::Explained).await?;
         let mut rules: Vec<LocalRule> = sql
@@ -44,7 +44,9 @@ impl Engine {
         notes.extend(notes::unmentioned(program, &document.bindings));
         notes.extend(usable::unread(program, &document.bindings));
         notes.extend(sql.end.as_ref().map(notes::end));
-        notes.extend(row.and_then(|row| notes::own_table(&document.bindings, &row, &sql.outline)));
+        notes.extend(
+            filtered.and_then(|ty| notes::rows_before(&document.bindings, &ty, &sql.outline, &bound)),
+        );
         Ok(LocalExplanation {
             dialect: document.bindings.dialect.to_string(),
             plan: sql.plan,

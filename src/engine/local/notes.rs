@@ -1,9 +1,9 @@
 //! Notes for the author of bindings: which parts were ignored, what would make the SQL faster, and from which
 //! end stored facts were read.
 
-use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, RowTable, SqlName};
+use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, SqlName};
 use portcullis_compiler::ir::Program;
-use portcullis_compiler::local::{End, OtherEnd, Outline, StartingEnd};
+use portcullis_compiler::local::{End, OtherEnd, Outline, SlowPart, StartingEnd};
 use portcullis_compiler::primitive::Primitive;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,20 +25,56 @@ pub(super) fn end(End { from, n_values, other }: &End) -> String {
     )
 }
 
-/// A note if a filter over the rows of this table also reads other rows of it. In a policy of row-level
-/// security, such a filter fails or does not see the inserted row.
-pub(super) fn own_table(bindings: &Bindings, row: &RowTable, outline: &Outline) -> Option<String> {
+/// A note if a filter decides by rows as they were before the statement around it. Such a filter says
+/// nothing of rows that the statement itself inserts or changes; and in a policy of row-level security, one
+/// that reads the policy's table fails.
+pub(super) fn rows_before(
+    bindings: &Bindings,
+    ty: &str,
+    outline: &Outline,
+    bound: &[&Binding],
+) -> Option<String> {
+    let n_ids = |binding: &Binding| {
+        let of_type = |arg: &&BindingArg| matches!(arg, BindingArg::Column { ty: of } if of == ty);
+        binding.args.iter().filter(of_type).count()
+    };
     let sets = outline.sets.iter().map(|set| &set.reads);
     let probes = outline.probes.iter().map(|probe| &probe.reads);
-    let mut read = sets.chain(probes).flat_map(|reads| &reads.bindings);
-    read.any(|binding| bindings.facts[*binding].may_read(&row.table)).then(|| {
-        format!(
-            "the filter also reads other rows of `{}`: use it in queries, but not in a policy of row-level security. \
-             PostgreSQL refuses a policy for reading that reads its own table; one `FOR INSERT` does not see \
+    let read: Vec<&Binding> = sets
+        .chain(probes)
+        .flat_map(|reads| &reads.bindings)
+        .map(|binding| &bindings.facts[*binding])
+        .collect();
+    let table = bindings.tables.get(ty).map(|row| &row.table);
+    let of_table = table.filter(|table| read.iter().any(|binding| binding.may_read(table)));
+    if let Some(table) = of_table {
+        return Some(format!(
+            "the filter also reads other rows of `{}`, as they were before the statement: use it in queries, but \
+             not in a policy of row-level security, nor to check new or changed rows (`WITH CHECK`, `RETURNING`, \
+             triggers). PostgreSQL refuses a policy for reading that reads its own table; other checks do not see \
              the new row, and may accept it wrongly",
-            SqlName::path(&row.table)
-        )
-    })
+            SqlName::path(table)
+        ));
+    }
+    let knows_id = |part: &SlowPart| {
+        matches!(part, SlowPart::NoPromise { .. } | SlowPart::OtherColumn { .. } | SlowPart::RowTest { .. })
+    };
+    if outline.slow.iter().any(knows_id) {
+        return bound.iter().any(|binding| n_ids(binding) > 0).then(|| {
+            format!(
+                "the filter takes only the id from its column, and reads your tables as they were before the \
+                 statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes \
+                 (`WITH CHECK`, `RETURNING`, triggers)"
+            )
+        });
+    }
+    let (follows, table) = (read.iter().find(|binding| n_ids(binding) > 1)?, SqlName::path(table?));
+    Some(format!(
+        "the filter follows `{}` from one {ty} to another in rows as they were before the statement. If that query \
+         reads `{table}`, as through a view, do not use the filter to check new or changed rows of `{table}` \
+         (`WITH CHECK`, `RETURNING`, triggers)",
+        follows.key
+    ))
 }
 
 /// A note for each type that the policy does not mention, if the policy has a predicate with facts of the

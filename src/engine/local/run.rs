@@ -13,7 +13,6 @@ use crate::engine::view::View;
 use crate::engine::{Engine, EngineError, questions};
 use crate::store::{ConsistentRead, Expected, Param, Reader, StoreError, values};
 use portcullis_compiler::Stage;
-use portcullis_compiler::bindings::RowTable;
 use portcullis_compiler::local::{
     Fetched, FilterVar, LocalError, LocalSql, SqlDetail, SqlForm, SqlRequest, Template, ValuePattern,
 };
@@ -197,11 +196,10 @@ impl Engine {
 }
 
 impl Planned {
-    /// The table whose rows a filter is about, if the document promises it.
-    pub(super) fn row_table(&self) -> Option<&RowTable> {
+    /// The type whose ids a filter's column has.
+    pub(super) fn filtered_type(&self) -> Option<&str> {
         let SqlForm::Filter { var, .. } = self.wanted.form else { return None };
-        let ty = self.wanted.question().vars[var].ty.as_ref()?;
-        self.document.bindings.tables.get(ty)
+        self.wanted.question().vars[var].ty.as_deref()
     }
 
     /// The same at another time.
