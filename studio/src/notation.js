@@ -1,9 +1,12 @@
 // The notation of questions and facts, `allow(User:alice, "read", Repository:?)`, and Polar's own literals.
 
-/** Characters that show nothing, or turn the text around them. */
+/** Blanks that look like a space, or like nothing. */
+const BLANKS = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u2800\\u3000";
+/** Characters that show nothing, or turn or place the text around them. */
 const UNSEEN =
-  "\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f" +
-  "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+  `${BLANKS}\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u180b-\\u180f\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u206f` +
+  "\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff9-\\ufffb\\u{13430}-\\u{1343f}\\u{1bca0}-\\u{1bca3}\\u{1d159}" +
+  "\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
 const HIDDEN_SET = `\\u0000-\\u001f\\u007f-\\u009f${UNSEEN}`;
 
 export const UNSEEN_PATTERN = new RegExp(`[${UNSEEN}]`, "gu");
@@ -23,13 +26,17 @@ export const visible = (text) => text.replace(HIDDEN, escape);
 /** The same for a text of several lines, which stay lines. */
 export const visibleLines = (text) => text.split("\n").map(visible).join("\n");
 
-/** A value as it is written in a question. */
+/** A type as a question names it. */
+const TYPE = /^[\p{L}\p{N}_]+(?:::[\p{L}\p{N}_]+)*$/u;
+
+/** A value as it is written in a question. A type that no question can name is in quotes: `User:a` is not a type. */
 export function written({ type, id }) {
   if (type === null || type === undefined) return "_";
-  if (id === null || id === undefined) return `${type}:_`;
+  const name = TYPE.test(type) ? type : quoted(type);
+  if (id === null || id === undefined) return `${name}:_`;
   if (type === "String") return quoted(id);
   if (type === "Integer" || type === "Boolean") return id;
-  return `${type}:${PLAIN.test(id) ? id : quoted(id)}`;
+  return `${name}:${PLAIN.test(id) ? id : quoted(id)}`;
 }
 
 /** A fact as it is written in a question. */

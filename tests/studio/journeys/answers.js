@@ -2,6 +2,9 @@
 import assert from "node:assert/strict";
 import { api, ask, draft, fact, open, reset, run, write, POLICY } from "../browser.js";
 
+/** Characters that look like a space, or like nothing. */
+const BLANKS = [..."\u00a0\u1680\u2003\u202f\u205f\u2800\u3000\u{13430}\u{1bca0}\u{1d159}"];
+
 /** The lines of the editor that are lit, by their class. */
 const lit = (page, name) =>
   page.evaluate((name) => {
@@ -132,15 +135,18 @@ await run({
   async "ids that mean to harm are text"(context) {
     const long = "x".repeat(340);
     const ids = ["<script>document.title='hurt'</script>", "a\u202egnp.exe", `<img src=x onerror="document.title='hurt'">`, long];
-    ids.push("soft\u00adhyphen", "tag\u{e0041}", "a?b");
+    ids.push("soft\u00adhyphen", "tag\u{e0041}", "a?b", "a b", ...BLANKS.map((blank) => `a${blank}b`));
     await reset(POLICY, ids.map((id) => fact("is_public", `Repository:${id}`)));
     const page = await open(context);
     await ask(page, "User:alice", "read", "Repository:?");
-    await page.getByText("7 answers").waitFor();
+    await page.getByText(`${ids.length} answers`).waitFor();
     await page.getByText("<script>document.title='hurt'</script>").first().waitFor();
     await page.getByText("a\\u{202e}gnp.exe").first().waitFor();
     await page.getByText("soft\\u{ad}hyphen").first().waitFor();
     await page.getByText("tag\\u{e0041}").first().waitFor();
+    for (const blank of BLANKS) {
+      await page.getByText(`Repository:"a\\u{${blank.codePointAt(0).toString(16)}}b"`).first().waitFor();
+    }
     await page.getByRole("cell", { name: 'Repository:"a?b"' }).getByRole("button").click();
     await page.locator(".verdict.yes").getByText('"read", Repository:"a?b")').waitFor();
     await ask(page, "User:?", "read", "Repository:a?b");
@@ -150,7 +156,7 @@ await run({
     await page.locator(".verdict").getByRole("button", { name: "378 characters" }).click();
     await page.locator(".verdict").getByText(long).waitFor();
     await page.getByRole("tab", { name: "Facts" }).click();
-    await page.getByText("7 facts").waitFor();
+    await page.getByText(`${ids.length} facts`).waitFor();
     assert.equal(await page.title(), "Portcullis studio");
     const width = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(width <= 0, `the page is ${width} pixels too wide`);

@@ -43,6 +43,16 @@ await run({
     await page.getByText("Allowed then, denied now.").waitFor();
   },
 
+  async "a decision about a type that no question can name is not asked again as another one"(context) {
+    const asked = { actor_type: "User:alice", actor_id: "x", action: "read", resource_type: "Repository", resource_id: "docs" };
+    await api("POST", "authorize", asked);
+    const page = await open(context);
+    await page.getByRole("tab", { name: "Decisions" }).click();
+    await rows(page).filter({ hasText: '"User:alice":x read Repository:docs' }).getByRole("button").click();
+    await page.getByText("the question, column 19: expected `,` or `)`").waitFor();
+    assert.equal(await page.locator(".verdict").count(), 0);
+  },
+
   async "context facts that the log does not show are said to be missing"(context) {
     const open_to_all = fact("is_public", "Repository:docs");
     assert.equal(await decide("User:zoe", "read", "Repository:docs", [open_to_all]), true);
