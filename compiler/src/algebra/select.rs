@@ -250,6 +250,18 @@ impl Condition {
         }
     }
 
+    /// Whether it only compares columns of rows that are read anyway, in all its branches.
+    pub(crate) fn is_of_columns(&self) -> bool {
+        match self {
+            Self::Compare { .. } | Self::OneOf { .. } => true,
+            Self::Any(branches) | Self::None(branches) => branches.iter().all(|branch| {
+                branch.from.iter().all(|from| !from.kind.is_read())
+                    && branch.filter.iter().all(Self::is_of_columns)
+            }),
+            Self::Meets { .. } | Self::In { .. } => false,
+        }
+    }
+
     /// The branches inside.
     pub(crate) fn branches(&self) -> &[Select] {
         match self {

@@ -150,12 +150,21 @@ pub(crate) const FACTOR: &[Pass<RoleForm>] = &[
     FACTOR_CALLS,
     Pass {
         name: "drop-redundant",
-        does: "drops calls that hold wherever the rest of their clause holds",
+        does: "drops calls that hold wherever the rest of their clause holds, for any facts",
         applies: |_| true,
         keeps: (),
         run: |form, context| contained::drop_redundant_calls(&mut form.program, context.deadline),
     },
+    DROP_UNREACHED,
 ];
+
+const DROP_UNREACHED: Pass<RoleForm> = Pass {
+    name: "drop-unreached",
+    does: "empties relations that the question does not reach",
+    applies: |_| true,
+    keeps: (),
+    run: |form, _| empty::drop_unreached(&mut form.program),
+};
 
 const FACTOR_CALLS: Pass<RoleForm> = Pass {
     name: "factor-calls",
@@ -166,24 +175,15 @@ const FACTOR_CALLS: Pass<RoleForm> = Pass {
 };
 
 /// Makes roles data: only where the question asks about several.
-pub(crate) const ROLES: &[Pass<RoleForm>] = &[
-    Pass {
-        name: "drop-unreached",
-        does: "empties relations that the question does not reach",
-        applies: |_| true,
-        keeps: (),
-        run: |form, _| empty::drop_unreached(&mut form.program),
+pub(crate) const ROLES: &[Pass<RoleForm>] = &[Pass {
+    name: "roles-as-data",
+    does: "makes one relation, with the role as a column, of those that differ in a role",
+    applies: |_| true,
+    keeps: (),
+    run: |form, context| {
+        form.shared = roles::reify(context.program, context.catalog, &mut form.program);
     },
-    Pass {
-        name: "roles-as-data",
-        does: "makes one relation, with the role as a column, of those that differ in a role",
-        applies: |_| true,
-        keeps: (),
-        run: |form, context| {
-            form.shared = roles::reify(context.program, context.catalog, &mut form.program);
-        },
-    },
-];
+}];
 
 /// Makes recursion simpler.
 pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
@@ -208,13 +208,7 @@ pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
         keeps: (),
         run: |form, _| absorb::absorb(&mut form.program),
     },
-    Pass {
-        name: "drop-unreached",
-        does: "empties relations that the question does not reach",
-        applies: |_| true,
-        keeps: (),
-        run: |form, _| empty::drop_unreached(&mut form.program),
-    },
+    DROP_UNREACHED,
 ];
 
 /// The forms of a program that are worth planning, best first; `observe` sees each of them after each pass.

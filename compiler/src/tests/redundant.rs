@@ -54,3 +54,14 @@ fn a_denial_gives_nothing() {
     "#;
     assert!(asks_who_sees(rules));
 }
+
+/// Each of the two follows from the other, so one of them stays.
+#[test]
+fn of_two_conditions_that_give_each_other_one_stays() {
+    let rules = r#"
+        watches(u: User, f: Folder) if has_role(u, "viewer", f);
+        watches(u: User, f: Folder) if has_role(u, "admin", f) and open(f);
+        has_permission(u: User, "read", f: Folder) if sees(u, f) and watches(u, f);
+    "#;
+    assert!(asks_who_sees(rules));
+}

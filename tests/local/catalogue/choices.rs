@@ -211,7 +211,7 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
     },
     Pattern {
         shape: "pattern-condition-that-the-next-one-gives",
-        title: "Documents in folders that the user both sees and may work in, where whoever works in a folder sees it",
+        title: "Documents in folders that the user sees and may work in, where whoever may work in a folder also sees it",
         why: "The second condition gives the first, so only the second is asked.",
         reads_each_row: false,
         shorthand: "",

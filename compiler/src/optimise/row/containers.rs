@@ -9,11 +9,12 @@
 //! A guard such as *the folder's tenant is one of the user's* starts from the actor, but leads through the
 //! tenant to all of its folders, of which a user who sees ten documents needs ten. The container is found by
 //! its key, so a test reads one row of it. The rows must be found by another condition: otherwise the list
-//! is what finds them. Of two conditions that both list containers, one finds the rows and the other stays a
-//! list, too, which is hashed. And only one way must lead to the container. PostgreSQL counts the start of a
-//! set once for each row that a test around it is made for, so that a test of several ways looks costlier
-//! than it is: the statement is compiled, and the rows are searched for in another way. A test that is an
-//! alternative itself must be printed without a set inside it, as the look-up of one column of the container.
+//! is what finds them. Of two conditions that both list containers, one finds the rows, and the other stays a
+//! list, which is hashed: its list is of the same kind as the one that is made anyway. And only one way must
+//! lead to the container. PostgreSQL counts the start of a set once for each row that a test around it is
+//! made for, so that a test of several ways looks costlier than it is: the statement is compiled, and the
+//! rows are searched for in another way. A test that is an alternative itself must be printed without a set
+//! inside it, as the look-up of one column of the container.
 
 use super::super::setting::Setting;
 use super::rows_of;
@@ -155,9 +156,7 @@ impl Prober<'_> {
 fn is_keyed(list: &Select) -> bool {
     let is_set = |condition: &&Condition| matches!(condition, Condition::In { .. });
     let (sets, others): (Vec<&Condition>, Vec<&Condition>) = list.filter.iter().partition(is_set);
-    let is_compared =
-        |condition: &&Condition| matches!(condition, Condition::Compare { .. } | Condition::OneOf { .. });
-    list.from.len() == 1 && sets.len() == 1 && others.iter().all(is_compared)
+    list.from.len() == 1 && sets.len() == 1 && others.into_iter().all(Condition::is_of_columns)
 }
 
 /// Whether a set reads sources of the catalog alone and has no alternatives, and so for the sets in which it

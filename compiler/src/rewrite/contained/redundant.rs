@@ -11,19 +11,26 @@
 //!
 //! A call is redundant if the program derives it from the other goals for any contents of the relations: the
 //! same containment as for clauses, by which goals may be dropped, too (Sagiv 1987). A call among the other
-//! goals stands for each clause of what it calls: the redundant one must follow from all of them. A call
-//! stays if nothing else enumerates one of its variables. The pass runs after `factor-calls`: a call that
-//! several clauses share is asked once for all of them, even if it is redundant in one.
+//! goals stands for each clause of what it calls: the redundant one must follow from all of them. That goes
+//! beyond Sagiv's test, and holds for recursions, too, as each tuple of a least model comes from some clause.
+//!
+//! A call stays if the rest of the clause does not enumerate every variable that the whole clause does. The
+//! pass runs after `factor-calls`: a call that several clauses share is asked once for all of them, even if
+//! it is redundant in one.
 
 use super::search::{self, GOALS};
 use crate::datalog::unfold::unfold_call;
 use crate::datalog::visit::ignore_singletons;
-use crate::datalog::{Adornment, Clause, Goal, RelId, Specialised, Term};
+use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use crate::deadline::Deadline;
-use crate::ir::Polarity;
+use crate::ir::{CompareOp, Polarity};
+use rustc_hash::FxHashSet;
 
 /// How many clauses and goals one run over a program may try.
-const ALL_STEPS: usize = 20_000;
+const ALL_STEPS: usize = 100_000;
+
+/// How many of them may be tried for one clause, so that relations of the same form lose the same calls.
+const CLAUSE_STEPS: usize = 2_000;
 
 /// How many calls may be replaced by the clauses of what they call, one after the other.
 const REPLACED_CALLS: usize = 2;
@@ -36,30 +43,27 @@ pub(in super::super) fn drop_redundant_calls(program: &mut Specialised, deadline
             if deadline.is_over() {
                 return;
             }
-            while let Some(clause) = program.relations[rel]
-                .clauses
-                .get(at)
-                .and_then(|clause| without_one(program, clause, &mut left))
-            {
-                if let Some(longer) = program.relations[rel].clauses.get_mut(at) {
-                    *longer = clause;
+            let budget = CLAUSE_STEPS.min(left);
+            let mut unused = budget;
+            while let Some(shorter) = without_one(program, (rel, at), &mut unused) {
+                if let Some(clause) = program.relations[rel].clauses.get_mut(at) {
+                    *clause = shorter;
                 }
             }
+            left -= budget - unused;
         }
     }
 }
 
-/// The clause without its first redundant call, if it has one.
-fn without_one(program: &Specialised, clause: &Clause, left: &mut usize) -> Option<Clause> {
-    if clause.goals.len() < 2 || clause.goals.len() > GOALS {
-        return None;
-    }
+/// The clause at a place without its first redundant call, if it has one.
+fn without_one(program: &Specialised, (rel, at): (RelId, usize), left: &mut usize) -> Option<Clause> {
+    let clause = program.relations[rel].clauses.get(at).filter(|clause| clause.goals.len() <= GOALS)?;
     let calls = clause.goals.iter().enumerate().filter_map(|(at, goal)| Some((at, called(goal)?)));
     calls.into_iter().find_map(|(at, call)| {
         let mut rest = clause.clone();
         rest.goals.remove(at);
         let is_redundant =
-            binds_what_it_shares(program, &rest, call) && follows(program, &rest, call, REPLACED_CALLS, left);
+            enumerates_as_much(program, &rest, clause) && follows(program, &rest, call, REPLACED_CALLS, left);
         is_redundant.then(|| ignore_singletons(rest, &[]))
     })
 }
@@ -84,6 +88,7 @@ fn follows(
     if clause.goals.len() > GOALS || *left == 0 {
         return false;
     }
+    *left -= 1;
     if search::derives_call(program, &clause.goals, call, left) {
         return true;
     }
@@ -100,27 +105,55 @@ fn follows(
         })
 }
 
-/// Whether a clause enumerates all variables that it shares with a call.
-fn binds_what_it_shares(program: &Specialised, rest: &Clause, (_, args): (RelId, &[Term])) -> bool {
-    let is_shared = |term: &&Term| {
-        matches!(term, Term::Var(_))
-            && (rest.head.contains(term) || rest.goals.iter().any(|goal| goal.variables().contains(term)))
+/// Whether the rest of a clause enumerates all variables that the whole clause does and the rest still has.
+fn enumerates_as_much(program: &Specialised, rest: &Clause, whole: &Clause) -> bool {
+    let by_rest = enumerated(program, rest);
+    let has = |term: &Term| {
+        rest.head.contains(term) || rest.goals.iter().any(|goal| goal.variables().contains(term))
     };
-    args.iter().filter(is_shared).all(|term| rest.goals.iter().any(|goal| enumerates(program, goal, *term)))
+    enumerated(program, whole).iter().all(|term| by_rest.contains(term) || !has(term))
 }
 
-/// Whether a goal has all values of a variable for which it holds.
-fn enumerates(program: &Specialised, goal: &Goal, var: Term) -> bool {
-    match goal {
-        Goal::Scan { polarity: Polarity::Positive, .. } | Goal::Values { .. } => {
-            goal.variables().contains(&var)
+/// The variables of which a clause's goals have all values. What a call only tests must be known before it.
+fn enumerated(program: &Specialised, clause: &Clause) -> FxHashSet<Term> {
+    let mut known: FxHashSet<Term> = FxHashSet::default();
+    let is_known = |term: &Term, known: &FxHashSet<Term>| match term {
+        Term::Var(_) => known.contains(term),
+        Term::Const(_) | Term::Given(_) | Term::Now => true,
+        Term::Local(_) | Term::Ignored => false,
+    };
+    loop {
+        let before = known.len();
+        for goal in &clause.goals {
+            match goal {
+                Goal::Scan { polarity: Polarity::Positive, args, .. } => {
+                    known.extend(args.iter().filter_map(|arg| match arg {
+                        ScanArg::Term(term @ Term::Var(_)) => Some(*term),
+                        ScanArg::Term(_) | ScanArg::OneOf(_) => None,
+                    }));
+                }
+                Goal::Values { term, .. } => known.extend([*term]),
+                Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
+                    let columns =
+                        program.relations[*rel].adornments.iter().filter(|column| column.has_column());
+                    let is_free = args
+                        .iter()
+                        .zip(columns)
+                        .all(|(arg, column)| !column.is_tested() || is_known(arg, &known));
+                    if is_free {
+                        known.extend(goal.variables());
+                    }
+                }
+                Goal::Compare { op: CompareOp::Equal, left, right } => {
+                    if is_known(left, &known) || is_known(right, &known) {
+                        known.extend(goal.variables());
+                    }
+                }
+                Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => {}
+            }
         }
-        Goal::Call { polarity: Polarity::Positive, rel, args, .. } => {
-            let columns = program.relations[*rel].adornments.iter().filter(|column| column.has_column());
-            args.iter()
-                .zip(columns)
-                .any(|(arg, column)| *arg == var && matches!(column, Adornment::Column(_)))
+        if known.len() == before {
+            return known;
         }
-        Goal::Scan { .. } | Goal::Call { .. } | Goal::Compare { .. } => false,
     }
 }

@@ -92,17 +92,6 @@ fn shows_row(select: &Select) -> bool {
     select.from.iter().any(|from| matches!(from.kind, FromKind::Row { .. }))
 }
 
-/// Whether a condition reads nothing but columns of rows that are read already.
-fn is_of_columns(condition: &Condition) -> bool {
-    match condition {
-        Condition::Compare { .. } | Condition::OneOf { .. } => true,
-        Condition::Any(branches) | Condition::None(branches) => branches.iter().all(|branch| {
-            branch.from.iter().all(|from| !from.kind.is_read()) && branch.filter.iter().all(is_of_columns)
-        }),
-        Condition::Meets { .. } | Condition::In { .. } => false,
-    }
-}
-
 impl Fence {
     /// The fence around a test inside a test.
     pub(in crate::sql) fn nested(features: &Features) -> Self {
@@ -170,7 +159,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set
-    /// that is the same for every row.
+    /// that is the same for every row. A row that fails the other conditions gives no value, which is in no set.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
         let [From { alias, kind: FromKind::Source(_) }] = select.from.as_slice() else { return None };
         let may_be_joined = at.access == RowAccess::ByIndex && !at.under_or;
@@ -182,7 +171,7 @@ impl Lowering<'_, Local<'_>> {
         };
         let (sets, others): (Vec<&Condition>, Vec<&Condition>) = select.filter.iter().partition(is_set);
         let [Condition::In { expr, selects, used }] = sets.as_slice() else { return None };
-        if !self.is_found_by_key(select) || !others.iter().all(|condition| is_of_columns(condition)) {
+        if !self.is_found_by_key(select) || !others.iter().all(|condition| condition.is_of_columns()) {
             return None;
         }
         let filter = others.into_iter().cloned().collect();
