@@ -12,7 +12,8 @@
 //! the kinds of rules, `patterns` what each becomes in a filter, `pattern_plans` how PostgreSQL runs it,
 //! `jit` that it compiles none of them, `bloom_filters` that SQLite reads no whole table to make one,
 //! `embeddings` the same in every statement that may hold one, `row_security` in policies of PostgreSQL,
-//! `before` which filters see a row as it was before the statement,
+//! `before` which filters see a row as it was before the statement, `nested_folders` the same of folders in
+//! folders,
 //! `explained` what `/explain_query` says of a text, `whole_state` rules that read their own result twice,
 //! `applications` how long the texts for whole applications are. The shape of the most usual texts is kept
 //! under `snapshots/local`.
@@ -45,6 +46,7 @@ mod jit;
 mod limits;
 mod listed;
 mod merged;
+mod nested_folders;
 mod pairs;
 mod pattern_plans;
 mod patterns;

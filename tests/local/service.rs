@@ -168,8 +168,19 @@ impl Service {
 
     /// The same for a filter over a column.
     pub(crate) fn explain_over(&self, question: &str, way: Way, column: &str) -> LocalExplanation {
+        self.explain_for(Dialect::Postgresql, question, way, column)
+    }
+
+    /// The same for a database.
+    pub(crate) fn explain_for(
+        &self,
+        dialect: Dialect,
+        question: &str,
+        way: Way,
+        column: &str,
+    ) -> LocalExplanation {
         let asked = ways::local(&notation::question(question).unwrap(), way, column);
-        self.hosted.explain_local(&format!("dialect: postgresql\n{}", self.document), asked).unwrap()
+        self.hosted.explain_local(&format!("dialect: {dialect}\n{}", self.document), asked).unwrap()
     }
 
     /// The SQL or why there is none.

@@ -1,6 +1,7 @@
 //! Notes for the author of bindings: which parts were ignored, what would make the SQL faster, and from which
 //! end stored facts were read.
 
+use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, BindingArg, Bindings, Family, SqlName};
 use portcullis_compiler::ir::Program;
 use portcullis_compiler::local::{End, OtherEnd, Outline, SlowPart, StartingEnd};
@@ -25,19 +26,18 @@ pub(super) fn end(End { from, n_values, other }: &End) -> String {
     )
 }
 
-/// A note if a filter decides by rows as they were before the statement around it. Such a filter says
-/// nothing of rows that the statement itself inserts or changes; and in a policy of row-level security, one
-/// that reads the policy's table fails.
+/// A note if a filter for PostgreSQL decides by rows as they were before the statement around it. Such a
+/// filter says nothing of rows that the statement itself inserts or changes; and in a policy of row-level
+/// security, one that reads the policy's table fails.
 pub(super) fn rows_before(
     bindings: &Bindings,
     ty: &str,
     outline: &Outline,
     bound: &[&Binding],
 ) -> Option<String> {
-    let n_ids = |binding: &Binding| {
-        let of_type = |arg: &&BindingArg| matches!(arg, BindingArg::Column { ty: of } if of == ty);
-        binding.args.iter().filter(of_type).count()
-    };
+    if bindings.dialect != Dialect::Postgresql {
+        return None;
+    }
     let sets = outline.sets.iter().map(|set| &set.reads);
     let probes = outline.probes.iter().map(|probe| &probe.reads);
     let read: Vec<&Binding> = sets
@@ -51,30 +51,59 @@ pub(super) fn rows_before(
         return Some(format!(
             "the filter also reads other rows of `{}`, as they were before the statement: use it in queries, but \
              not in a policy of row-level security, nor to check new or changed rows (`WITH CHECK`, `RETURNING`, \
-             triggers). PostgreSQL refuses a policy for reading that reads its own table; other checks do not see \
-             the new row, and may accept it wrongly",
+             `BEFORE` triggers). PostgreSQL refuses a policy for reading that reads its own table; other checks do \
+             not see the new row, and may accept it wrongly",
             SqlName::path(table)
         ));
     }
-    let knows_id = |part: &SlowPart| {
-        matches!(part, SlowPart::NoPromise { .. } | SlowPart::OtherColumn { .. } | SlowPart::RowTest { .. })
-    };
-    if outline.slow.iter().any(knows_id) {
-        return bound.iter().any(|binding| n_ids(binding) > 0).then(|| {
-            format!(
-                "the filter takes only the id from its column, and reads your tables as they were before the \
-                 statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes \
-                 (`WITH CHECK`, `RETURNING`, triggers)"
-            )
-        });
+    if let Some(known) = outline.slow.iter().find_map(|part| only_id(part, ty)) {
+        return bound.iter().any(|binding| n_ids(binding, ty) > 0).then_some(known);
     }
-    let (follows, table) = (read.iter().find(|binding| n_ids(binding) > 1)?, SqlName::path(table?));
+    let leads_on = |binding: &&&Binding| n_ids(binding, ty) > 1 && !is_of_another(bindings, binding, ty);
+    let (follows, table) = (*read.iter().find(leads_on)?, SqlName::path(table?));
+    let (key, query) = (&follows.key, &follows.query.plain);
+    let source = match query {
+        Some(plain) => format!("`{}`", SqlName::path(&plain.table)),
+        None => "its query".to_owned(),
+    };
     Some(format!(
-        "the filter follows `{}` from one {ty} to another in rows as they were before the statement. If that query \
-         reads `{table}`, as through a view, do not use the filter to check new or changed rows of `{table}` \
-         (`WITH CHECK`, `RETURNING`, triggers)",
-        follows.key
+        "the filter follows `{key}` from one {ty} to another. If {source} reads `{table}`, as through a view, it \
+         does so in rows as they were before the statement: do not use the filter to check new or changed rows of \
+         `{table}` then (`WITH CHECK`, `RETURNING`, `BEFORE` triggers)"
     ))
+}
+
+/// What a filter knows that takes only the id from its column.
+fn only_id(part: &SlowPart, ty: &str) -> Option<String> {
+    let places = "(`WITH CHECK`, `RETURNING`, `BEFORE` triggers)";
+    match part {
+        SlowPart::OtherColumn { is_of_row: true, .. } => Some(format!(
+            "the filter decides by the {ty} that its column names, as that was before the statement: right for a \
+             column that names another row, as a folder's parent"
+        )),
+        SlowPart::NoPromise { .. } => Some(format!(
+            "the filter takes only the id from its column, as `tables` has no entry for {ty}. If one of the bound \
+             queries reads the table of the rows, it may decide by them as they were before the statement: do \
+             not use it then to check a {ty} that the statement itself inserts or changes {places}"
+        )),
+        SlowPart::OtherColumn { is_of_row: false, .. } | SlowPart::RowTest { .. } => Some(format!(
+            "the filter takes only the id from its column, and reads your tables as they were before the \
+             statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes {places}"
+        )),
+        _ => None,
+    }
+}
+
+/// In how many of its columns a binding has ids of a type.
+fn n_ids(binding: &Binding, ty: &str) -> usize {
+    let of_type = |arg: &&BindingArg| matches!(arg, BindingArg::Column { ty: of } if of == ty);
+    binding.args.iter().filter(of_type).count()
+}
+
+/// Whether a binding only reads the table that holds the rows of another type.
+fn is_of_another(bindings: &Bindings, binding: &Binding, ty: &str) -> bool {
+    let plain = binding.query.plain.as_ref();
+    plain.is_some_and(|plain| bindings.tables.iter().any(|(of, row)| of != ty && row.table == plain.table))
 }
 
 /// A note for each type that the policy does not mention, if the policy has a predicate with facts of the

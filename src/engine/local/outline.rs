@@ -150,7 +150,7 @@ impl Words<'_> {
                 );
                 (what, Some(self.promise(ty)))
             }
-            SlowPart::OtherColumn { ty, promised } => {
+            SlowPart::OtherColumn { ty, promised, is_of_row: _ } => {
                 let what = format!(
                     "the filter's column is not written as `{promised}`, so the promise `tables: {ty}: {promised}` is \
                      not used on the row: the table is asked first, and the column is looked up among its ids"

@@ -44,8 +44,12 @@ impl LocalStatement<'_> {
         match self.bindings.tables.get(of.ty) {
             Some(promised) if filter.row.is_some() => self.composite(&mut walk.outline, of.ty, promised),
             Some(promised) => {
+                let name = of.column.name.as_ref().and_then(|name| name.split_last());
+                let is_of_row = name.is_some_and(|(column, table)| {
+                    *column != promised.column && self.bindings.is_called(promised, table)
+                });
                 let promised = format!("{}.{}", SqlName::path(&promised.table), promised.column);
-                walk.outline.slow.push(SlowPart::OtherColumn { ty: of.ty.to_owned(), promised });
+                walk.outline.slow.push(SlowPart::OtherColumn { ty: of.ty.to_owned(), promised, is_of_row });
             }
             None => walk.outline.slow.push(SlowPart::NoPromise { ty: of.ty.to_owned() }),
         }

@@ -144,6 +144,8 @@ pub enum SlowPart {
         ty: String,
         /// The promised column, as the bindings name it.
         promised: String,
+        /// Whether it is a column of the promised table.
+        is_of_row: bool,
     },
     /// Each row is decided by a query of its own, since the ids that pass cannot be listed.
     RowTest {
