@@ -159,7 +159,7 @@ impl Lowering<'_, Local<'_>> {
     }
 
     /// The row and the set, if the test finds one row by its key, and looks one of its columns up in a set
-    /// that is the same for every row. A row that fails the other conditions gives no value, which is in no set.
+    /// that is the same for every row. A row that fails the other conditions gives NULL, which is in no set.
     fn keyed_row<'s>(&self, at: At<'_>, select: &'s Select) -> Option<KeyedRow<'s>> {
         let [From { alias, kind: FromKind::Source(_) }] = select.from.as_slice() else { return None };
         let may_be_joined = at.access == RowAccess::ByIndex && !at.under_or;
