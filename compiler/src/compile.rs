@@ -171,7 +171,7 @@ mod tests {
         let tables = [
             table("The program of every question goes through these:", rewrite::SHRINK),
             table(
-                "It goes through these with `merge-conditions` and `factor-calls`, if they apply, and without them:",
+                "Each of these programs goes through the following passes, those three only in the first:",
                 rewrite::FACTOR,
             ),
             table("The form with roles as data goes through these:", rewrite::ROLES),

@@ -95,7 +95,7 @@ fn a_policy_over_the_parent_refuses_to_move_a_folder_to_where_it_may_not_be() {
     let caller = nested_folders("mover_of_folders");
     let accepted = |change: &str| {
         let as_user = format!("SET LOCAL ROLE mover_of_folders; {change}");
-        is_accepted(&caller, &as_user, "new row violates row-level security policy")
+        is_accepted(&caller, "nested", &as_user, "new row violates row-level security policy")
     };
     let ours = format!("{} OR {}", nested(NESTED_PARENTS, "nested.parent_id"), nested("", "nested.id"));
     let expert = "parent_id IN (
@@ -119,7 +119,7 @@ fn a_policy_over_the_parent_refuses_to_move_a_folder_to_where_it_may_not_be() {
         .unwrap();
     for (change, is_allowed) in NESTED_CHANGES {
         let of_view = change.replace("nested", "mine");
-        let accepted = is_accepted(&caller, &of_view, "new row violates check option for view");
+        let accepted = is_accepted(&caller, "nested", &of_view, "new row violates check option for view");
         assert_eq!(accepted, is_allowed, "{of_view}: {ours}");
     }
     caller.script("DROP VIEW mine").unwrap();
@@ -151,7 +151,7 @@ fn a_trigger_after_the_statement_sees_new_rows_and_those_above_them() {
         NESTED_CHANGES.map(|(change, by_policy)| by_policy != [INTO_ITSELF, IN_NEW_ONE].contains(&change));
     for condition in &ours {
         let accepted = |time: &str, change: &str| {
-            is_accepted(&caller, &format!("{}; {change}", trigger(time, condition)), "not allowed")
+            is_accepted(&caller, "nested", &format!("{}; {change}", trigger(time, condition)), "not allowed")
         };
         for ((change, _), is_allowed) in NESTED_CHANGES.into_iter().zip(allowed) {
             assert_eq!(accepted("AFTER", change), is_allowed, "{change}: {condition}");
@@ -172,7 +172,7 @@ fn a_trigger_after_the_statement_sees_new_rows_and_those_above_them() {
     for ((change, _), is_allowed) in NESTED_CHANGES.into_iter().zip(allowed) {
         let is_hidden = change.contains("RETURNING") || change.contains("SET id");
         let expected = if is_hidden { "new row violates row-level security policy" } else { "not allowed" };
-        let accepted = is_accepted(&caller, &format!("{script}; {change}"), expected);
+        let accepted = is_accepted(&caller, "nested", &format!("{script}; {change}"), expected);
         assert_eq!(accepted, is_allowed && !is_hidden, "{change}: {by_id}");
     }
     caller.script("DROP OWNED BY user_of_a_trigger; DROP ROLE user_of_a_trigger").unwrap();
@@ -181,7 +181,8 @@ fn a_trigger_after_the_statement_sees_new_rows_and_those_above_them() {
 /// A trigger that refuses folders for which a condition does not hold.
 fn trigger(time: &str, condition: &str) -> String {
     format!(
-        "CREATE FUNCTION pg_temp.check_folder() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER AS $check$
+        "CREATE FUNCTION pg_temp.check_folder() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER
+           SET search_path = public, pg_temp AS $check$
            BEGIN IF ({condition}) IS NOT TRUE THEN RAISE 'not allowed'; END IF; RETURN new; END $check$;
          CREATE TRIGGER check_folder {time} INSERT OR UPDATE ON nested
            FOR EACH ROW EXECUTE FUNCTION pg_temp.check_folder()"

@@ -4,8 +4,8 @@
 //! program that are worth planning, best first. The file of each pass has its law; [`SHRINK`], [`FACTOR`],
 //! [`ROLES`] and [`CLOSE`] say their order. A question about several roles or actions has two forms: one in
 //! which roles are data, and one in which each role is a literal of its own. Where calls are factored out
-//! of clauses, each form is followed by the same without that, of which a plan may bind what no plan of the
-//! other does.
+//! of clauses or dropped, each form is followed by the same without that, of which a plan may bind what no
+//! plan of the other does.
 
 mod absorb;
 mod conditions;
@@ -22,7 +22,7 @@ mod unfold;
 mod unite;
 
 use crate::catalog::Catalog;
-use crate::datalog::{RelId, Root, Specialised, Term, verify};
+use crate::datalog::{Clause, RelId, Root, Specialised, Term, verify};
 use crate::deadline::Deadline;
 use crate::id_vec::{IdVec, id};
 use crate::ir::{Program, RuleId};
@@ -37,7 +37,7 @@ pub(crate) struct Context<'c> {
     pub(crate) program: &'c Program,
     /// The relations that hold facts.
     pub(crate) catalog: &'c Catalog,
-    /// Whether calls that several clauses make are factored out.
+    /// Whether calls that several clauses make are factored out, and those that others imply dropped.
     pub(crate) factors: bool,
     /// When they must have ended.
     pub(crate) deadline: Deadline,
@@ -58,7 +58,7 @@ enum RolesAs {
 /// How a program makes a call that several of its clauses make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SharedCalls {
-    /// Once.
+    /// Once, and not at all where the rest of a clause implies it.
     Factored,
     /// Each by itself, as the policy says.
     Repeated,
@@ -151,11 +151,10 @@ pub(crate) const FACTOR: &[Pass<RoleForm>] = &[
     Pass {
         name: "drop-redundant",
         does: "drops calls that hold wherever the rest of their clause holds, for any facts",
-        applies: |_| true,
+        applies: |context| context.factors,
         keeps: (),
         run: |form, context| contained::drop_redundant_calls(&mut form.program, context.deadline),
     },
-    DROP_UNREACHED,
 ];
 
 const DROP_UNREACHED: Pass<RoleForm> = Pass {
@@ -175,18 +174,22 @@ const FACTOR_CALLS: Pass<RoleForm> = Pass {
 };
 
 /// Makes roles data: only where the question asks about several.
-pub(crate) const ROLES: &[Pass<RoleForm>] = &[Pass {
-    name: "roles-as-data",
-    does: "makes one relation, with the role as a column, of those that differ in a role",
-    applies: |_| true,
-    keeps: (),
-    run: |form, context| {
-        form.shared = roles::reify(context.program, context.catalog, &mut form.program);
+pub(crate) const ROLES: &[Pass<RoleForm>] = &[
+    DROP_UNREACHED,
+    Pass {
+        name: "roles-as-data",
+        does: "makes one relation, with the role as a column, of those that differ in a role",
+        applies: |_| true,
+        keeps: (),
+        run: |form, context| {
+            form.shared = roles::reify(context.program, context.catalog, &mut form.program);
+        },
     },
-}];
+];
 
 /// Makes recursion simpler.
 pub(crate) const CLOSE: &[Pass<RoleForm>] = &[
+    DROP_UNREACHED,
     Pass {
         name: "linearise",
         does: "makes transitivity linear",
@@ -238,29 +241,38 @@ pub(crate) fn forms(
     let calls = SharedCalls::Repeated;
     let mut shrunk = RoleForm { program, shared: IndexSet::new(), roles: RolesAs::Names, calls, rules };
     run(SHRINK, &mut shrunk, context)?;
-    let (mut with_data, mut with_names) = (Vec::new(), Vec::new());
+    let mut with_calls = Vec::new();
     for calls in [SharedCalls::Factored, SharedCalls::Repeated] {
         let factors = calls == SharedCalls::Factored;
         if factors && !context.factors {
             continue;
         }
-        let context = Context { factors, ..*context };
-        let mut named = RoleForm { calls, ..shrunk.clone() };
-        run(FACTOR, &mut named, &context)?;
-        // Of these passes, only `merge-conditions` and `factor-calls` make relations.
-        if factors && named.program.relations.len() == shrunk.program.relations.len() {
-            continue;
-        }
+        let mut form = RoleForm { calls, ..shrunk.clone() };
+        run(FACTOR, &mut form, &Context { factors, ..*context })?;
+        with_calls.push(form);
+    }
+    if let [factored, repeated] = with_calls.as_slice()
+        && clauses(&factored.program).eq(clauses(&repeated.program))
+    {
+        with_calls.remove(0);
+    }
+    let (mut with_data, mut with_names) = (Vec::new(), Vec::new());
+    for mut named in with_calls {
         if asks_for_literals(&named.program) {
             let mut as_data = RoleForm { roles: RolesAs::Data, ..named.clone() };
-            run(ROLES, &mut as_data, &context)?;
-            run(CLOSE, &mut as_data, &context)?;
+            run(ROLES, &mut as_data, context)?;
+            run(CLOSE, &mut as_data, context)?;
             with_data.push(as_data);
         }
-        run(CLOSE, &mut named, &context)?;
+        run(CLOSE, &mut named, context)?;
         with_names.push(named);
     }
     Ok(with_data.into_iter().chain(with_names).collect())
+}
+
+/// The clauses of each relation.
+fn clauses(program: &Specialised) -> impl Iterator<Item = &[Clause]> {
+    program.relations.iter().map(|relation| relation.clauses.as_slice())
 }
 
 /// Whether the alternatives of the question differ in literals that they answer with, as actions do.
@@ -275,4 +287,18 @@ fn rules(program: &Specialised) -> IndexSet<RuleId> {
     let roots = program.roots.iter().map(|root| &root.clause);
     let clauses = program.relations.iter().flat_map(|relation| &relation.clauses);
     roots.chain(clauses).filter_map(|clause| clause.rule).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{CLOSE, FACTOR, ROLES, SHRINK};
+
+    /// [`super::RoleForm::passed`] knows a pass by its name.
+    #[test]
+    fn passes_before_the_forms_part_have_other_names_than_those_after() {
+        let before = || SHRINK.iter().chain(FACTOR);
+        for after in ROLES.iter().chain(CLOSE) {
+            assert!(before().all(|pass| pass.name != after.name), "{}", after.name);
+        }
+    }
 }

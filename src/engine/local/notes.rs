@@ -50,8 +50,7 @@ pub(super) fn rows_before(
     if let Some(table) = of_table {
         return Some(format!(
             "the filter also reads other rows of `{}`, as they were before the statement: use it in queries, but \
-             not in a policy of row-level security, nor to check new or changed rows (`WITH CHECK`, `RETURNING`, \
-             `BEFORE` triggers). PostgreSQL refuses a policy for reading that reads its own table; other checks do \
+             not in a policy of row-level security, nor to check new or changed rows {PLACES}. PostgreSQL refuses a policy for reading that reads its own table; other checks do \
              not see the new row, and may accept it wrongly",
             SqlName::path(table)
         ));
@@ -69,28 +68,39 @@ pub(super) fn rows_before(
     Some(format!(
         "the filter follows `{key}` from one {ty} to another. If {source} reads `{table}`, as through a view, it \
          does so in rows as they were before the statement: do not use the filter to check new or changed rows of \
-         `{table}` then (`WITH CHECK`, `RETURNING`, `BEFORE` triggers)"
+         `{table}` then {PLACES}"
     ))
 }
 
+/// Where a filter checks new and changed rows.
+const PLACES: &str = "(`WITH CHECK`, `RETURNING`, `BEFORE` triggers)";
+
 /// What a filter knows that takes only the id from its column.
 fn only_id(part: &SlowPart, ty: &str) -> Option<String> {
-    let places = "(`WITH CHECK`, `RETURNING`, `BEFORE` triggers)";
     match part {
         SlowPart::OtherColumn { is_of_row: true, .. } => Some(format!(
-            "the filter decides by the {ty} that its column names, as that was before the statement: right for a \
-             column that names another row, as a folder's parent"
+            "the filter decides by the {ty} that its column names, as it was before the statement. That says \
+             nothing of the row itself: see \"Row-level security\" in docs/local-checks before you use it to check \
+             new or changed rows {PLACES}"
         )),
         SlowPart::NoPromise { .. } => Some(format!(
             "the filter takes only the id from its column, as `tables` has no entry for {ty}. If one of the bound \
              queries reads the table of the rows, it may decide by them as they were before the statement: do \
-             not use it then to check a {ty} that the statement itself inserts or changes {places}"
+             not use it then to check a {ty} that the statement itself inserts or changes {PLACES}"
         )),
         SlowPart::OtherColumn { is_of_row: false, .. } | SlowPart::RowTest { .. } => Some(format!(
             "the filter takes only the id from its column, and reads your tables as they were before the \
-             statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes {places}"
+             statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes {PLACES}"
         )),
-        _ => None,
+        SlowPart::Cast { .. }
+        | SlowPart::Unbounded(_)
+        | SlowPart::Unled(_)
+        | SlowPart::EachRow(_)
+        | SlowPart::EveryRow(_)
+        | SlowPart::OwnRows { .. }
+        | SlowPart::Composite { .. }
+        | SlowPart::TestedRecursion { .. }
+        | SlowPart::WholeState { .. } => None,
     }
 }
 

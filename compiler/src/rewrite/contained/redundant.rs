@@ -6,7 +6,7 @@
 //! read(u, m) :- in(m, c), view(u, c)      view(u, c) :- member(u, c)      post(u, c) :- member(u, c), open(c)
 //! ```
 //!
-//! Roles imply each other, so that a permission on top of another one often asks for both where the second
+//! One role often implies another, so a permission on top of another one often asks for both where the second
 //! gives the first. Each would be a set of its own, or a test of each row.
 //!
 //! A call is redundant if the program derives it from the other goals for any contents of the relations: the
@@ -14,9 +14,9 @@
 //! goals stands for each clause of what it calls: the redundant one must follow from all of them. That goes
 //! beyond Sagiv's test, and holds for recursions, too, as each tuple of a least model comes from some clause.
 //!
-//! A call stays if the rest of the clause does not enumerate every variable that the whole clause does. The
-//! pass runs after `factor-calls`: a call that several clauses share is asked once for all of them, even if
-//! it is redundant in one.
+//! A call stays if it alone enumerates a variable that the rest of the clause still uses. The pass runs after
+//! `factor-calls`: a call that several clauses share is asked once for all of them, even if it is redundant
+//! in one. If the plan of the shorter program is refused, the one as the policy says is planned.
 
 use super::search::{self, GOALS};
 use crate::datalog::unfold::unfold_call;
@@ -58,10 +58,11 @@ pub(in super::super) fn drop_redundant_calls(program: &mut Specialised, deadline
 /// The clause at a place without its first redundant call, if it has one.
 fn without_one(program: &Specialised, (rel, at): (RelId, usize), left: &mut usize) -> Option<Clause> {
     let clause = program.relations[rel].clauses.get(at).filter(|clause| clause.goals.len() <= GOALS)?;
-    let calls = clause.goals.iter().enumerate().filter_map(|(at, goal)| Some((at, called(goal)?)));
-    calls.into_iter().find_map(|(at, call)| {
+    let mut calls =
+        clause.goals.iter().enumerate().filter_map(|(goal_at, goal)| Some((goal_at, called(goal)?)));
+    calls.find_map(|(goal_at, call)| {
         let mut rest = clause.clone();
-        rest.goals.remove(at);
+        rest.goals.remove(goal_at);
         let is_redundant =
             enumerates_as_much(program, &rest, clause) && follows(program, &rest, call, REPLACED_CALLS, left);
         is_redundant.then(|| ignore_singletons(rest, &[]))
@@ -93,12 +94,12 @@ fn follows(
         return true;
     }
     replaced > 0
-        && clause.goals.iter().enumerate().any(|(at, goal)| {
+        && clause.goals.iter().enumerate().any(|(goal_at, goal)| {
             called(goal).is_some_and(|(rel, args)| {
                 let alternatives = &program.relations[rel].clauses;
                 !alternatives.is_empty()
                     && alternatives.iter().all(|alternative| {
-                        let with = unfold_call(clause, at, args, alternative);
+                        let with = unfold_call(clause, goal_at, args, alternative);
                         follows(program, &with, call, replaced - 1, left)
                     })
             })
