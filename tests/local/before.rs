@@ -15,7 +15,7 @@ use std::pin::pin;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// Documents in folders: whoever may write a folder edits its documents, except those that are locked.
+/// Users who can write to a folder can edit its documents, unless a document is locked.
 const POLICY: &str = r#"
 actor User {}
 resource Folder { roles = ["writer"]; }

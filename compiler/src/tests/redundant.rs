@@ -18,7 +18,7 @@ fn asks_who_sees(rules: &str) -> bool {
 }
 
 #[test]
-fn what_another_condition_gives_is_not_asked() {
+fn an_implied_condition_is_not_asked() {
     let rules = r#"
         changes(u: User, f: Folder) if has_role(u, "viewer", f) and active(u);
         has_permission(u: User, "read", f: Folder) if sees(u, f) and changes(u, f);
@@ -27,7 +27,7 @@ fn what_another_condition_gives_is_not_asked() {
 }
 
 #[test]
-fn each_way_to_the_other_condition_must_give_it() {
+fn every_alternative_must_imply_the_condition() {
     let rules = r#"
         changes(u: User, f: Folder) if has_role(u, "viewer", f) and active(u);
         changes(u: User, f: Folder) if has_role(u, "editor", f) and grants("editor", "write");
@@ -39,7 +39,7 @@ fn each_way_to_the_other_condition_must_give_it() {
 
 /// Roles reach from a folder to those below it, and not to those above it.
 #[test]
-fn a_role_on_the_parent_gives_one_on_the_folder() {
+fn a_role_on_the_parent_implies_one_on_the_folder() {
     let above = r#"
         has_permission(u: User, "read", f: Folder) if sees(u, f) and has_relation(f, "parent", p) and has_role(u, "viewer", p);
     "#;
@@ -48,17 +48,17 @@ fn a_role_on_the_parent_gives_one_on_the_folder() {
 }
 
 #[test]
-fn a_denial_gives_nothing() {
+fn a_negated_condition_implies_nothing() {
     let rules = r#"
         has_permission(u: User, "read", f: Folder) if sees(u, f) and has_role(u, "editor", f) and not has_role(u, "viewer", f);
     "#;
     assert!(asks_who_sees(rules));
 }
 
-/// Each of the two follows from the other, so one of them stays. Their clauses become equal only after the
-/// pass that makes one relation of equal ones.
+/// The third rule is contained in the second, but equal relations are merged before it is dropped. So the
+/// pass meets two relations that imply each other.
 #[test]
-fn of_two_conditions_that_give_each_other_one_stays() {
+fn of_two_equivalent_conditions_one_stays() {
     let rules = r#"
         watches(u: User, f: Folder) if has_role(u, "viewer", f);
         watches(u: User, f: Folder) if has_role(u, "admin", f) and open(f);

@@ -50,8 +50,9 @@ pub(super) fn rows_before(
     if let Some(table) = of_table {
         return Some(format!(
             "the filter also reads other rows of `{}`, as they were before the statement: use it in queries, but \
-             not in a policy of row-level security, nor to check new or changed rows {PLACES}. PostgreSQL refuses a policy for reading that reads its own table; other checks do \
-             not see the new row, and may accept it wrongly",
+             not in a policy of row-level security, nor to check new or changed rows {PLACES}. PostgreSQL refuses \
+             a policy for reading that reads its own table; other checks do not see the new row, and may accept \
+             it wrongly",
             SqlName::path(table)
         ));
     }
@@ -90,7 +91,8 @@ fn only_id(part: &SlowPart, ty: &str) -> Option<String> {
         )),
         SlowPart::OtherColumn { is_of_row: false, .. } | SlowPart::RowTest { .. } => Some(format!(
             "the filter takes only the id from its column, and reads your tables as they were before the \
-             statement: use it in queries, but not to check a {ty} that the statement itself inserts or changes {PLACES}"
+             statement: use it in queries, but not to check a {ty} that the statement itself inserts or \
+             changes {PLACES}"
         )),
         SlowPart::Cast { .. }
         | SlowPart::Unbounded(_)

@@ -210,9 +210,9 @@ has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f)
                      AND e.folder_id IN (SELECT r.folder_id FROM folder_roles r WHERE r.user_id = ? AND r.role = 'editor')))",
     },
     Pattern {
-        shape: "pattern-condition-that-the-next-one-gives",
-        title: "Documents in folders that the user sees and may work in, where whoever may work in a folder also sees it",
-        why: "The second condition gives the first, so only the second is asked.",
+        shape: "pattern-condition-that-the-next-one-implies",
+        title: "Two conditions on the folder, one of which implies the other",
+        why: "The second condition implies the first, so the SQL asks only for the second.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f) and works_in(u, f);
@@ -223,8 +223,8 @@ works_in(u: User, f: Folder) if has_role(u, \"viewer\", f) and not archived(f);"
     },
     Pattern {
         shape: "pattern-two-conditions-on-the-container",
-        title: "Documents in folders that the user both sees and may work in, each in two ways",
-        why: "The index finds the rows by the folders of one condition. Those of the other are a hash table, made once.",
+        title: "Two independent conditions on the folder, each with two alternatives",
+        why: "An index finds the rows by the folders of one condition. The folders of the other are a hash table, built once.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if opens(u, d) and has_relation(d, \"folder\", f) and works_in(u, f);
@@ -244,8 +244,8 @@ works_in(u: User, f: Folder) if has_relation(f, \"tenant\", t) and member(u, t) 
     },
     Pattern {
         shape: "pattern-guarded-second-condition-on-the-container",
-        title: "Documents in folders of the user's role that they also see, in two ways, one of them under a guard",
-        why: "The index finds the rows by the role. For each, one look-up of its folder gives the tenant, unless the guard fails, and the user's tenants are a hash table.",
+        title: "A role on the folder, and a second condition on it with a guarded alternative",
+        why: "An index finds the rows by the role. One look-up of each row's folder returns the tenant if the guard holds, and the user's tenants are a hash table.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if opens(u, d) and has_relation(d, \"folder\", f) and has_role(u, \"viewer\", f);

@@ -6,8 +6,8 @@
 //! read(u, m) :- in(m, c), view(u, c)      view(u, c) :- member(u, c)      post(u, c) :- member(u, c), open(c)
 //! ```
 //!
-//! One role often implies another, so a permission on top of another one often asks for both where the second
-//! gives the first. Each would be a set of its own, or a test of each row.
+//! One role often implies another, so a permission that requires two others often requires one that the other
+//! implies. Each would be a set of its own, or a test of each row.
 //!
 //! A call is redundant if the program derives it from the other goals for any contents of the relations: the
 //! same containment as for clauses, by which goals may be dropped, too (Sagiv 1987). A call among the other
