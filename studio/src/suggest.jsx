@@ -15,7 +15,9 @@ import { useStudio } from "./state.js";
  */
 export function Suggest({ label, value, onChange, onEnter, suggest, placeholder, hidden, name, invalid, fault }) {
   const [found, setFound] = useState([]);
-  const [at, setAt] = useState(-1);
+  // The text of the option that the arrow keys reached: it keeps its mark when an answer renews the list.
+  const [marked, setMarked] = useState(null);
+  const at = found.findIndex(({ text }) => text === marked);
   const field = useRef(null);
   const asked = useRef(0);
   const [left, setLeft] = useState(true);
@@ -24,7 +26,7 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
   const close = () => {
     asked.current++;
     setFound([]);
-    setAt(-1);
+    setMarked(null);
   };
   const look = async () => {
     const number = ++asked.current;
@@ -33,7 +35,6 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
     if (number !== asked.current || document.activeElement !== field.current) return;
     const written = (field.current?.value ?? "").slice(0, cursor);
     setFound(suggestions.filter(({ from, text }) => written.slice(from) !== text).slice(0, 12));
-    setAt(-1);
   };
   useEffect(() => () => void asked.current++, []);
   // Who types before the names of the policy are there gets their suggestions once they are.
@@ -57,7 +58,7 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
       event.preventDefault();
       if (!open) return void look();
       const step = event.key === "ArrowDown" ? 1 : -1;
-      setAt((at + step + found.length + (at < 0 && step < 0 ? 1 : 0)) % found.length);
+      setMarked(found[(at + step + found.length + (at < 0 && step < 0 ? 1 : 0)) % found.length].text);
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (open && at >= 0) choose(found[at]);
@@ -81,7 +82,7 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
         aria-expanded={found.length > 0} aria-controls={`${id}-list`} aria-autocomplete="list" spellcheck={false}
         aria-invalid={invalid || wrong ? "true" : undefined} aria-describedby={wrong ? `${id}-fault` : undefined}
         aria-activedescendant={at >= 0 ? `${id}-${at}` : undefined} autocomplete="off" autocapitalize="off"
-        onInput={(event) => (onChange(event.currentTarget.value), look())}
+        onInput={(event) => (setMarked(null), onChange(event.currentTarget.value), look())}
         onFocus={() => (setLeft(false), look())} onBlur={() => (setLeft(true), close())} onKeyDown={onKeyDown} />
       {wrong && <p class="fault" id={`${id}-fault`}>{wrong}</p>}
       <ul id={`${id}-list`} role="listbox" aria-label={`Suggestions for ${label}`} hidden={found.length === 0}>

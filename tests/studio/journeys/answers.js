@@ -1,6 +1,6 @@
 // Questions, and what their answers rest on.
 import assert from "node:assert/strict";
-import { api, ask, draft, fact, open, reset, run, write, POLICY } from "../browser.js";
+import { api, ask, draft, fact, open, reset, run, write, FACTS, POLICY } from "../browser.js";
 
 /** Characters that look like a space, or like nothing. */
 const BLANKS = [..."\u00a0\u1680\u2003\u202f\u205f\u2800\u3000\u{13430}\u{1bca0}\u{1d159}"];
@@ -97,6 +97,28 @@ await run({
     await page.getByText(/the question, column \d+/).waitFor();
     await field.fill("nothing(User:alice)");
     await page.getByText("the policy has no predicate `nothing`").waitFor();
+  },
+
+  async "an option stays chosen when a late answer renews the list"(context) {
+    await reset(POLICY, [...FACTS, fact("has_role", "User:abe", "String:member", "Organization:acme")]);
+    const page = await open(context);
+    let release;
+    const held = new Promise((resolve) => (release = resolve));
+    await page.route(/\/draft\/ids$/, async (route) => {
+      if (route.request().postDataJSON().text === "al") await held;
+      await route.continue();
+    });
+    const field = page.getByRole("combobox", { name: "Actor" });
+    await field.pressSequentially("User:a");
+    await page.getByRole("option", { name: /^User:alice/ }).waitFor();
+    await field.press("l");
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("ArrowDown");
+    await page.getByRole("option", { name: /^User:alice/, selected: true }).waitFor();
+    release();
+    await page.getByRole("option", { name: /^User:abe/ }).waitFor({ state: "detached" });
+    await page.keyboard.press("Enter");
+    assert.equal(await field.inputValue(), "User:alice");
   },
 
   async "a draft is asked without changing the stored policy, which is compared"(context) {
