@@ -58,14 +58,17 @@ impl Referee<'_> {
 
     /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A
     /// text for a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead;
-    /// but not one of a String, for whose values rules are copied.
+    /// but not one of a String, for whose values rules are copied. With bound facts of a type that the policy
+    /// does not mention, the statement may be refused for these first.
     fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);
             // The other database answers a statement that is too large for this one.
             DIALECTS.iter().any(|&dialect| match compile(self.program, &local.tables, &shape, dialect) {
                 Ok(statement) => statement.refused_if.is_some(),
-                Err(CompileError::Refused(refusal)) => matches!(refusal, Refusal::NotEnumerable { .. }),
+                Err(CompileError::Refused(refusal)) => {
+                    matches!(refusal, Refusal::NotEnumerable { .. } | Refusal::Unmentioned { .. })
+                }
                 Err(CompileError::OutOfTime(_) | CompileError::Bug(_)) => false,
             })
         };
