@@ -117,7 +117,7 @@ pub(super) enum ColumnKind {
     Enum,
     /// Network addresses of single hosts, which are shown without the mask that a cast to text adds.
     Address,
-    /// A type whose text depends on the session's settings.
+    /// A type whose text depends on the session's settings, or that is made of such a type.
     OfSession,
     /// Something else.
     Other,

@@ -121,8 +121,9 @@ fn text(column: &Column) -> Option<Finding> {
         }
         ColumnKind::OfSession => {
             let message = format!(
-                "is `{ty}`, whose text depends on the session's settings: keep them as they are, or select a text \
-                 that does not depend on them, as with `to_char`"
+                "is `{ty}`, whose text depends on settings of the session, such as `DateStyle`, \
+                 `extra_float_digits` or `search_path`: keep them as they are, or select a text that does not depend \
+                 on them, as with `to_char`"
             );
             Some(Finding::of(FindingCode::SessionText, Severity::Warning, column, message))
         }

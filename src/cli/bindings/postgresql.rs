@@ -58,6 +58,31 @@ const ORIGIN: &str = "
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
+/// The name of a type, and whether its text depends on the session: it is one of these types, or is made of
+/// one, as a domain, an array, a range or a composite type. The names that `reg…` types show are shortened by
+/// `search_path`. The column with the multirange of a range is missing before PostgreSQL 14.
+const TYPE: &str = "
+    WITH RECURSIVE parts (oid) AS (
+      SELECT $1::oid
+      UNION
+      SELECT p.part FROM parts JOIN pg_type t USING (oid), LATERAL (
+        VALUES (t.typelem), (t.typbasetype)
+        UNION ALL
+        SELECT r.rngsubtype FROM pg_range r
+        WHERE t.oid IN (r.rngtypid, (to_jsonb(r) ->> 'rngmultitypid')::oid)
+        UNION ALL
+        SELECT a.atttypid FROM pg_attribute a
+        WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped) p (part)
+      WHERE p.part <> 0
+    )
+    SELECT format_type($1, $2), EXISTS (
+      SELECT FROM parts JOIN pg_type t USING (oid)
+      WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typname IN (
+        'date', 'timestamp', 'timestamptz', 'interval', 'float4', 'float8', 'money', 'bytea',
+        'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle',
+        'regclass', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regnamespace', 'regrole', 'regtype',
+        'regconfig', 'regdictionary', 'regcollation'))";
+
 /// The compiler of statements, for the role of this connection.
 const JIT: &str = "
     SELECT pg_jit_available() AND current_setting('jit_above_cost')::float8 >= 0,
@@ -134,8 +159,7 @@ impl Postgresql {
                 (Some(table), Some(id)) => self.origin(table, id).await?,
                 (Some(_) | None, Some(_) | None) => None,
             };
-            let name = self.type_name(column.type_().oid(), column.type_modifier()).await?;
-            let ty = ColumnType { name, kind: kind(column.type_(), column.type_modifier()) };
+            let ty = self.column_type(column.type_(), column.type_modifier()).await?;
             columns.push(Column { name: column.name().to_owned(), ty, origin, computed: None });
         }
         Ok(columns)
@@ -261,9 +285,11 @@ impl Postgresql {
         row.map(read).transpose().map_err(|error| failed(&error))
     }
 
-    async fn type_name(&self, oid: u32, modifier: i32) -> Result<String, Error> {
-        let row = self.client.query_one("SELECT format_type($1, $2)", &[&oid, &modifier]).await?;
-        row.try_get(0)
+    async fn column_type(&self, ty: &Type, modifier: i32) -> Result<ColumnType, Error> {
+        let row = self.client.query_one(TYPE, &[&ty.oid(), &modifier]).await?;
+        let is_of_session: bool = row.try_get(1)?;
+        let kind = if is_of_session { ColumnKind::OfSession } else { kind(ty, modifier) };
+        Ok(ColumnType { name: row.try_get(0)?, kind })
     }
 }
 
@@ -275,8 +301,8 @@ fn places(config: &Config) -> String {
     format!("{} port {}", places.join(", "), ports.join(", "))
 }
 
-/// The kind of a type; that of a domain is the kind of its base type. The modifier of a numeric contains
-/// precision and scale, plus the length of a four-byte header.
+/// The kind of a type whose text does not depend on the session; that of a domain is the kind of its base
+/// type. The modifier of a numeric contains precision and scale, plus the length of a four-byte header.
 fn kind(ty: &Type, modifier: i32) -> ColumnKind {
     match ty.kind() {
         PgKind::Domain(base) => return kind(base, modifier),
@@ -296,14 +322,6 @@ fn kind(ty: &Type, modifier: i32) -> ColumnKind {
         Type::UUID => ColumnKind::Uuid,
         Type::BOOL => ColumnKind::Boolean,
         Type::INET => ColumnKind::Address,
-        Type::DATE
-        | Type::TIMESTAMP
-        | Type::TIMESTAMPTZ
-        | Type::INTERVAL
-        | Type::FLOAT4
-        | Type::FLOAT8
-        | Type::BYTEA
-        | Type::MONEY => ColumnKind::OfSession,
         _ if ty.name() == "citext" => ColumnKind::Caseless,
         _ => ColumnKind::Other,
     }

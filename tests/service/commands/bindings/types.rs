@@ -276,3 +276,33 @@ fn a_promised_column_of_another_type_is_no_reason_to_repeat_the_entry() {
     let (_, out, _) = check(folder.path(), &promised, &database, &["--fix"]);
     assert!(!out.contains("\n+  Doc: bigint"), "{out}");
 }
+
+/// In ranges, arrays and composite types, too, and where it is a name that `search_path` shortens.
+#[test]
+fn a_text_that_depends_on_the_session_is_found_in_every_type() {
+    const DEPENDENT: &str = "date; timestamp(0); timestamptz; interval; float4; float8; money; bytea; birthday; \
+        regclass; regproc; regprocedure; regoper; regoperator; regnamespace; regrole; regtype; regconfig; \
+        regdictionary; regcollation; point; line; lseg; box; path; polygon; circle; daterange; tstzrange; \
+        datemultirange; span; span_multirange; date[]; bytea[]; float8[]; days; pair; pair[]; datemultirange[]";
+    const CONSTANT: &str = "text; varchar(9); bigint; bigint[]; int4range; numrange; nummultirange; jsonb; uuid; \
+        cidr; xid; tid; oid; time; timetz; bit(4); name; mood; mood[]; plain";
+    let all = || DEPENDENT.split("; ").chain(CONSTANT.split("; "));
+    let columns: Vec<String> = all().enumerate().map(|(n, ty)| format!(", c{n} {ty} NOT NULL")).collect();
+    let fact = |n: usize| format!("  f{n}(Doc:_, String:_):\n    query: SELECT id, c{n} FROM docs\n");
+    let bindings = format!("facts:\n{}", (0..columns.len()).map(fact).collect::<Vec<_>>().concat());
+    let tables = format!(
+        "CREATE DOMAIN birthday AS date; CREATE DOMAIN days AS date[];
+         CREATE TYPE span AS RANGE (subtype = date); CREATE TYPE pair AS (n integer, at days);
+         CREATE TYPE mood AS ENUM ('sad'); CREATE TYPE plain AS (n integer, m mood);
+         CREATE TABLE docs (id bigint PRIMARY KEY{});",
+        columns.concat()
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let (_, found) = findings(folder.path(), &bindings, &postgresql("of_session", &tables), &[]);
+    for (n, ty) in all().enumerate() {
+        let about = format!("warning f{n}(Doc:_, String:_) c{n}: is `");
+        let of_column = |line: &&String| line.starts_with(&about) && line.contains("settings of the session");
+        let times = found.iter().filter(of_column).count();
+        assert_eq!(times == 1, DEPENDENT.split("; ").any(|dependent| dependent == ty), "{ty}: {found:#?}");
+    }
+}
