@@ -142,8 +142,8 @@ pub(super) struct ColumnOrigin {
     pub(super) behind: Vec<Vec<String>>,
     /// Whether no two rows share a value, at any moment.
     pub(super) unique: Option<bool>,
-    /// Whether the table is partitioned, and no two rows of a partition share a value.
-    pub(super) is_unique_in_partitions: bool,
+    /// Whether the table is partitioned, and no two rows share both a value and the partition key.
+    pub(super) is_unique_with_partition_key: bool,
     /// Whether the database has statistics of the table.
     pub(super) analysed: Option<bool>,
     /// The statement that creates an index on it.

@@ -87,7 +87,7 @@ codes! {
     PromiseComputed = "promise_computed",
     /// A promise names a column that is not unique.
     PromiseNotUnique = "promise_not_unique",
-    /// A promise names a column that is unique only within each partition.
+    /// A promise names a column that is unique only together with the partition key.
     PromiseUnchecked = "promise_unchecked",
     /// A promise names something that is not a table.
     PromiseNotTable = "promise_not_table",

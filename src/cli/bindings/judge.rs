@@ -69,10 +69,11 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
     let mut findings = Vec::new();
     match origin.unique {
         Some(true) => {}
-        Some(false) if origin.is_unique_in_partitions => {
+        Some(false) if origin.is_unique_with_partition_key => {
             let message = format!(
-                "`{table}` is partitioned, and PostgreSQL keeps this column unique only within each partition: keep \
-                 the promise only if no id is ever used twice, as where all come from one sequence"
+                "`{table}` is partitioned, and PostgreSQL keeps this column unique only together with the partition \
+                 key, so rows that differ in that key may share a value: keep the promise only if no id is ever used \
+                 twice, as where all come from one sequence"
             );
             findings.push(Finding::of(FindingCode::PromiseUnchecked, Severity::Warning, column, message));
         }

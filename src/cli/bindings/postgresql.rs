@@ -45,10 +45,11 @@ const ORIGIN: &str = "
              WHERE i.indrelid = $1 AND i.place > 0 AND i.place < i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
                AND 0 <> ALL (i.indkey)),
            t.relkind = 'p' AND EXISTS (
-             SELECT FROM pg_index i JOIN pg_partitioned_table p ON p.partrelid = i.indrelid
-             WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indpred IS NULL
-               AND ARRAY(SELECT k FROM unnest(i.indkey) WITH ORDINALITY u (k, n) WHERE n <= i.indnkeyatts)
-                   <@ (p.partattrs::int2[] || $2)),
+             SELECT FROM pg_index i JOIN pg_partitioned_table p ON p.partrelid = i.indrelid,
+               LATERAL (SELECT array_agg(k) FROM unnest(i.indkey) WITH ORDINALITY u (k, n)
+                        WHERE n <= i.indnkeyatts) u (keys)
+             WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
+               AND $2 = ANY (u.keys) AND u.keys <@ (p.partattrs::int2[] || $2)),
            ARRAY(
              SELECT pg_get_expr(i.indpred, i.indrelid)
              FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
@@ -182,7 +183,7 @@ impl Postgresql {
             analysed: stated(row.try_get(8)?),
             index_ddl: row.try_get(9)?,
             behind: row.try_get::<_, Vec<String>>(10)?.iter().map(|names| column_names(names)).collect(),
-            is_unique_in_partitions: row.try_get(11)?,
+            is_unique_with_partition_key: row.try_get(11)?,
             partial: row.try_get(12)?,
             collation,
         }))

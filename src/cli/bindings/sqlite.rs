@@ -135,7 +135,7 @@ impl Sqlite {
             analysed: None,
             partial: Vec::new(),
             behind: Vec::new(),
-            is_unique_in_partitions: false,
+            is_unique_with_partition_key: false,
             index_ddl: index_ddl(table, column),
             // Statements for SQLite always specify their collation.
             collation: None,

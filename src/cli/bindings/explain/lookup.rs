@@ -171,7 +171,7 @@ mod tests {
             partial: Vec::new(),
             behind: Vec::new(),
             unique: Some(false),
-            is_unique_in_partitions: false,
+            is_unique_with_partition_key: false,
             analysed: Some(true),
             index_ddl: format!("CREATE INDEX ON t ({name});"),
             collation: None,

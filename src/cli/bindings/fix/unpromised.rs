@@ -15,8 +15,8 @@ use portcullis_compiler::ir::Program;
 enum Lack {
     /// It would keep the promise, but is selected in a query of a different form.
     Form,
-    /// It is unique within each partition.
-    Partitions,
+    /// It is unique together with the partition key.
+    PartitionKey,
     /// It is unique, but may be NULL.
     NotNull,
     /// It is unique, but different values may be the same id, or the same value different ids.
@@ -57,7 +57,7 @@ fn lack(bound: &BoundColumn<'_>) -> Lack {
         Some(true) if origin.not_null == Some(false) => Lack::NotNull,
         Some(true) if is_loose || bound.column.ty.kind == ColumnKind::Unknown => Lack::Ids,
         Some(true) => Lack::Form,
-        Some(false) if origin.is_unique_in_partitions => Lack::Partitions,
+        Some(false) if origin.is_unique_with_partition_key => Lack::PartitionKey,
         Some(false) => Lack::Unique,
         None => Lack::View,
     }
@@ -71,9 +71,9 @@ fn reason(ty: &str, lack: Lack, bound: &BoundColumn<'_>, bindings: &Bindings) ->
             "`{place}` has each id once, but the query of `{key}` does more than select columns of one table: write \
              `{ty}: {place}` under `tables` if you filter the rows of that table"
         ),
-        Lack::Partitions => format!(
-            "`{place}` is unique only within each partition: write `{ty}: {place}` under `tables` if no id is ever \
-             used twice, as where all come from one sequence"
+        Lack::PartitionKey => format!(
+            "`{place}` is unique only together with the partition key: write `{ty}: {place}` under `tables` if no id \
+             is ever used twice, as where all come from one sequence"
         ),
         Lack::NotNull => format!("`{place}` may be NULL: declare it NOT NULL"),
         Lack::Ids => format!(

@@ -1,4 +1,5 @@
-//! What `bindings check` says of types that `tables` does not mention.
+//! What `bindings check` says of promises that a table may not keep, and of types that `tables` does not
+//! mention.
 
 use super::{findings, postgresql};
 use std::fs;
@@ -33,8 +34,8 @@ fn a_type_without_a_promise_is_told_why() {
     let start = "has no entry, so a filter looks each id up in the set of all that pass:";
     let expected = [
         format!(
-            "note Note -: {start} `notes.id` is unique only within each partition: write `Note: notes.id` under \
-             `tables` if no id is ever used twice, as where all come from one sequence"
+            "note Note -: {start} `notes.id` is unique only together with the partition key: write `Note: notes.id` \
+             under `tables` if no id is ever used twice, as where all come from one sequence"
         ),
         format!(
             "note List -: {start} `lists.id` has each id once, but the query of `reader(List:_, User:_)` does more \
@@ -59,4 +60,41 @@ fn a_type_without_a_promise_is_told_why() {
     let (_, found) = findings(folder.path(), &promised, &database, &[]);
     let has = |ty: &str| found.iter().any(|line| line.starts_with(&format!("note {ty} -: has no entry")));
     assert!(!has("Note") && !has("List") && has("Draft"), "{found:?}");
+}
+
+/// The findings of one promise, with the exit code.
+fn of_promise(database: &str, dialect: &str, column: &str) -> (i32, Vec<String>) {
+    let bindings = format!("dialect: {dialect}\ntables: {{Entry: {column}}}\n");
+    let (code, found) = findings(tempfile::tempdir().unwrap().path(), &bindings, database, &[]);
+    (code, found.into_iter().filter(|line| !line.contains("`sql_types`")).collect())
+}
+
+/// Two rows of one partition may share an id; only an index that has the id and is valid says more.
+#[test]
+fn a_partitioned_table_keeps_an_id_unique_only_together_with_its_partition_key() {
+    let table = |name: &str, constraint: &str| {
+        format!(
+            "CREATE TABLE {name} (id bigint NOT NULL, day date NOT NULL{constraint}) PARTITION BY RANGE (day);
+             CREATE TABLE {name}_2026 PARTITION OF {name} FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');"
+        )
+    };
+    let tables = [
+        table("together", ", PRIMARY KEY (id, day)"),
+        "INSERT INTO together VALUES (1, '2026-01-01'), (1, '2026-01-02');".to_owned(),
+        table("other_column", ", UNIQUE (day)"),
+        table("invalid", ""),
+        "CREATE UNIQUE INDEX ON ONLY invalid (id, day);".to_owned(),
+    ];
+    let database = postgresql("partitioned", &tables.concat());
+    let expected = "warning Entry id: `together` is partitioned, and PostgreSQL keeps this column unique only together \
+                    with the partition key, so rows that differ in that key may share a value: keep the promise only if \
+                    no id is ever used twice, as where all come from one sequence";
+    assert_eq!(of_promise(&database, "postgresql", "together.id"), (0, vec![expected.to_owned()]));
+    for name in ["other_column", "invalid"] {
+        let expected = format!(
+            "error Entry id: several rows of `{name}` may share a value: give it a unique index over all rows, not \
+             deferrable"
+        );
+        assert_eq!(of_promise(&database, "postgresql", &format!("{name}.id")), (1, vec![expected]));
+    }
 }

@@ -333,8 +333,9 @@ tables: {Entry: entries.id}
     let expected = [
         "warning refused(User:_, Repo:_) user_id: no index of `grants` starts with `user_id`: a look-up by this \
          column reads the whole table",
-        "warning Entry id: `entries` is partitioned, and PostgreSQL keeps this column unique only within each \
-         partition: keep the promise only if no id is ever used twice, as where all come from one sequence",
+        "warning Entry id: `entries` is partitioned, and PostgreSQL keeps this column unique only together \
+         with the partition key, so rows that differ in that key may share a value: keep the promise only if no id is \
+         ever used twice, as where all come from one sequence",
     ];
     assert_eq!(found, expected);
 }
