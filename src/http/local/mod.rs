@@ -54,6 +54,7 @@ struct AuthorizeLocal {
     #[schema(value_type = AuthorizeIn)]
     query: Object<AuthorizeIn>,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
 }
 
@@ -89,6 +90,7 @@ struct ListLocal {
     #[schema(value_type = Text)]
     column: String,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
 }
 
@@ -119,6 +121,7 @@ struct SubjectsLocal {
     #[schema(value_type = Text)]
     column: String,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
 }
 
@@ -128,6 +131,7 @@ struct ActionsLocal {
     #[schema(value_type = ActionsIn)]
     query: Object<ActionsIn>,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
 }
 
@@ -139,6 +143,7 @@ struct EvaluateLocal {
     #[schema(value_type = ModeIn)]
     mode: Object<ModeIn>,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
 }
 

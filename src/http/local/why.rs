@@ -21,6 +21,7 @@ pub(super) struct WhyLocal {
     #[schema(value_type = ExplainDecisionRequest)]
     query: DistinctFields,
     /// The document that says which of the caller's queries hold which facts; none if empty or null.
+    /// For SQLite it has the line `dialect: sqlite`; without it, the SQL is for PostgreSQL.
     data_bindings: Option<String>,
     /// The rows of all statements so far, each a list of its columns in order. Empty in the first request.
     rows: Option<Vec<Vec<Option<String>>>>,
