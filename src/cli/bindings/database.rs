@@ -134,6 +134,8 @@ pub(super) struct ColumnOrigin {
     pub(super) column: String,
     /// Whether it is never NULL.
     pub(super) not_null: Option<bool>,
+    /// Why it may be NULL, if it may.
+    pub(super) nulls: Nulls,
     /// Whether it leads an index over all rows.
     pub(super) indexed: Option<bool>,
     /// The predicates of the indexes over other rows that it leads, as the database prints them.
@@ -150,6 +152,17 @@ pub(super) struct ColumnOrigin {
     pub(super) index_ddl: String,
     /// Its collation, unless it is the database's own or statements overrule it.
     pub(super) collation: Option<Collation>,
+}
+
+/// Why a column may be NULL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Nulls {
+    /// It can be declared NOT NULL, and is not.
+    Declarable,
+    /// Only its domain is NOT NULL. A row can still have a NULL, as from an empty subquery.
+    OfDomain,
+    /// It is a column of a materialized view, none of which can be declared NOT NULL.
+    OfMaterializedView,
 }
 
 /// The collation of a column.

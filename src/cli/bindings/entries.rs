@@ -39,7 +39,7 @@ pub(super) fn entries(bindings: &Bindings, live: &Live, program: Option<&Program
         entries.push(row);
     }
     for (ty, described) in &live.tables {
-        entries.push(row_table(ty, described, (live, &common)));
+        entries.push(row_table(ty, described, (live, &common), bindings.dialect));
     }
     for (ty, columns) in undecided_tables(bindings, live) {
         entries.push(several_tables(&ty, &columns));
@@ -151,13 +151,17 @@ fn bound(binding: &Binding, described: &Described, (live, common): (&Live, &Comm
     ReportRow { section: "facts", key: binding.key.clone(), line: Some(binding.line), columns, findings }
 }
 
-fn row_table(ty: &str, described: &Described, (live, common): (&Live, &CommonTypes)) -> ReportRow {
+fn row_table(
+    ty: &str,
+    described: &Described,
+    (live, common): (&Live, &CommonTypes),
+    dialect: Dialect,
+) -> ReportRow {
     let (mut findings, mut columns) = (Vec::new(), Vec::new());
     match described {
         Ok(found) => {
-            findings.extend(
-                found.iter().flat_map(|column| judge::row_table(ty, column, &live.sql_types, common)),
-            );
+            let judged = |column| judge::row_table(ty, column, (&live.sql_types, common.get(ty)), dialect);
+            findings.extend(found.iter().flat_map(judged));
             columns.extend(found.iter().map(|column| (ty.to_owned(), column.clone())));
         }
         Err(refusal) => findings.push(Finding::new(FindingCode::QueryRefused, Severity::Error, refusal)),

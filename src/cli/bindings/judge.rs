@@ -5,8 +5,9 @@
 //! may have overlooked. This module does not access the database.
 
 use super::column_types::{CommonType, CommonTypes, sql_type};
-use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction};
+use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Nulls};
 use super::finding::{Finding, FindingCode, Severity};
+use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, BindingArg};
 use portcullis_compiler::catalog::ColumnId;
 use portcullis_compiler::id_vec::IdVec;
@@ -48,19 +49,19 @@ pub(super) fn binding(
 pub(super) fn row_table(
     ty: &str,
     column: &Column,
-    sql_types: &SqlTypes,
-    common: &CommonTypes,
+    (sql_types, common): (&SqlTypes, Option<&CommonType>),
+    dialect: Dialect,
 ) -> Vec<Finding> {
-    let mut findings = promise(column);
+    let mut findings = promise(column, dialect);
     if column.origin.is_some() {
-        findings.extend(sql_type(ty, column, sql_types, common.get(ty)));
+        findings.extend(sql_type(ty, column, sql_types, common));
         findings.extend(collation(column));
     }
     findings
 }
 
 /// Judges the promise that a column contains no value twice.
-pub(super) fn promise(column: &Column) -> Vec<Finding> {
+pub(super) fn promise(column: &Column, dialect: Dialect) -> Vec<Finding> {
     let Some(origin) = &column.origin else {
         let message = "is computed: name a table's own column";
         return vec![Finding::of(FindingCode::PromiseComputed, Severity::Error, column, message)];
@@ -78,8 +79,9 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
             findings.push(Finding::of(FindingCode::PromiseUnchecked, Severity::Warning, column, message));
         }
         Some(false) => {
+            let form = if dialect == Dialect::Postgresql { ", not deferrable" } else { "" };
             let message = format!(
-                "several rows of `{table}` may share a value: give it a unique index over all rows, not deferrable"
+                "several rows of `{table}` may share a value: give it a unique index over all rows{form}"
             );
             findings.push(Finding::of(FindingCode::PromiseNotUnique, Severity::Error, column, message));
         }
@@ -89,10 +91,25 @@ pub(super) fn promise(column: &Column) -> Vec<Finding> {
         }
     }
     if origin.not_null == Some(false) {
-        let message = "may be NULL: declare it NOT NULL";
+        let message = nullable(origin.nulls);
         findings.push(Finding::of(FindingCode::PromiseNullable, Severity::Error, column, message));
     }
     findings
+}
+
+/// That a column may be NULL, and what to do about it.
+pub(super) fn nullable(nulls: Nulls) -> &'static str {
+    match nulls {
+        Nulls::Declarable => "may be NULL: declare it NOT NULL",
+        Nulls::OfDomain => {
+            "may be NULL: declare the column itself NOT NULL, because a domain does not keep NULLs out of it in every \
+             case"
+        }
+        Nulls::OfMaterializedView => {
+            "may be NULL, because a materialized view declares no column NOT NULL: name the table behind it, or leave \
+             the entry out"
+        }
+    }
 }
 
 /// The types of the arguments that take a column, in order.

@@ -4,8 +4,8 @@
 //! none of its functions. Each is preceded by a savepoint, so that an error does not abort the transaction.
 
 use super::database::{
-    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, ExpressionIndex, Fraction, Jit, PostgresqlPlan,
-    TableSize,
+    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, ExpressionIndex, Fraction, Jit, Nulls,
+    PostgresqlPlan, TableSize,
 };
 use crate::cli::error::CliError;
 use crate::libpq::{self, place, reason};
@@ -54,8 +54,10 @@ const ORIGIN: &str = "
              SELECT pg_get_expr(i.indpred, i.indrelid)
              FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
              WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indisvalid AND i.indpred IS NOT NULL
-               AND m.amname IN ('btree', 'hash'))
+               AND m.amname IN ('btree', 'hash')),
+           t.relkind = 'm', coalesce(y.typnotnull, false)
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
+      LEFT JOIN pg_type y ON y.oid = a.atttypid
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
@@ -185,6 +187,11 @@ impl Postgresql {
             behind: row.try_get::<_, Vec<String>>(10)?.iter().map(|names| column_names(names)).collect(),
             is_unique_with_partition_key: row.try_get(11)?,
             partial: row.try_get(12)?,
+            nulls: match (row.try_get(13)?, row.try_get(14)?) {
+                (true, _) => Nulls::OfMaterializedView,
+                (false, true) => Nulls::OfDomain,
+                (false, false) => Nulls::Declarable,
+            },
             collation,
         }))
     }

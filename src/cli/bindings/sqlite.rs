@@ -3,7 +3,7 @@
 //! SQLite itself traces a column through views to its table. The type of a column is determined by the words
 //! in its declaration, by SQLite's rules.
 
-use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, PlanLine};
+use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, Nulls, PlanLine};
 use crate::cli::error::CliError;
 use rusqlite::ffi::SQLITE_ERROR;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
@@ -136,6 +136,7 @@ impl Sqlite {
             partial: Vec::new(),
             behind: Vec::new(),
             is_unique_with_partition_key: false,
+            nulls: Nulls::Declarable,
             index_ddl: index_ddl(table, column),
             // Statements for SQLite always specify their collation.
             collation: None,

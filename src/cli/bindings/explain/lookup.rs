@@ -159,7 +159,7 @@ impl Nesting {
 #[cfg(test)]
 mod tests {
     use super::ScannedTable;
-    use crate::cli::bindings::database::{ColumnKind, ColumnOrigin};
+    use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Nulls};
     use crate::cli::bindings::explain::known::KnownColumn;
 
     fn column(name: &str, ty: &str, kind: ColumnKind, indexed: bool) -> KnownColumn {
@@ -172,6 +172,7 @@ mod tests {
             behind: Vec::new(),
             unique: Some(false),
             is_unique_with_partition_key: false,
+            nulls: Nulls::Declarable,
             analysed: Some(true),
             index_ddl: format!("CREATE INDEX ON t ({name});"),
             collation: None,

@@ -7,9 +7,10 @@
 use super::decide::TypeColumns;
 use super::{Cast, Correction};
 use crate::cli::bindings::database::{Column, ColumnKind, ColumnOrigin};
-use crate::cli::bindings::finding::Severity;
+use crate::cli::bindings::finding::{Finding, Severity};
 use crate::cli::bindings::judge::{self, is_entity};
 use crate::cli::bindings::live::Live;
+use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Bindings, RowTable, SqlName};
 use std::collections::BTreeSet;
 
@@ -31,7 +32,7 @@ pub(super) fn corrections(
     for columns in types.iter().filter(|columns| is_entity(columns.ty)) {
         let ty = columns.ty;
         let is_declared = bindings.tables.contains_key(ty);
-        if is_declared && !is_wrong(columns, live) {
+        if is_declared && !is_wrong(columns, live, bindings.dialect) {
             continue;
         }
         match the_only(unique_columns(bindings, columns, casts)) {
@@ -69,12 +70,13 @@ pub(super) fn has_candidate(bindings: &Bindings, columns: &TypeColumns<'_>) -> b
 }
 
 /// Whether the database contradicts a promise.
-fn is_wrong(columns: &TypeColumns<'_>, live: &Live) -> bool {
+fn is_wrong(columns: &TypeColumns<'_>, live: &Live, dialect: Dialect) -> bool {
     let Some(Ok(promised)) = live.tables.get(columns.ty) else { return true };
     promised.iter().any(|promised| {
         let has_bound_kind = |kind| columns.columns.iter().any(|bound| bound.column.ty.kind == kind);
         let is_of_type = columns.columns.is_empty() || has_bound_kind(promised.ty.kind);
-        !is_of_type || judge::promise(promised).iter().any(|finding| finding.severity == Severity::Error)
+        let is_error = |finding: &Finding| finding.severity == Severity::Error;
+        !is_of_type || judge::promise(promised, dialect).iter().any(is_error)
     })
 }
 

@@ -5,8 +5,8 @@
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::promises;
-use crate::cli::bindings::database::ColumnKind;
-use crate::cli::bindings::judge::is_entity;
+use crate::cli::bindings::database::{ColumnKind, Nulls};
+use crate::cli::bindings::judge::{self, is_entity};
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
 
@@ -18,7 +18,7 @@ enum Lack {
     /// It is unique together with the partition key.
     PartitionKey,
     /// It is unique, but may be NULL.
-    NotNull,
+    NotNull(Nulls),
     /// It is unique, but different values may be the same id, or the same value different ids.
     Ids,
     /// The database does not say.
@@ -54,7 +54,7 @@ fn lack(bound: &BoundColumn<'_>) -> Lack {
     let Some(origin) = &bound.column.origin else { return Lack::Unique };
     let is_loose = origin.collation.as_ref().is_some_and(|collation| collation.is_loose);
     match origin.unique {
-        Some(true) if origin.not_null == Some(false) => Lack::NotNull,
+        Some(true) if origin.not_null == Some(false) => Lack::NotNull(origin.nulls),
         Some(true) if is_loose || bound.column.ty.kind == ColumnKind::Unknown => Lack::Ids,
         Some(true) => Lack::Form,
         Some(false) if origin.is_unique_with_partition_key => Lack::PartitionKey,
@@ -75,7 +75,11 @@ fn reason(ty: &str, lack: Lack, bound: &BoundColumn<'_>, bindings: &Bindings) ->
             "`{place}` is unique only together with the partition key: write `{ty}: {place}` under `tables` if no id \
              is ever used twice, as where all come from one sequence"
         ),
-        Lack::NotNull => format!("`{place}` may be NULL: declare it NOT NULL"),
+        Lack::NotNull(Nulls::OfMaterializedView) => format!(
+            "`{place}` may be NULL, because a materialized view declares no column NOT NULL: write a column of the \
+             table behind it under `tables` if you filter the rows of that table"
+        ),
+        Lack::NotNull(nulls) => format!("`{place}` {}", judge::nullable(nulls)),
         Lack::Ids => format!(
             "`{place}` may have one id in several forms: give it a declared type and a deterministic collation"
         ),

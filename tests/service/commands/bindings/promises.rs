@@ -1,7 +1,7 @@
 //! What `bindings check` says of promises that a table may not keep, and of types that `tables` does not
 //! mention.
 
-use super::{findings, postgresql};
+use super::{findings, postgresql, sqlite};
 use std::fs;
 
 const TABLES: &str = "
@@ -97,4 +97,25 @@ fn a_partitioned_table_keeps_an_id_unique_only_together_with_its_partition_key()
         );
         assert_eq!(of_promise(&database, "postgresql", &format!("{name}.id")), (1, vec![expected]));
     }
+}
+
+#[test]
+fn a_promise_that_is_not_kept_has_a_remedy_that_can_be_followed() {
+    let tables = "
+        CREATE DOMAIN entry_id AS bigint NOT NULL;
+        CREATE TABLE entries (id entry_id UNIQUE);
+        CREATE MATERIALIZED VIEW listed AS SELECT id FROM entries;
+        CREATE UNIQUE INDEX ON listed (id);";
+    let database = postgresql("remedied", tables);
+    let expected = "error Entry id: may be NULL: declare the column itself NOT NULL, because a domain does not keep \
+                    NULLs out of it in every case";
+    assert_eq!(of_promise(&database, "postgresql", "entries.id"), (1, vec![expected.to_owned()]));
+    let expected = "error Entry id: may be NULL, because a materialized view declares no column NOT NULL: name the table \
+                    behind it, or leave the entry out";
+    assert_eq!(of_promise(&database, "postgresql", "listed.id"), (1, vec![expected.to_owned()]));
+    let folder = tempfile::tempdir().unwrap();
+    let database = sqlite(folder.path(), "CREATE TABLE entries (id INTEGER NOT NULL);");
+    let expected =
+        "error Entry id: several rows of `entries` may share a value: give it a unique index over all rows";
+    assert_eq!(of_promise(&database, "sqlite", "entries.id"), (1, vec![expected.to_owned()]));
 }
