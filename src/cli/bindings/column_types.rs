@@ -152,6 +152,8 @@ fn remedy(ty: &str, found: &str, common: Option<&CommonType>) -> String {
             format!("leave `{ty}` out of it, or give all columns of {ty} one type")
         }
         Some(CommonType::One(name)) => format!("write `{ty}: {name}` there"),
+        // Values are not ids: without an entry, each is tested.
+        None if !is_entity(ty) => format!("leave `{ty}` out of it"),
         None => format!("write `{ty}: {found}` there"),
     }
 }

@@ -34,7 +34,10 @@ pub(super) fn binding(
     for ((id, ty), column) in types.enumerate().zip(columns) {
         let ty = *ty;
         let common = common.get(ty);
-        findings.extend(sql_type(ty, column, sql_types, common));
+        // No entry in `sql_types` is right for an address: the finding about its text has the remedy.
+        if column.ty.kind != ColumnKind::Address {
+            findings.extend(sql_type(ty, column, sql_types, common));
+        }
         findings.extend(text(column));
         findings.extend(collation(column));
         findings.extend(may_be_null(binding, id, column));
@@ -54,7 +57,12 @@ pub(super) fn row_table(
 ) -> Vec<Finding> {
     let mut findings = promise(column, dialect);
     if column.origin.is_some() {
-        findings.extend(sql_type(ty, column, sql_types, common));
+        if column.ty.kind == ColumnKind::Address {
+            let message = format!("{}; leave `{ty}` out of `tables`", with_mask(column));
+            findings.push(Finding::of(FindingCode::OtherText, Severity::Error, column, message));
+        } else {
+            findings.extend(sql_type(ty, column, sql_types, common));
+        }
         findings.extend(collation(column));
     }
     findings
@@ -131,10 +139,8 @@ fn text(column: &Column) -> Option<Finding> {
     let (own, ty) = (&column.name, &column.ty.name);
     match column.ty.kind {
         ColumnKind::Address => {
-            let message = format!(
-                "is `{ty}`, which PostgreSQL casts to a text with its mask, such as `10.0.0.2/32`: no id matches, \
-                 so grants and bans are missed; select `host({own})`"
-            );
+            let message =
+                format!("{}, so grants and bans are missed; select `host({own})`", with_mask(column));
             Some(Finding::of(FindingCode::OtherText, Severity::Error, column, message))
         }
         ColumnKind::OfSession => {
@@ -156,6 +162,14 @@ fn text(column: &Column) -> Option<Finding> {
         | ColumnKind::Other
         | ColumnKind::Unknown => None,
     }
+}
+
+/// That the text of an address is not its id.
+fn with_mask(column: &Column) -> String {
+    format!(
+        "is `{}`, which PostgreSQL casts to a text with its mask, such as `10.0.0.2/32`: no id matches",
+        column.ty.name
+    )
 }
 
 /// A declared number is compared as a number, but each number of such a column has its own digits.
