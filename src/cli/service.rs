@@ -1,7 +1,7 @@
 //! An environment of a running service, over its HTTP interface.
 
 use super::active_policy::ActivePolicy;
-use super::error::{ArgumentError, CliError, ServiceError};
+use super::error::{ArgumentError, CliError, ServiceError, system_reason};
 use crate::config::Secret;
 use crate::http::{DEFAULT_ENVIRONMENT, DEVELOPMENT_KEY};
 use parking_lot::Mutex;
@@ -282,6 +282,7 @@ pub(super) fn asked_to_wait(response: &Response<Body>) -> Option<Duration> {
 pub(super) fn lost(error: &ureq::Error) -> ServiceError {
     match error {
         ureq::Error::Json(error) => ServiceError::UnexpectedAnswer(error.to_string()),
+        ureq::Error::Io(error) => ServiceError::Unreachable(system_reason(error)),
         error => ServiceError::Unreachable(error.to_string()),
     }
 }

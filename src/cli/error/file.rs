@@ -1,9 +1,9 @@
-//! Why the system does not let a command use a file, in words.
+//! Why the system does not let a command use a file or reach a service, in words.
 
 use std::io;
 
 /// The system's reason, without the number of the error.
-pub(super) fn reason(error: &io::Error) -> String {
+pub(in crate::cli) fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split_once(" (os error ").map_or(text.clone(), |(reason, _)| reason.to_owned())
 }

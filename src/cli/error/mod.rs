@@ -8,6 +8,7 @@ mod service;
 
 pub(super) use arguments::{ArgumentError, UsageError};
 pub(super) use code::{CommandCode, of_store};
+pub(super) use file::reason as system_reason;
 pub(super) use logged::LoggedError;
 pub(super) use service::ServiceError;
 

@@ -75,6 +75,10 @@ fn whatever_else_names_a_service_or_a_key_takes_precedence() {
     fs::write(folder.join("settings.toml"), "listen = \"127.0.0.1:1\"\n").unwrap();
     let unreachable = bad(folder, &["stats", "--config", "settings.toml"]);
     assert!(unreachable.starts_with("no answer from the service"), "{unreachable}");
+    assert!(
+        unreachable.contains("Connection refused; check") && !unreachable.contains("os error"),
+        "{unreachable}"
+    );
     for (variable, value) in [("PORTCULLIS_LISTEN", "127.0.0.1:1"), ("PORTCULLIS_CONFIG", "settings.toml")] {
         let output = portcullis(folder).arg("stats").env(variable, value).output().unwrap();
         let err = String::from_utf8(output.stderr).unwrap();
