@@ -27,6 +27,10 @@ Every fact is checked against the active policy before its chunk is sent, and er
 is imported, FILE.import records the progress: an interrupted import continues from there \
 with --resume. Importing a file twice changes nothing.
 
+The folder of --data must have a store with a policy, and no service may be using it. For a new folder, \
+`portcullis serve --data new --policy policy.polar` makes both: stop it before the import. `portcullis backup` and \
+`restore` copy an environment with its policy.
+
 Over https, this machine must trust the certificate of the service. SSL_CERT_FILE names a PEM \
 file with other authorities to trust instead.
 
