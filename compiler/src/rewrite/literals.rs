@@ -2,9 +2,20 @@
 //!
 //! Clauses that differ only in one String of a positive scan become one clause, which scans for any of them:
 //! `role IN ('admin', 'maintainer', 'reader')`.
+//!
+//! A call of a relation that is one scan is compared as that scan. So a role that other roles include is
+//! merged with one that nothing includes:
+//!
+//! ```text
+//! teller(u, b) :- role(u, "teller" or "manager", b).
+//! view(u, a) :- branch(a, b), teller(u, b).
+//! view(u, a) :- branch(a, b), role(u, "auditor", b).
+//!     ─▶   view(u, a) :- branch(a, b), role(u, "auditor" or "manager" or "teller", b).
+//! ```
 
 use crate::catalog::SourceId;
-use crate::datalog::{Clause, Goal, ScanArg, Specialised, Term};
+use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
+use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Polarity};
 use crate::ordered::{OrderedMap, OrderedSet};
 use crate::others::Others;
@@ -54,6 +65,72 @@ pub(super) fn merge_clauses(program: &mut Specialised) {
             relation.clauses = merged(std::mem::take(&mut relation.clauses));
         }
     }
+    let scans: IdVec<RelId, Option<OnlyScan>> =
+        program.relations.iter().map(|relation| OnlyScan::of(&relation.clauses)).collect();
+    for relation in &mut program.relations {
+        let calls_scan = |clause: &Clause| clause.callees().any(|rel| scans[rel].is_some());
+        if relation.clauses.len() > 1 && relation.clauses.iter().any(calls_scan) {
+            let fewer = merged(relation.clauses.iter().map(|clause| with_scans(clause, &scans)).collect());
+            if fewer.len() < relation.clauses.len() {
+                relation.clauses = fewer;
+            }
+        }
+    }
+}
+
+/// The one scan that a relation is.
+struct OnlyScan {
+    head: Vec<Term>,
+    source: SourceId,
+    args: Vec<ScanArg>,
+}
+
+impl OnlyScan {
+    /// `None` if there are other goals, or a variable that is not in the head once.
+    fn of(clauses: &[Clause]) -> Option<Self> {
+        let [Clause { head, goals, .. }] = clauses else { return None };
+        let [Goal::Scan { polarity: Polarity::Positive, source, args, guards }] = goals.as_slice() else {
+            return None;
+        };
+        let distinct: OrderedSet<Term> = head.iter().copied().collect();
+        let is_plain = |arg: &ScanArg| match arg {
+            ScanArg::Term(term @ (Term::Var(_) | Term::Local(_))) => distinct.contains(term),
+            ScanArg::Term(Term::Const(_) | Term::Given(_) | Term::Now | Term::Ignored)
+            | ScanArg::OneOf(_) => true,
+        };
+        let is_plain = guards.is_empty()
+            && distinct.len() == head.len()
+            && head.iter().all(|term| matches!(term, Term::Var(_)))
+            && args.iter().all(is_plain);
+        is_plain.then(|| Self { head: head.clone(), source: *source, args: args.clone() })
+    }
+
+    /// The scan for the values of a call.
+    fn called(&self, values: &[Term]) -> Goal {
+        let value = |arg: &ScanArg| match arg {
+            ScanArg::Term(term) => {
+                let mut columns = self.head.iter().zip(values);
+                ScanArg::Term(columns.find(|(own, _)| *own == term).map_or(*term, |(_, value)| *value))
+            }
+            ScanArg::OneOf(literals) => ScanArg::OneOf(literals.clone()),
+        };
+        let args = self.args.iter().map(value).collect();
+        Goal::Scan { polarity: Polarity::Positive, source: self.source, args, guards: Vec::new() }
+    }
+}
+
+/// A clause with scans in place of the calls of relations that are only these.
+fn with_scans(clause: &Clause, scans: &IdVec<RelId, Option<OnlyScan>>) -> Clause {
+    let mut clause = clause.clone();
+    for goal in &mut clause.goals {
+        if let Goal::Call { polarity: Polarity::Positive, rel, args, guards } = goal
+            && let Some(scan) = &scans[*rel]
+            && guards.is_empty()
+        {
+            *goal = scan.called(args);
+        }
+    }
+    clause
 }
 
 /// Clauses of one relation, of which those that differ in one literal are one.

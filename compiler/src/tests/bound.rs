@@ -35,6 +35,9 @@ pub(super) const ROLES_ON_FOLDERS: SourceId = SourceId(0);
 /// The bound query of roles on documents.
 pub(super) const ROLES_ON_DOCUMENTS: SourceId = SourceId(1);
 
+/// The bound query of the folders that documents are in.
+pub(super) const FOLDERS_OF_DOCUMENTS: SourceId = SourceId(3);
+
 /// The bound query of open folders.
 pub(super) const OPEN_FOLDERS: SourceId = SourceId(6);
 

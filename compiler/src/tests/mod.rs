@@ -3,6 +3,7 @@
 mod bound;
 mod deadlines;
 mod factored;
+mod merged;
 #[expect(unreachable_pub, reason = "the test kit exports it")]
 #[path = "../../../tests/support/processor.rs"]
 pub(crate) mod processor;

@@ -1,9 +1,22 @@
-//! Rules that ask for two things, each of which has alternatives.
+//! Rules with alternatives inside, most of which ask for two things that each have some.
 
 use super::Pattern;
 use super::kinds::OWN_OR_VIEWED;
 
 pub(super) const CHOICES: &[Pattern] = &[
+    Pattern {
+        shape: "pattern-role-that-others-include",
+        title: "A role on the folder that another one includes, or a third role",
+        why: "All three are one list of roles, so the user's folders are one array.",
+        reads_each_row: false,
+        shorthand: "",
+        rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f);
+has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and has_role(u, \"auditor\", f);
+sees(u: User, f: Folder) if has_role(u, \"viewer\", f);
+sees(u: User, f: Folder) if has_role(u, \"editor\", f);",
+        expert: "d.folder_id IN (
+                   SELECT folder_id FROM folder_roles WHERE user_id = ? AND role IN ('viewer', 'editor', 'auditor'))",
+    },
     Pattern {
         shape: "pattern-roles-and-exceptions",
         title: "Several ways to a document, and a guard with exceptions for staff and for the owner",
