@@ -144,14 +144,25 @@ pub(super) struct ColumnOrigin {
     pub(super) behind: Vec<Vec<String>>,
     /// Whether no two rows share a value, at any moment.
     pub(super) unique: Option<bool>,
-    /// Whether the table is partitioned, and no two rows share both a value and the partition key.
-    pub(super) is_unique_with_partition_key: bool,
+    /// What the partition key of its table does for it.
+    pub(super) partition_key: PartitionKey,
     /// Whether the database has statistics of the table.
     pub(super) analysed: Option<bool>,
     /// The statement that creates an index on it.
     pub(super) index_ddl: String,
     /// Its collation, unless it is the database's own or statements overrule it.
     pub(super) collation: Option<Collation>,
+}
+
+/// Whether a table has a partition key, and what that does for a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum PartitionKey {
+    /// The table is not partitioned.
+    None,
+    /// No two rows share both a value and the partition key.
+    MakesUnique,
+    /// Two rows may share both.
+    Other,
 }
 
 /// Why a column may be NULL.

@@ -5,7 +5,9 @@
 //! may have overlooked. This module does not access the database.
 
 use super::column_types::{CommonType, CommonTypes, sql_type};
-use super::database::{Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Nulls};
+use super::database::{
+    Collation, Column, ColumnKind, ColumnOrigin, ColumnType, Fraction, Nulls, PartitionKey,
+};
 use super::finding::{Finding, FindingCode, Severity};
 use portcullis_compiler::Dialect;
 use portcullis_compiler::bindings::{Binding, BindingArg};
@@ -34,14 +36,14 @@ pub(super) fn binding(
     for ((id, ty), column) in types.enumerate().zip(columns) {
         let ty = *ty;
         let common = common.get(ty);
-        // No entry in `sql_types` is right for an address: the finding about its text has the remedy.
+        // No entry in `sql_types` and no index is right for an address: the finding about its text has the remedy.
         if column.ty.kind != ColumnKind::Address {
             findings.extend(sql_type(ty, column, sql_types, common));
         }
         findings.extend(text(column));
         findings.extend(collation(column));
         findings.extend(may_be_null(binding, id, column));
-        if is_entity(ty) {
+        if is_entity(ty) && column.ty.kind != ColumnKind::Address {
             findings.extend(index(ty, column, sql_types, common));
         }
     }
@@ -58,10 +60,16 @@ pub(super) fn row_table(
     let mut findings = promise(column, dialect);
     if column.origin.is_some() {
         if column.ty.kind == ColumnKind::Address {
-            let message = format!("{}; leave `{ty}` out of `tables`", with_mask(column));
+            let message = format!(
+                "{}; name a column of type text, such as one generated as `host({})`, or leave `{ty}` out of `tables` and \
+                 filter by that expression",
+                with_mask(column),
+                column.name
+            );
             findings.push(Finding::of(FindingCode::OtherText, Severity::Error, column, message));
         } else {
             findings.extend(sql_type(ty, column, sql_types, common));
+            findings.extend(text(column));
         }
         findings.extend(collation(column));
     }
@@ -78,7 +86,7 @@ pub(super) fn promise(column: &Column, dialect: Dialect) -> Vec<Finding> {
     let mut findings = Vec::new();
     match origin.unique {
         Some(true) => {}
-        Some(false) if origin.is_unique_with_partition_key => {
+        Some(false) if origin.partition_key == PartitionKey::MakesUnique => {
             let message = format!(
                 "`{table}` is partitioned, and PostgreSQL keeps this column unique only together with the partition \
                  key, so rows that differ in that key may share a value: keep the promise only if no id is ever used \
@@ -87,10 +95,15 @@ pub(super) fn promise(column: &Column, dialect: Dialect) -> Vec<Finding> {
             findings.push(Finding::of(FindingCode::PromiseUnchecked, Severity::Warning, column, message));
         }
         Some(false) => {
-            let form = if dialect == Dialect::Postgresql { ", not deferrable" } else { "" };
-            let message = format!(
-                "several rows of `{table}` may share a value: give it a unique index over all rows{form}"
-            );
+            let remedy = match (origin.partition_key, dialect) {
+                (PartitionKey::Other, _) => {
+                    "give the table a valid unique index on this column and its partition key, or leave the entry out if \
+                     that key is an expression"
+                }
+                (_, Dialect::Postgresql) => "give it a unique index over all rows, not deferrable",
+                (_, Dialect::Sqlite) => "give it a unique index over all rows",
+            };
+            let message = format!("several rows of `{table}` may share a value: {remedy}");
             findings.push(Finding::of(FindingCode::PromiseNotUnique, Severity::Error, column, message));
         }
         None => {
@@ -110,8 +123,8 @@ pub(super) fn nullable(nulls: Nulls) -> &'static str {
     match nulls {
         Nulls::Declarable => "may be NULL: declare it NOT NULL",
         Nulls::OfDomain => {
-            "may be NULL: declare the column itself NOT NULL, because a domain does not keep NULLs out of it in every \
-             case"
+            "may be NULL: declare the column itself NOT NULL, because a column can be NULL in spite of its domain, as \
+             from an empty subquery"
         }
         Nulls::OfMaterializedView => {
             "may be NULL, because a materialized view declares no column NOT NULL: name the table behind it, or leave \
@@ -145,9 +158,9 @@ fn text(column: &Column) -> Option<Finding> {
         }
         ColumnKind::OfSession => {
             let message = format!(
-                "is `{ty}`, whose text depends on settings of the session, such as `DateStyle`, \
-                 `extra_float_digits` or `search_path`: keep them as they are, or select a text that does not depend \
-                 on them, as with `to_char`"
+                "is `{ty}`, whose text depends on settings of the session (`DateStyle`, `TimeZone`, \
+                 `extra_float_digits`, `bytea_output` or `search_path`, by type): keep them as they are, or select a \
+                 text that does not depend on them, such as `to_char(…)` of a date or `encode(…, 'hex')` of a `bytea`"
             );
             Some(Finding::of(FindingCode::SessionText, Severity::Warning, column, message))
         }

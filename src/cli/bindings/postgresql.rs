@@ -5,7 +5,7 @@
 
 use super::database::{
     Collation, Column, ColumnKind, ColumnOrigin, ColumnType, ExpressionIndex, Fraction, Jit, Nulls,
-    PostgresqlPlan, TableSize,
+    PartitionKey, PostgresqlPlan, TableSize,
 };
 use crate::cli::error::CliError;
 use crate::libpq::{self, place, reason};
@@ -21,7 +21,8 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
 /// if the column is its first and it covers every row, or every row where it is not NULL; an index over an
 /// expression has column 0. A unique index of a deferrable constraint may be violated within a transaction,
-/// and one of a table that others inherit from does not cover their rows.
+/// and one of a table that others inherit from does not cover their rows. The partition key is that of all levels
+/// of partitions, whose tables may number the same columns differently.
 const ORIGIN: &str = "
     WITH usable AS (
       SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND i.indpred IS NULL AND NOT EXISTS (
@@ -31,6 +32,14 @@ const ORIGIN: &str = "
         JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = $2
       WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indisvalid AND m.amname IN ('btree', 'hash')
         AND coalesce(pg_get_expr(i.indpred, i.indrelid) = format('(%I IS NOT NULL)', a.attname), true)
+    ), levels AS (
+      SELECT relid FROM pg_partition_tree($1) UNION SELECT relid FROM pg_partition_ancestors($1)
+    ), partition_keys AS (
+      SELECT own.attnum
+      FROM levels JOIN pg_partitioned_table p ON p.partrelid = levels.relid
+        CROSS JOIN LATERAL unnest(p.partattrs::int2[]) k (attnum)
+        JOIN pg_attribute a ON a.attrelid = p.partrelid AND a.attnum = k.attnum
+        JOIN pg_attribute own ON own.attrelid = $1 AND own.attname = a.attname
     )
     SELECT t.oid::regclass::text, a.attname::text, t.relkind IN ('r', 'p', 'm'), a.attnotnull,
            EXISTS (SELECT FROM usable), EXISTS (SELECT FROM usable WHERE is_unique),
@@ -45,25 +54,24 @@ const ORIGIN: &str = "
              WHERE i.indrelid = $1 AND i.place > 0 AND i.place < i.indnkeyatts AND i.indisvalid AND i.indpred IS NULL
                AND 0 <> ALL (i.indkey)),
            t.relkind = 'p' AND EXISTS (
-             SELECT FROM pg_index i JOIN pg_partitioned_table p ON p.partrelid = i.indrelid,
-               LATERAL (SELECT array_agg(k) FROM unnest(i.indkey) WITH ORDINALITY u (k, n)
-                        WHERE n <= i.indnkeyatts) u (keys)
+             SELECT FROM pg_index i, LATERAL (
+               SELECT array_agg(k) FROM unnest(i.indkey) WITH ORDINALITY u (k, n) WHERE n <= i.indnkeyatts) u (keys)
              WHERE i.indrelid = $1 AND i.indisunique AND i.indimmediate AND i.indisvalid AND i.indpred IS NULL
-               AND $2 = ANY (u.keys) AND u.keys <@ (p.partattrs::int2[] || $2)),
+               AND $2 = ANY (u.keys) AND u.keys <@ (ARRAY(SELECT attnum FROM partition_keys) || $2)),
            ARRAY(
              SELECT pg_get_expr(i.indpred, i.indrelid)
              FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid JOIN pg_am m ON m.oid = c.relam
              WHERE i.indrelid = $1 AND i.indkey[0] = $2 AND i.indisvalid AND i.indpred IS NOT NULL
                AND m.amname IN ('btree', 'hash')),
-           t.relkind = 'm', coalesce(y.typnotnull, false)
+           t.relkind = 'm', coalesce(y.typnotnull, false), t.relkind = 'p'
     FROM pg_class t JOIN pg_attribute a ON a.attrelid = t.oid
       LEFT JOIN pg_type y ON y.oid = a.atttypid
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
 /// The name of a type, and whether its text depends on the session: it is one of these types, or is made of
-/// one, as a domain, an array, a range or a composite type. The names that `reg…` types show are shortened by
-/// `search_path`. The column with the multirange of a range is missing before PostgreSQL 14.
+/// one, as a domain, an array, a range or a composite type. The names that `reg…` types show depend on
+/// `search_path` and `quote_all_identifiers`. The column with the multirange of a range is missing before PostgreSQL 14.
 const TYPE: &str = "
     WITH RECURSIVE parts (oid) AS (
       SELECT $1::oid
@@ -81,7 +89,7 @@ const TYPE: &str = "
     SELECT format_type($1, $2), EXISTS (
       SELECT FROM parts JOIN pg_type t USING (oid)
       WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typname IN (
-        'date', 'timestamp', 'timestamptz', 'interval', 'float4', 'float8', 'money', 'bytea',
+        'record', 'date', 'timestamp', 'timestamptz', 'interval', 'float4', 'float8', 'money', 'bytea',
         'point', 'line', 'lseg', 'box', 'path', 'polygon', 'circle',
         'regclass', 'regproc', 'regprocedure', 'regoper', 'regoperator', 'regnamespace', 'regrole', 'regtype',
         'regconfig', 'regdictionary', 'regcollation'))";
@@ -185,7 +193,11 @@ impl Postgresql {
             analysed: stated(row.try_get(8)?),
             index_ddl: row.try_get(9)?,
             behind: row.try_get::<_, Vec<String>>(10)?.iter().map(|names| column_names(names)).collect(),
-            is_unique_with_partition_key: row.try_get(11)?,
+            partition_key: match (row.try_get(15)?, row.try_get(11)?) {
+                (false, _) => PartitionKey::None,
+                (true, true) => PartitionKey::MakesUnique,
+                (true, false) => PartitionKey::Other,
+            },
             partial: row.try_get(12)?,
             nulls: match (row.try_get(13)?, row.try_get(14)?) {
                 (true, _) => Nulls::OfMaterializedView,

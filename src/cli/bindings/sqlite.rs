@@ -3,7 +3,7 @@
 //! SQLite itself traces a column through views to its table. The type of a column is determined by the words
 //! in its declaration, by SQLite's rules.
 
-use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, Nulls, PlanLine};
+use super::database::{Column, ColumnKind, ColumnOrigin, ColumnType, Nulls, PartitionKey, PlanLine};
 use crate::cli::error::CliError;
 use rusqlite::ffi::SQLITE_ERROR;
 use rusqlite::{Connection, Error, OpenFlags, OptionalExtension};
@@ -135,7 +135,7 @@ impl Sqlite {
             analysed: None,
             partial: Vec::new(),
             behind: Vec::new(),
-            is_unique_with_partition_key: false,
+            partition_key: PartitionKey::None,
             nulls: Nulls::Declarable,
             index_ddl: index_ddl(table, column),
             // Statements for SQLite always specify their collation.

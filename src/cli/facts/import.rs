@@ -28,7 +28,7 @@ is imported, FILE.import records the progress: an interrupted import continues f
 with --resume. Importing a file twice changes nothing.
 
 The folder of --data must have a store with a policy, and no service may be using it. For a new folder, \
-`portcullis serve --data new --policy policy.polar` makes both: stop it before the import. `portcullis backup` and \
+`portcullis serve --data new --policy policy.polar` creates both; stop it before you import. `portcullis backup` and \
 `restore` copy an environment with its policy.
 
 Over https, this machine must trust the certificate of the service. SSL_CERT_FILE names a PEM \

@@ -159,7 +159,7 @@ impl Nesting {
 #[cfg(test)]
 mod tests {
     use super::ScannedTable;
-    use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Nulls};
+    use crate::cli::bindings::database::{ColumnKind, ColumnOrigin, Nulls, PartitionKey};
     use crate::cli::bindings::explain::known::KnownColumn;
 
     fn column(name: &str, ty: &str, kind: ColumnKind, indexed: bool) -> KnownColumn {
@@ -171,7 +171,7 @@ mod tests {
             partial: Vec::new(),
             behind: Vec::new(),
             unique: Some(false),
-            is_unique_with_partition_key: false,
+            partition_key: PartitionKey::None,
             nulls: Nulls::Declarable,
             analysed: Some(true),
             index_ddl: format!("CREATE INDEX ON t ({name});"),

@@ -5,7 +5,7 @@
 
 use super::decide::{BoundColumn, TypeColumns};
 use super::promises;
-use crate::cli::bindings::database::{ColumnKind, Nulls};
+use crate::cli::bindings::database::{ColumnKind, Nulls, PartitionKey};
 use crate::cli::bindings::judge::{self, is_entity};
 use portcullis_compiler::bindings::Bindings;
 use portcullis_compiler::ir::Program;
@@ -57,7 +57,7 @@ fn lack(bound: &BoundColumn<'_>) -> Lack {
         Some(true) if origin.not_null == Some(false) => Lack::NotNull(origin.nulls),
         Some(true) if is_loose || bound.column.ty.kind == ColumnKind::Unknown => Lack::Ids,
         Some(true) => Lack::Form,
-        Some(false) if origin.is_unique_with_partition_key => Lack::PartitionKey,
+        Some(false) if origin.partition_key == PartitionKey::MakesUnique => Lack::PartitionKey,
         Some(false) => Lack::Unique,
         None => Lack::View,
     }

@@ -84,16 +84,26 @@ fn a_partitioned_table_keeps_an_id_unique_only_together_with_its_partition_key()
         table("other_column", ", UNIQUE (day)"),
         table("invalid", ""),
         "CREATE UNIQUE INDEX ON ONLY invalid (id, day);".to_owned(),
+        "CREATE TABLE levels (id bigint NOT NULL, day date, region int, PRIMARY KEY (id, day, region))
+           PARTITION BY RANGE (day);
+         CREATE TABLE levels_2026 (region int NOT NULL, day date NOT NULL, id bigint NOT NULL) PARTITION BY LIST (region);
+         ALTER TABLE levels ATTACH PARTITION levels_2026 FOR VALUES FROM ('2026-01-01') TO ('2027-01-01');
+         CREATE TABLE levels_2026_1 PARTITION OF levels_2026 FOR VALUES IN (1);"
+            .to_owned(),
     ];
     let database = postgresql("partitioned", &tables.concat());
-    let expected = "warning Entry id: `together` is partitioned, and PostgreSQL keeps this column unique only together \
-                    with the partition key, so rows that differ in that key may share a value: keep the promise only if \
-                    no id is ever used twice, as where all come from one sequence";
-    assert_eq!(of_promise(&database, "postgresql", "together.id"), (0, vec![expected.to_owned()]));
+    for name in ["together", "levels", "levels_2026"] {
+        let expected = format!(
+            "warning Entry id: `{name}` is partitioned, and PostgreSQL keeps this column unique only together with the \
+             partition key, so rows that differ in that key may share a value: keep the promise only if no id is ever used \
+             twice, as where all come from one sequence"
+        );
+        assert_eq!(of_promise(&database, "postgresql", &format!("{name}.id")), (0, vec![expected]));
+    }
     for name in ["other_column", "invalid"] {
         let expected = format!(
-            "error Entry id: several rows of `{name}` may share a value: give it a unique index over all rows, not \
-             deferrable"
+            "error Entry id: several rows of `{name}` may share a value: give the table a valid unique index on this \
+             column and its partition key, or leave the entry out if that key is an expression"
         );
         assert_eq!(of_promise(&database, "postgresql", &format!("{name}.id")), (1, vec![expected]));
     }
@@ -107,12 +117,18 @@ fn a_promise_that_is_not_kept_has_a_remedy_that_can_be_followed() {
         CREATE MATERIALIZED VIEW listed AS SELECT id FROM entries;
         CREATE UNIQUE INDEX ON listed (id);";
     let database = postgresql("remedied", tables);
-    let expected = "error Entry id: may be NULL: declare the column itself NOT NULL, because a domain does not keep \
-                    NULLs out of it in every case";
+    let expected = "error Entry id: may be NULL: declare the column itself NOT NULL, because a column can be NULL in \
+                    spite of its domain, as from an empty subquery";
     assert_eq!(of_promise(&database, "postgresql", "entries.id"), (1, vec![expected.to_owned()]));
     let expected = "error Entry id: may be NULL, because a materialized view declares no column NOT NULL: name the table \
                     behind it, or leave the entry out";
     assert_eq!(of_promise(&database, "postgresql", "listed.id"), (1, vec![expected.to_owned()]));
+    let database = postgresql("dated", "CREATE TABLE days (day date PRIMARY KEY);");
+    let (code, found) = of_promise(&database, "postgresql", "days.day");
+    assert!(
+        code == 0 && found[0].starts_with("warning Entry day: is `date`, whose text depends"),
+        "{found:?}"
+    );
     let folder = tempfile::tempdir().unwrap();
     let database = sqlite(folder.path(), "CREATE TABLE entries (id INTEGER NOT NULL);");
     let expected =
