@@ -36,7 +36,7 @@ pub(super) fn binding(
     for ((id, ty), column) in types.enumerate().zip(columns) {
         let ty = *ty;
         let common = common.get(ty);
-        // No entry in `sql_types` and no index is right for an address: the finding about its text has the remedy.
+        // No entry in `sql_types` and no index helps an address: the finding about its text has the remedy.
         if column.ty.kind != ColumnKind::Address {
             findings.extend(sql_type(ty, column, sql_types, common));
         }

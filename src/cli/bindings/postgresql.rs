@@ -21,8 +21,8 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
 /// if the column is its first and it covers every row, or every row where it is not NULL; an index over an
 /// expression has column 0. A unique index of a deferrable constraint may be violated within a transaction,
-/// and one of a table that others inherit from does not cover their rows. The partition key is that of all levels
-/// of partitions, whose tables may number the same columns differently.
+/// and one of a table that others inherit from does not cover their rows. The partition key has the columns
+/// of all levels, by name: each table numbers them in its own order.
 const ORIGIN: &str = "
     WITH usable AS (
       SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND i.indpred IS NULL AND NOT EXISTS (
@@ -71,7 +71,7 @@ const ORIGIN: &str = "
 
 /// The name of a type, and whether its text depends on the session: it is one of these types, or is made of
 /// one, as a domain, an array, a range or a composite type. The names that `reg…` types show depend on
-/// `search_path` and `quote_all_identifiers`. The column with the multirange of a range is missing before PostgreSQL 14.
+/// `search_path` and `quote_all_identifiers`. `pg_range` has no column for multiranges before PostgreSQL 14.
 const TYPE: &str = "
     WITH RECURSIVE parts (oid) AS (
       SELECT $1::oid
