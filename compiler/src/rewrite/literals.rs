@@ -3,8 +3,9 @@
 //! Clauses that differ only in one String of a positive scan become one clause, which scans for any of them:
 //! `role IN ('admin', 'maintainer', 'reader')`.
 //!
-//! A call of a relation that is one scan is compared as that scan. So a role that other roles include is
-//! merged with one that nothing includes:
+//! A call of a relation that is nothing but one scan counts as that scan. So roles that a rule of their own
+//! puts together are merged with a role that a clause asks for directly, if both have their goals in the same
+//! order:
 //!
 //! ```text
 //! teller(u, b) :- role(u, "teller" or "manager", b).
@@ -14,6 +15,7 @@
 //! ```
 
 use crate::catalog::SourceId;
+use crate::datalog::unfold::unfold_call;
 use crate::datalog::{Clause, Goal, RelId, ScanArg, Specialised, Term};
 use crate::id_vec::IdVec;
 use crate::ir::{ConstId, Polarity};
@@ -65,69 +67,50 @@ pub(super) fn merge_clauses(program: &mut Specialised) {
             relation.clauses = merged(std::mem::take(&mut relation.clauses));
         }
     }
-    let scans: IdVec<RelId, Option<OnlyScan>> =
-        program.relations.iter().map(|relation| OnlyScan::of(&relation.clauses)).collect();
+    let scans: IdVec<RelId, Option<Clause>> =
+        program.relations.iter().map(|relation| only_scan(&relation.clauses).cloned()).collect();
     for relation in &mut program.relations {
         let calls_scan = |clause: &Clause| clause.callees().any(|rel| scans[rel].is_some());
         if relation.clauses.len() > 1 && relation.clauses.iter().any(calls_scan) {
-            let fewer = merged(relation.clauses.iter().map(|clause| with_scans(clause, &scans)).collect());
+            let scanning: Vec<Clause> =
+                relation.clauses.iter().map(|clause| with_scans(clause, &scans)).collect();
+            let fewer = merged(scanning.clone());
             if fewer.len() < relation.clauses.len() {
-                relation.clauses = fewer;
+                // A clause that was merged with no other keeps its calls, which other clauses may share.
+                let calling: OrderedMap<Clause, Clause> =
+                    scanning.into_iter().zip(std::mem::take(&mut relation.clauses)).collect();
+                let kept = |clause: Clause| calling.get(&clause).cloned().unwrap_or(clause);
+                relation.clauses = fewer.into_iter().map(kept).collect();
             }
         }
     }
 }
 
-/// The one scan that a relation is.
-struct OnlyScan {
-    head: Vec<Term>,
-    source: SourceId,
-    args: Vec<ScanArg>,
-}
-
-impl OnlyScan {
-    /// `None` if there are other goals, or a variable that is not in the head once.
-    fn of(clauses: &[Clause]) -> Option<Self> {
-        let [Clause { head, goals, .. }] = clauses else { return None };
-        let [Goal::Scan { polarity: Polarity::Positive, source, args, guards }] = goals.as_slice() else {
-            return None;
-        };
-        let distinct: OrderedSet<Term> = head.iter().copied().collect();
-        let is_plain = |arg: &ScanArg| match arg {
-            ScanArg::Term(term @ (Term::Var(_) | Term::Local(_))) => distinct.contains(term),
-            ScanArg::Term(Term::Const(_) | Term::Given(_) | Term::Now | Term::Ignored)
-            | ScanArg::OneOf(_) => true,
-        };
-        let is_plain = guards.is_empty()
-            && distinct.len() == head.len()
-            && head.iter().all(|term| matches!(term, Term::Var(_)))
-            && args.iter().all(is_plain);
-        is_plain.then(|| Self { head: head.clone(), source: *source, args: args.clone() })
-    }
-
-    /// The scan for the values of a call.
-    fn called(&self, values: &[Term]) -> Goal {
-        let value = |arg: &ScanArg| match arg {
-            ScanArg::Term(term) => {
-                let mut columns = self.head.iter().zip(values);
-                ScanArg::Term(columns.find(|(own, _)| *own == term).map_or(*term, |(_, value)| *value))
-            }
-            ScanArg::OneOf(literals) => ScanArg::OneOf(literals.clone()),
-        };
-        let args = self.args.iter().map(value).collect();
-        Goal::Scan { polarity: Polarity::Positive, source: self.source, args, guards: Vec::new() }
+/// The clause of a relation that is nothing but one scan.
+fn only_scan(clauses: &[Clause]) -> Option<&Clause> {
+    let [clause] = clauses else { return None };
+    match clause.goals.as_slice() {
+        [Goal::Scan { polarity: Polarity::Positive, guards, .. }] if guards.is_empty() => Some(clause),
+        _ => None,
     }
 }
 
-/// A clause with scans in place of the calls of relations that are only these.
-fn with_scans(clause: &Clause, scans: &IdVec<RelId, Option<OnlyScan>>) -> Clause {
+/// The clause, with each call of a relation that is one scan replaced by that scan, unless that takes
+/// comparisons, too.
+fn with_scans(clause: &Clause, scans: &IdVec<RelId, Option<Clause>>) -> Clause {
     let mut clause = clause.clone();
-    for goal in &mut clause.goals {
-        if let Goal::Call { polarity: Polarity::Positive, rel, args, guards } = goal
+    for place in 0..clause.goals.len() {
+        if let Some(Goal::Call { polarity: Polarity::Positive, rel, args, guards }) = clause.goals.get(place)
             && let Some(scan) = &scans[*rel]
             && guards.is_empty()
         {
-            *goal = scan.called(args);
+            let mut unfolded = unfold_call(&clause, place, args, scan);
+            if unfolded.goals.len() == clause.goals.len()
+                && let Some(scan) = unfolded.goals.pop()
+            {
+                unfolded.goals.insert(place, scan);
+                clause = unfolded;
+            }
         }
     }
     clause
@@ -174,7 +157,7 @@ pub(super) fn merged(clauses: Vec<Clause>) -> Vec<Clause> {
 fn literal_places(goal_place: usize, goal: &Goal) -> Vec<ArgPlace> {
     match goal {
         Goal::Scan { polarity: Polarity::Positive, args, .. } => {
-            let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)));
+            let is_literal = |arg: &ScanArg| matches!(arg, ScanArg::Term(Term::Const(_)) | ScanArg::OneOf(_));
             let literals = args.iter().enumerate().filter(|(_, arg)| is_literal(arg));
             literals.map(|(arg, _)| ArgPlace { goal: goal_place, arg }).collect()
         }

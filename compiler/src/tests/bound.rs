@@ -35,6 +35,9 @@ pub(super) const ROLES_ON_FOLDERS: SourceId = SourceId(0);
 /// The bound query of roles on documents.
 pub(super) const ROLES_ON_DOCUMENTS: SourceId = SourceId(1);
 
+/// The bound query of the parents of folders.
+pub(super) const PARENTS: SourceId = SourceId(2);
+
 /// The bound query of the folders that documents are in.
 pub(super) const FOLDERS_OF_DOCUMENTS: SourceId = SourceId(3);
 
