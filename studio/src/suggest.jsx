@@ -15,7 +15,7 @@ import { useStudio } from "./state.js";
  */
 export function Suggest({ label, value, onChange, onEnter, suggest, placeholder, hidden, name, invalid, fault }) {
   const [found, setFound] = useState([]);
-  // The text of the option that the arrow keys reached: it keeps its mark when an answer renews the list.
+  // The text of the option that the arrow keys marked. The option stays marked when a later answer still has it.
   const [marked, setMarked] = useState(null);
   const at = found.findIndex(({ text }) => text === marked);
   const field = useRef(null);
@@ -34,7 +34,9 @@ export function Suggest({ label, value, onChange, onEnter, suggest, placeholder,
     const suggestions = await suggest(field.current?.value ?? "", cursor).catch(() => []);
     if (number !== asked.current || document.activeElement !== field.current) return;
     const written = (field.current?.value ?? "").slice(0, cursor);
-    setFound(suggestions.filter(({ from, text }) => written.slice(from) !== text).slice(0, 12));
+    const shown = suggestions.filter(({ from, text }) => written.slice(from) !== text).slice(0, 12);
+    setFound(shown);
+    setMarked((text) => (shown.some((option) => option.text === text) ? text : null));
   };
   useEffect(() => () => void asked.current++, []);
   // Who types before the names of the policy are there gets their suggestions once they are.

@@ -122,7 +122,7 @@ fn columns(body: &SetExpr) -> Result<Option<usize>, String> {
 }
 
 /// What may follow `IS` in a bound query.
-const AFTER_IS: &str = "NULL, TRUE, FALSE or DISTINCT FROM, each also after NOT";
+const AFTER_IS: &str = "NULL, TRUE, FALSE or DISTINCT FROM";
 
 /// The parser's message as the end of a sentence, without its positions, which refer to the printed text.
 fn reason(error: &ParserError) -> String {
@@ -130,9 +130,9 @@ fn reason(error: &ParserError) -> String {
         ParserError::RecursionLimitExceeded => "nests too deeply: move a part into a view".to_owned(),
         ParserError::TokenizerError(text) | ParserError::ParserError(text) => {
             let text = text.split(" at Line:").next().unwrap_or(text);
-            // It also names forms of JSON and of Unicode, which are rare.
+            // The parser's own list also has `IS JSON` and `IS NORMALIZED`, which are rare.
             let text = match text.split_once(" after IS, found: ") {
-                Some((_, found)) => format!("after IS, expected {AFTER_IS}, found {found}"),
+                Some((_, found)) => format!("after IS or IS NOT, expected {AFTER_IS}, found {found}"),
                 None => text.to_owned(),
             };
             let text = text.replace("Expected: ", "expected ").replace(", found: ", ", found ");

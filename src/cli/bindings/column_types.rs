@@ -152,7 +152,7 @@ fn remedy(ty: &str, found: &str, common: Option<&CommonType>) -> String {
             format!("leave `{ty}` out of it, or give all columns of {ty} one type")
         }
         Some(CommonType::One(name)) => format!("write `{ty}: {name}` there"),
-        // `--fix` removes an entry for String, Integer or Boolean that is not true of all columns.
+        // As `--fix` does: it removes an entry for String, Integer or Boolean that does not fit all columns.
         None if !is_entity(ty) => format!("leave `{ty}` out of it"),
         None => format!("write `{ty}: {found}` there"),
     }

@@ -144,7 +144,7 @@ pub(super) struct ColumnOrigin {
     pub(super) behind: Vec<Vec<String>>,
     /// Whether no two rows share a value, at any moment.
     pub(super) unique: Option<bool>,
-    /// What the partition key of its table does for it.
+    /// Whether the partition key of its table makes it unique.
     pub(super) partition_key: PartitionKey,
     /// Whether the database has statistics of the table.
     pub(super) analysed: Option<bool>,
@@ -154,14 +154,14 @@ pub(super) struct ColumnOrigin {
     pub(super) collation: Option<Collation>,
 }
 
-/// Whether a table has a partition key, and what that does for a column.
+/// Whether a column of a partitioned table is unique together with the partition key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PartitionKey {
     /// The table is not partitioned.
     None,
     /// No two rows share both a value and the partition key.
     MakesUnique,
-    /// Two rows may share both.
+    /// The table is partitioned, and two rows may share both the value and the partition key.
     Other,
 }
 

@@ -36,7 +36,8 @@ pub(super) fn binding(
     for ((id, ty), column) in types.enumerate().zip(columns) {
         let ty = *ty;
         let common = common.get(ty);
-        // No entry in `sql_types` and no index helps an address: the finding about its text has the remedy.
+        // An address needs neither an entry in `sql_types` nor an index: the finding about its text says what
+        // to do.
         if column.ty.kind != ColumnKind::Address {
             findings.extend(sql_type(ty, column, sql_types, common));
         }
@@ -69,7 +70,14 @@ pub(super) fn row_table(
             findings.push(Finding::of(FindingCode::OtherText, Severity::Error, column, message));
         } else {
             findings.extend(sql_type(ty, column, sql_types, common));
-            findings.extend(text(column));
+            if column.ty.kind == ColumnKind::OfSession {
+                let message = format!(
+                    "is `{}`, whose text depends on settings of the session: do not change them, name a column of type \
+                     text, or leave `{ty}` out of `tables`",
+                    column.ty.name
+                );
+                findings.push(Finding::of(FindingCode::SessionText, Severity::Warning, column, message));
+            }
         }
         findings.extend(collation(column));
     }
@@ -90,15 +98,15 @@ pub(super) fn promise(column: &Column, dialect: Dialect) -> Vec<Finding> {
             let message = format!(
                 "`{table}` is partitioned, and PostgreSQL keeps this column unique only together with the partition \
                  key, so rows that differ in that key may share a value: keep the promise only if no id is ever used \
-                 twice, as where all come from one sequence"
+                 twice, for example because all come from one sequence"
             );
             findings.push(Finding::of(FindingCode::PromiseUnchecked, Severity::Warning, column, message));
         }
         Some(false) => {
             let remedy = match (origin.partition_key, dialect) {
                 (PartitionKey::Other, _) => {
-                    "give the table a valid unique index on this column and its partition key, or leave the entry out if \
-                     that key is an expression"
+                    "give the table a valid unique index on this column and the columns of the partition key; if that \
+                     key has an expression, leave the entry out of `tables`"
                 }
                 (_, Dialect::Postgresql) => "give it a unique index over all rows, not deferrable",
                 (_, Dialect::Sqlite) => "give it a unique index over all rows",
@@ -118,17 +126,17 @@ pub(super) fn promise(column: &Column, dialect: Dialect) -> Vec<Finding> {
     findings
 }
 
-/// That a column may be NULL, and what to do about it.
+/// Says why a column may be NULL, and what to do about it.
 pub(super) fn nullable(nulls: Nulls) -> &'static str {
     match nulls {
         Nulls::Declarable => "may be NULL: declare it NOT NULL",
         Nulls::OfDomain => {
-            "may be NULL: declare the column itself NOT NULL, because a column can be NULL in spite of its domain, as \
-             from an empty subquery"
+            "may be NULL: declare the column itself NOT NULL; a domain that is NOT NULL does not prevent it, for \
+             example when an empty subquery is inserted"
         }
         Nulls::OfMaterializedView => {
-            "may be NULL, because a materialized view declares no column NOT NULL: name the table behind it, or leave \
-             the entry out"
+            "may be NULL, because no column of a materialized view can be NOT NULL: name the table behind it, or leave \
+             the entry out of `tables`"
         }
     }
 }
@@ -158,9 +166,10 @@ fn text(column: &Column) -> Option<Finding> {
         }
         ColumnKind::OfSession => {
             let message = format!(
-                "is `{ty}`, whose text depends on settings of the session (`DateStyle`, `TimeZone`, \
-                 `extra_float_digits`, `bytea_output` or `search_path`, by type): keep them as they are, or select a \
-                 text that does not depend on them, such as `to_char(…)` of a date or `encode(…, 'hex')` of a `bytea`"
+                "is `{ty}`, whose text depends on settings of the session, such as `DateStyle`, `TimeZone`, \
+                 `IntervalStyle`, `lc_monetary`, `extra_float_digits`, `bytea_output` or `search_path`: do not change \
+                 them, or select a text that does not depend on them, such as `to_char(…)` of a date or \
+                 `encode(…, 'hex')` of a `bytea`"
             );
             Some(Finding::of(FindingCode::SessionText, Severity::Warning, column, message))
         }
@@ -177,7 +186,7 @@ fn text(column: &Column) -> Option<Finding> {
     }
 }
 
-/// That the text of an address is not its id.
+/// Says that the text of an address has a mask, so it is not the id.
 fn with_mask(column: &Column) -> String {
     format!(
         "is `{}`, which PostgreSQL casts to a text with its mask, such as `10.0.0.2/32`: no id matches",

@@ -21,8 +21,8 @@ const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL 
 /// A column of a table: whether the table itself has rows, and the constraints of the column. An index counts
 /// if the column is its first and it covers every row, or every row where it is not NULL; an index over an
 /// expression has column 0. A unique index of a deferrable constraint may be violated within a transaction,
-/// and one of a table that others inherit from does not cover their rows. The partition key has the columns
-/// of all levels, by name: each table numbers them in its own order.
+/// and one of a table that others inherit from does not cover their rows. The partition key is that of all
+/// levels together; its columns are matched by name, because each table numbers its columns itself.
 const ORIGIN: &str = "
     WITH usable AS (
       SELECT i.indisunique AND i.indnkeyatts = 1 AND i.indimmediate AND i.indpred IS NULL AND NOT EXISTS (
@@ -69,9 +69,10 @@ const ORIGIN: &str = "
       LEFT JOIN pg_collation l ON l.oid = a.attcollation AND l.collname <> 'default'
     WHERE t.oid = $1 AND a.attnum = $2";
 
-/// The name of a type, and whether its text depends on the session: it is one of these types, or is made of
-/// one, as a domain, an array, a range or a composite type. The names that `reg…` types show depend on
-/// `search_path` and `quote_all_identifiers`. `pg_range` has no column for multiranges before PostgreSQL 14.
+/// The name of a type, and whether its text depends on the session: whether it, or a type that it is made of
+/// (by a domain, an array, a range or a composite type), is in the list below. The names that `reg…` types
+/// show depend on `search_path` and `quote_all_identifiers`. `to_jsonb` reads `rngmultitypid`, which
+/// PostgreSQL has only from 14.
 const TYPE: &str = "
     WITH RECURSIVE parts (oid) AS (
       SELECT $1::oid

@@ -27,8 +27,8 @@ Every fact is checked against the active policy before its chunk is sent, and er
 is imported, FILE.import records the progress: an interrupted import continues from there \
 with --resume. Importing a file twice changes nothing.
 
-The folder of --data must have a store with a policy, and no service may be using it. For a new folder, \
-`portcullis serve --data new --policy policy.polar` creates both; stop it before you import. `portcullis backup` and \
+The folder of --data must already contain a store with a policy, and no service may use it meanwhile. To create \
+one, run `portcullis serve --data new --policy policy.polar` and stop it again. `portcullis backup` and \
 `restore` copy an environment with its policy.
 
 Over https, this machine must trust the certificate of the service. SSL_CERT_FILE names a PEM \

@@ -1,4 +1,4 @@
-//! Rules with alternatives inside, most of which ask for two things that each have some.
+//! Rules with alternatives; most ask for two things, each of which can be had in several ways.
 
 use super::Pattern;
 use super::kinds::OWN_OR_VIEWED;
@@ -6,8 +6,8 @@ use super::kinds::OWN_OR_VIEWED;
 pub(super) const CHOICES: &[Pattern] = &[
     Pattern {
         shape: "pattern-role-that-others-include",
-        title: "A role on the folder that another one includes, or a third role",
-        why: "All three are one list of roles, so the user's folders are one array.",
+        title: "One of two roles on the folder through another rule, or a third role",
+        why: "The three roles become one list, so one array has all folders of the user.",
         reads_each_row: false,
         shorthand: "",
         rule: "has_permission(u: User, \"read\", d: Document) if has_relation(d, \"folder\", f) and sees(u, f);

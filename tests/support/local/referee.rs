@@ -58,8 +58,8 @@ impl Referee<'_> {
 
     /// Whether a statement over these tables must ask its rows first whether they are the whole answer. A
     /// text for a caller cannot ask, nor whether a bound table is empty. A filter may test each row instead;
-    /// but not one of a String, for whose values rules are copied. With bound facts of a type that the policy
-    /// does not mention, the statement may be refused for these first.
+    /// but not one of a String, for whose values rules are copied. If a bound table is about a type that
+    /// the policy does not mention, the compiler may name that as the reason instead.
     fn depends_on_rows(&self, local: &Local, way: Way) -> bool {
         let depends = |question: &Question| {
             let shape = Shape::of(self.program, question);

@@ -213,6 +213,6 @@ fn syntax_that_the_parser_does_not_know_has_another_spelling() {
     }
     becomes_in_sqlite("SELECT a FROM t WHERE a NOTNULL", "SELECT a FROM t WHERE a NOTNULL");
     let reason = read("SELECT a FROM t WHERE a IS 'x'", Dialect::Sqlite).expect_err("refused");
-    let expected = "after IS, expected NULL, TRUE, FALSE or DISTINCT FROM, each also after NOT, found 'x'";
+    let expected = "after IS or IS NOT, expected NULL, TRUE, FALSE or DISTINCT FROM, found 'x'";
     assert!(reason.contains(expected), "{reason}");
 }

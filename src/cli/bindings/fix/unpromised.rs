@@ -73,10 +73,10 @@ fn reason(ty: &str, lack: Lack, bound: &BoundColumn<'_>, bindings: &Bindings) ->
         ),
         Lack::PartitionKey => format!(
             "`{place}` is unique only together with the partition key: write `{ty}: {place}` under `tables` if no id \
-             is ever used twice, as where all come from one sequence"
+             is ever used twice, for example because all come from one sequence"
         ),
         Lack::NotNull(Nulls::OfMaterializedView) => format!(
-            "`{place}` may be NULL, because a materialized view declares no column NOT NULL: write a column of the \
+            "`{place}` may be NULL, because no column of a materialized view can be NOT NULL: write a column of the \
              table behind it under `tables` if you filter the rows of that table"
         ),
         Lack::NotNull(nulls) => format!("`{place}` {}", judge::nullable(nulls)),

@@ -335,7 +335,7 @@ tables: {Entry: entries.id}
          column reads the whole table",
         "warning Entry id: `entries` is partitioned, and PostgreSQL keeps this column unique only together \
          with the partition key, so rows that differ in that key may share a value: keep the promise only if no id is \
-         ever used twice, as where all come from one sequence",
+         ever used twice, for example because all come from one sequence",
     ];
     assert_eq!(found, expected);
 }

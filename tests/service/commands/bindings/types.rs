@@ -277,7 +277,7 @@ fn a_promised_column_of_another_type_is_no_reason_to_repeat_the_entry() {
     assert!(!out.contains("\n+  Doc: bigint"), "{out}");
 }
 
-/// In ranges, arrays and composite types, too, and where it is a name that `search_path` shortens.
+/// Also in ranges, arrays and composite types, and for names that depend on `search_path`.
 #[test]
 fn a_text_that_depends_on_the_session_is_found_in_every_type() {
     const DEPENDENT: &str = "date; timestamp(0); timestamptz; interval; float4; float8; money; bytea; birthday; \
