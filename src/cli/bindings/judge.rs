@@ -60,25 +60,10 @@ pub(super) fn row_table(
 ) -> Vec<Finding> {
     let mut findings = promise(column, dialect);
     if column.origin.is_some() {
-        if column.ty.kind == ColumnKind::Address {
-            let message = format!(
-                "{}; name a column of type text, such as one generated as `host({})`, or leave `{ty}` out of `tables` and \
-                 filter by that expression",
-                with_mask(column),
-                column.name
-            );
-            findings.push(Finding::of(FindingCode::OtherText, Severity::Error, column, message));
-        } else {
+        if column.ty.kind != ColumnKind::Address {
             findings.extend(sql_type(ty, column, sql_types, common));
-            if column.ty.kind == ColumnKind::OfSession {
-                let message = format!(
-                    "is `{}`, whose text depends on settings of the session: do not change them, name a column of type \
-                     text, or leave `{ty}` out of `tables`",
-                    column.ty.name
-                );
-                findings.push(Finding::of(FindingCode::SessionText, Severity::Warning, column, message));
-            }
         }
+        findings.extend(promised_text(ty, column));
         findings.extend(collation(column));
     }
     findings
@@ -184,6 +169,26 @@ fn text(column: &Column) -> Option<Finding> {
         | ColumnKind::Other
         | ColumnKind::Unknown => None,
     }
+}
+
+/// The same for a column that a promise names. The promise has no query that could select another text.
+fn promised_text(ty: &str, column: &Column) -> Option<Finding> {
+    let Finding { code, severity, .. } = text(column)?;
+    let message = if column.ty.kind == ColumnKind::Address {
+        format!(
+            "{}; name a column of type text, such as one generated as `host({})`, or leave `{ty}` out of `tables` and \
+             filter by that expression",
+            with_mask(column),
+            column.name
+        )
+    } else {
+        format!(
+            "is `{}`, whose text depends on settings of the session: do not change them, name a column of type text, \
+             or leave `{ty}` out of `tables`",
+            column.ty.name
+        )
+    };
+    Some(Finding::of(code, severity, column, message))
 }
 
 /// Says that the text of an address has a mask, so it is not the id.
